@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Running the system's own tools: always an argument list, never a shell, never waiting for input."""
+
+import os
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.errors import Failed
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool said: exit status, standard output and standard error as text."""
+
+    status: int
+    out: str
+    err: str
+
+
+def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> Result:
+    """Run a tool and report what it said, whatever its exit status; a missing tool is status 127.
+
+    `stdin` is how secrets are passed. `timeout` in seconds; a tool that outlives it is status 124.
+    """
+    try:
+        done = subprocess.run(
+            list(argv),
+            input=stdin if stdin is not None else "",
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=timeout,
+            check=False,
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+    except FileNotFoundError:
+        return Result(127, "", f"{argv[0]} is not installed")
+    except subprocess.TimeoutExpired:
+        return Result(124, "", f"{argv[0]} did not finish in {timeout:g} s")
+    return Result(done.returncode, done.stdout, done.stderr)
+
+
+def run(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> str:
+    """Run a tool that must succeed and return its standard output; Failed carries its last words."""
+    result = attempt(argv, stdin, timeout)
+    if result.status != 0:
+        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
+        raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {words}")
+    return result.out

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the appliance keeps what it knows. `ROOT` is replaced in tests."""
+
+from pathlib import Path
+
+ROOT = Path("/")
+
+
+def run_dir() -> Path:
+    """Facts of this boot: inventory.json, plan.json, health.json."""
+    return ROOT / "run/millrace"
+
+
+def state_dir() -> Path:
+    """What outlives a boot and an update: approval, transaction, pool.json, history/."""
+    return ROOT / "var/lib/millrace"
+
+
+def inventory_file() -> Path:
+    return run_dir() / "inventory.json"
+
+
+def plan_file() -> Path:
+    """The proposal of this boot."""
+    return run_dir() / "plan.json"
+
+
+def health_file() -> Path:
+    return run_dir() / "health.json"
+
+
+def pool_file() -> Path:
+    """The pool that exists; written last by provisioning."""
+    return state_dir() / "pool.json"
+
+
+def approved_plan_file() -> Path:
+    """The plan that the pool was made from; tune and share read it."""
+    return state_dir() / "plan.json"
+
+
+def approval_file() -> Path:
+    return state_dir() / "approval.json"
+
+
+def transaction_file() -> Path:
+    """Provisioning under way: the write-ahead journal."""
+    return state_dir() / "transaction.json"
+
+
+def policy_file() -> Path:
+    return ROOT / "etc/millrace/policy.toml"

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What to build, and why: pure functions from an inventory and a policy to a plan or a refusal."""

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The plan contract (`plan.json`, `millrace plan --json`).
+
+It holds no kernel name and nothing that changes between two boots of the same server: the sha256 over it is what a
+person approves.
+"""
+
+import hashlib
+import json
+from enum import StrEnum
+from typing import Literal
+
+from pydantic import Field, JsonValue
+
+from millrace.inventory.model import Contract, DriveState
+
+
+class Role(StrEnum):
+    """What a drive is for."""
+
+    DATA = "data"
+    LOG = "log"
+    SPARE = "spare"
+    BOOT = "boot"
+    UNUSED = "unused"
+
+
+class DriveRole(Contract):
+    """The part that one drive plays. `partition` is the size in bytes of the partition made on it, 0 for none."""
+
+    serial: str
+    wwid: str
+    model: str
+    size: int
+    state: DriveState
+    role: Role
+    partition: int
+    reason: str
+
+
+class Decision(Contract):
+    """One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy)."""
+
+    name: str
+    value: JsonValue
+    reason: str
+    source: str
+
+
+class Array(Contract):
+    """One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
+
+    `data_members` is the number of members whose capacity holds data, per full stripe.
+    """
+
+    name: str
+    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    members: list[str]
+    over_arrays: bool
+    role: Role
+    chunk: int | None
+    data_members: int
+    bitmap: Literal["internal", "none"]
+    bitmap_chunk: int | None
+
+
+class Filesystem(Contract):
+    """The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units."""
+
+    label: str
+    mountpoint: str
+    device: str
+    log_device: str | None
+    log_size: int | None
+    stripe_unit: int
+    stripe_width: int
+    allocation_groups: int
+    sector: int
+    mount_options: list[str]
+
+
+class Nfsd(Contract):
+    """The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes."""
+
+    threads_min: int
+    threads_max: int
+    pool_mode: Literal["global", "pernode"]
+    max_block_size: int
+    lease_time: int
+    grace_time: int
+
+
+class MdKnobs(Contract):
+    """Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB."""
+
+    group_thread_cnt: int
+    stripe_cache_size: int
+    sync_speed_max: int
+    read_ahead: int
+
+
+class Plan(Contract):
+    """A plan that can be carried out as it stands."""
+
+    schema_version: Literal[1] = 1
+    verdict: Literal["ready"] = "ready"
+    title: str
+    capacity: int
+    drives: list[DriveRole]
+    arrays: list[Array]
+    filesystem: Filesystem
+    nfsd: Nfsd
+    md: MdKnobs
+    sysctl: dict[str, str]
+    decisions: list[Decision]
+    warnings: list[str]
+
+    def digest(self) -> str:
+        """sha256 over the canonical JSON; approving a plan means naming this."""
+        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        return hashlib.sha256(canonical.encode()).hexdigest()
+
+
+class Obstacle(Contract):
+    """One reason why nothing is planned. `serial` where it is about one drive; `todo` says what a person can do."""
+
+    serial: str | None
+    what: str
+    todo: str
+
+
+class Refusal(Contract):
+    """No plan, and why."""
+
+    schema_version: Literal[1] = 1
+    verdict: Literal["refused"] = "refused"
+    obstacles: list[Obstacle]
+    drives: list[DriveRole]
+
+
+Proposal = Plan | Refusal
+
+
+class PlanFile(Contract):
+    """What plan.json holds: the proposal, and for a plan its digest."""
+
+    schema_version: Literal[1] = 1
+    sha256: str | None
+    proposal: Plan | Refusal = Field(discriminator="verdict")

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What provisioning leaves behind: the approval, the transaction under way, the pool that exists."""
+
+from typing import Literal
+
+from millrace.inventory.model import Contract
+from millrace.plan.model import Array, Filesystem, Plan
+
+
+class Approval(Contract):
+    """Who approved which plan. `by` is a user name, or `credential`."""
+
+    schema_version: Literal[1] = 1
+    sha256: str
+    by: str
+    at: str
+
+
+class MemberRecord(Contract):
+    """One partition that is a member of an array, by names that survive a move to another slot."""
+
+    serial: str
+    wwid: str
+    partuuid: str
+    label: str
+
+
+class ArrayRecord(Contract):
+    """One array as it was made. `uuid` in mdadm's form (four groups of eight hex digits, colons between)."""
+
+    array: Array
+    uuid: str
+    members: list[MemberRecord]
+
+
+class Pool(Contract):
+    """The pool that exists (`/var/lib/millrace/pool.json`)."""
+
+    schema_version: Literal[1] = 1
+    plan_sha256: str
+    created: str
+    arrays: list[ArrayRecord]
+    filesystem: Filesystem
+    filesystem_uuid: str
+
+
+class StepRecord(Contract):
+    """One step of a transaction. `started` is on disk before the first byte is written."""
+
+    name: str
+    state: Literal["pending", "started", "done"]
+
+
+class Transaction(Contract):
+    """The write-ahead journal: all identities are chosen before the first write."""
+
+    schema_version: Literal[1] = 1
+    id: str
+    plan: Plan
+    disk_labels: dict[str, str]
+    arrays: list[ArrayRecord]
+    filesystem_uuid: str
+    steps: list[StepRecord]

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Servers for the health checks: one that is well, to be hurt by the tests."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.unit.share.samples import Tools, pool
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.health.host import Host
+from millrace.health.model import Finding
+
+WELL = {
+    "systemctl is-system-running": Result(0, "running\n", ""),
+    "systemctl --failed": Result(0, "[]\n", ""),
+    "systemctl show --property=ActiveState": Result(0, "active\n", ""),
+}
+
+
+def well(root: Path) -> None:
+    """A 1U12 that serves."""
+    for number in range(12):
+        add_drive(root, f"nvme{number}n1")
+    add_array(root, "data", "md127", [f"nvme{number}n1p1" for number in range(2, 12)], parity=True)
+    add_array(root, "log", "md126", ["nvme0n1p1", "nvme1n1p1"], parity=False)
+    for device in ("md126", "md127"):
+        set_md(root, device, array_state="clean", degraded="0", sync_action="idle", sync_completed="none")
+    (root / "proc/1").mkdir(parents=True)
+    (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
+    (root / "srv/pool/data").mkdir(parents=True)
+    add_nfsd(root, 16, ["tcp 2049", "tcp 2049"])
+    (root / "etc/exports.d").mkdir(parents=True)
+    (root / "etc/exports.d/millrace.exports").write_text("# why\n/srv/pool/data 10.0.0.0/24(rw)\n")
+    store.write_model(paths.pool_file(), pool())
+
+
+def set_md(root: Path, device: str, **attributes: str) -> None:
+    for name, text in attributes.items():
+        (root / "sys/class/block" / device / "md" / name).write_text(f"{text}\n")
+
+
+def host(**answers: Result) -> Host:
+    """`host(show=Result(…))` replaces the answer of systemctl show, and so on."""
+    names = {
+        "running": "systemctl is-system-running",
+        "failed": "systemctl --failed",
+        "show": "systemctl show --property=ActiveState",
+    }
+    return Host(Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}}))
+
+
+def sentences(findings: list[Finding]) -> str:
+    return "\n".join(f"{one.level}: {one.sentence} [{one.todo or ''}]" for one in findings)
+
+
+def filled(percent: int) -> Callable[[Path], os.statvfs_result]:
+    """A statvfs of a 100 TB file system that is `percent` full."""
+    blocks = 100 * 10**12 // 4096
+    free = blocks * (100 - percent) // 100
+    return lambda path: os.statvfs_result((4096, 4096, blocks, free, free, 0, 0, 0, 0, 255))

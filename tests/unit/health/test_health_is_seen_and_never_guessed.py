@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each thing that can be wrong has its sentence and its todo; what cannot be looked at is UNKNOWN."""
+
+import os
+from pathlib import Path
+
+import pytest
+from tests.unit.health.servers import filled, host, sentences, set_md, well
+from tests.unit.share.samples import plan
+from tests.unit.tune.fake_sysfs import add_rdma_device
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.health.checks import arrays, cockpit, filesystem, nfs, smb, units
+from millrace.health.checks import pool as pool_check
+from millrace.health.collect import CHECKS, collect
+from millrace.health.model import Level
+from millrace.plan.model import Obstacle, PlanFile, Refusal
+from millrace.provision.model import Approval, StepRecord, Transaction
+
+STARTING = Result(1, "starting\n", "")
+
+
+@pytest.fixture
+def empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A server without a pool."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def serving(empty: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A server that is well."""
+    well(empty)
+    monkeypatch.setattr(os, "statvfs", filled(40))
+    return empty
+
+
+def test_a_server_that_serves_is_well(serving: Path) -> None:
+    health = collect(host())
+    assert health.level is Level.OK, sentences(health.findings)
+    assert {one.check for one in health.findings} == set(CHECKS)
+
+
+def test_every_finding_that_is_not_ok_says_what_to_do(empty: Path) -> None:
+    for finding in collect(host(failed=Result(0, '[{"unit":"x.service"}]', ""))).findings:
+        assert finding.level is Level.OK or finding.todo, finding
+
+
+class TestBeforeThereIsAPool:
+    def test_the_plan_waits_for_its_approval_by_hash(self, empty: Path) -> None:
+        store.write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
+        [finding] = pool_check.check(host())
+        assert finding.level is Level.WARN
+        assert f"millrace approve {plan().digest()}" in (finding.todo or "")
+
+    def test_what_is_in_the_way_is_named_one_by_one(self, empty: Path) -> None:
+        found = [
+            Obstacle(serial="S1", what="a GPT with 3 partitions is on the drive.", todo="millrace drive erase S1"),
+            Obstacle(serial=None, what="there are fewer than 3 data drives.", todo="add drives"),
+        ]
+        store.write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=found, drives=[])))
+        findings = pool_check.check(host())
+        assert [one.level for one in findings] == [Level.WARN, Level.WARN]
+        assert "GPT" in findings[0].sentence and "S1" in findings[0].sentence
+
+    def test_provisioning_under_way_says_how_far(self, empty: Path) -> None:
+        steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]
+        store.write_model(
+            paths.transaction_file(),
+            Transaction(id="1", plan=plan(), disk_labels={}, arrays=[], filesystem_uuid="u", steps=steps),
+        )
+        [finding] = pool_check.check(host())
+        assert finding.level is Level.WARN and "1 of 2 steps done, now create data" in finding.sentence
+
+    def test_an_approval_that_is_not_carried_out_points_to_the_journal(self, empty: Path) -> None:
+        store.write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
+        store.write_model(paths.approval_file(), Approval(sha256="b" * 64, by="admin", at="now"))
+        [finding] = pool_check.check(host())
+        assert "approved and not carried out" in finding.sentence and "journalctl" in (finding.todo or "")
+
+    def test_no_plan_is_unknown_and_during_boot_merely_not_yet(self, empty: Path) -> None:
+        assert pool_check.check(host())[0].level is Level.UNKNOWN
+        assert pool_check.check(host(running=STARTING))[0].level is Level.WARN
+
+    def test_servers_that_have_nothing_to_serve_are_not_missed(self, empty: Path) -> None:
+        down = host(show=Result(0, "inactive\n", ""))
+        assert nfs.check(down) == smb.check(down) == arrays.check(down) == filesystem.check(down) == []
+
+    def test_a_pool_file_that_cannot_be_understood_is_unknown(self, empty: Path) -> None:
+        paths.pool_file().parent.mkdir(parents=True)
+        paths.pool_file().write_text('{"schema_version": 2}')
+        health = collect(host())
+        assert {one.check for one in health.findings if one.level is Level.UNKNOWN} >= {"pool", "arrays", "filesystem"}
+        assert health.level is Level.UNKNOWN
+
+
+class TestArrays:
+    @pytest.mark.parametrize(
+        ("device", "missing", "level", "words"),
+        [
+            ("md127", "1", Level.WARN, "misses 1 of 10 drives, one more may fail"),
+            ("md127", "2", Level.FAIL, "the next loss loses data"),
+            ("md126", "1", Level.FAIL, "misses 1 of 2 drives, the next loss loses data"),
+        ],
+    )
+    def test_a_lost_drive(self, serving: Path, device: str, missing: str, level: Level, words: str) -> None:
+        set_md(serving, device, degraded=missing)
+        [finding] = [one for one in arrays.check(host()) if one.level is not Level.OK]
+        assert finding.level is level and words in finding.sentence and finding.todo
+
+    def test_a_rebuild_says_how_far_it_is_and_asks_for_nothing(self, serving: Path) -> None:
+        set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000")
+        [finding] = [one for one in arrays.check(host()) if one.level is not Level.OK]
+        assert "rebuild at 25 %" in finding.sentence and finding.todo is None
+
+    def test_the_first_synchronisation_is_all_right(self, serving: Path) -> None:
+        set_md(serving, "md127", sync_action="resync", sync_completed="delayed")
+        assert "is whole; first synchronisation is waiting" in sentences(arrays.check(host()))
+
+    def test_a_missing_array_fails_and_during_boot_merely_is_not_there_yet(self, serving: Path) -> None:
+        (serving / "dev/md/millrace-log").unlink()
+        assert "FAIL: Array log is missing" in sentences(arrays.check(host()))
+        assert "WARN: Array log is missing" in sentences(arrays.check(host(running=STARTING)))
+
+    def test_an_array_that_lost_too_many_drives(self, serving: Path) -> None:
+        set_md(serving, "md127", array_state="inactive")
+        assert "FAIL: Array data is inactive" in sentences(arrays.check(host()))
+
+    def test_a_state_that_cannot_be_read_is_unknown_and_the_other_checks_go_on(self, serving: Path) -> None:
+        (serving / "sys/class/block/md127/md/degraded").unlink()
+        health = collect(host())
+        assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == ["arrays"]
+        assert [one for one in health.findings if one.check == "cockpit"]
+
+
+class TestFilesystem:
+    @pytest.mark.parametrize(("percent", "level"), [(40, Level.OK), (90, Level.WARN), (98, Level.FAIL)])
+    def test_room(self, serving: Path, monkeypatch: pytest.MonkeyPatch, percent: int, level: Level) -> None:
+        monkeypatch.setattr(os, "statvfs", filled(percent))
+        [finding] = filesystem.check(host())
+        assert finding.level is level and f"{percent} % full" in finding.sentence
+
+    def test_not_mounted(self, serving: Path) -> None:
+        (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
+        assert "FAIL: /srv/pool is not mounted" in sentences(filesystem.check(host()))
+
+    def test_read_only(self, serving: Path) -> None:
+        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
+        assert "FAIL: /srv/pool is mounted read-only" in sentences(filesystem.check(host()))
+
+    def test_a_file_system_that_does_not_answer_is_unknown(
+        self, serving: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def shut_down(path: Path) -> os.statvfs_result:
+            raise OSError(5, "Input/output error")
+
+        monkeypatch.setattr(os, "statvfs", shut_down)
+        assert [one.check for one in collect(host()).findings if one.level is Level.UNKNOWN] == ["filesystem"]
+
+
+class TestServers:
+    def test_nfs_that_is_not_running(self, serving: Path) -> None:
+        (serving / "proc/fs/nfsd/threads").write_text("0\n")
+        assert "FAIL: The NFS server is not running" in sentences(nfs.check(host()))
+
+    def test_nfs_that_is_not_even_loaded(self, serving: Path) -> None:
+        for name in ("threads", "portlist"):
+            (serving / "proc/fs/nfsd" / name).unlink()
+        assert "FAIL: The NFS server is not running" in sentences(nfs.check(host()))
+
+    def test_an_rdma_device_that_nfs_does_not_use(self, serving: Path) -> None:
+        add_rdma_device(serving)
+        assert "[millrace tune]" in sentences(nfs.check(host()))
+
+    def test_a_share_that_no_client_may_mount(self, serving: Path) -> None:
+        (serving / "etc/exports.d/millrace.exports").write_text("# data is not exported: no network\n")
+        assert "WARN: No share is exported" in sentences(nfs.check(host()))
+
+    def test_smb_that_is_down(self, serving: Path) -> None:
+        assert "FAIL: The SMB server is failed" in sentences(smb.check(host(show=Result(0, "failed\n", ""))))
+
+    def test_cockpit_that_does_not_listen_even_without_a_pool(self, empty: Path) -> None:
+        assert "FAIL: The socket of Cockpit is inactive" in sentences(
+            cockpit.check(host(show=Result(0, "inactive\n", "")))
+        )
+
+    def test_failed_units_are_named(self, empty: Path) -> None:
+        listed = Result(0, '[{"unit":"nfsdcld.service","active":"failed"}]', "")
+        assert "FAIL: nfsdcld.service has failed" in sentences(units.check(host(failed=listed)))
+
+    def test_a_systemd_that_does_not_answer_is_unknown(self, empty: Path) -> None:
+        health = collect(host(failed=Result(1, "", "Failed to connect to bus"), show=Result(1, "", "no bus")))
+        assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == ["pool", "units", "cockpit"]

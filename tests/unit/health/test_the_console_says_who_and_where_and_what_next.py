@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The banner above the login prompt, word for word, and when it is drawn anew."""
+
+from pathlib import Path
+
+import pytest
+from tests.unit.share.samples import pool, port
+
+from millrace import paths, store
+from millrace.admin import one_time
+from millrace.errors import Failed
+from millrace.health.banner import banner, image_version
+from millrace.health.model import Finding, Health, Level, worst
+from millrace.health.status import Space, Status, lines
+from millrace.health.write import write
+from millrace.share.desired import default_share
+from millrace.share.interfaces import Interface
+
+GOLDEN = Path(__file__).parent / "golden"
+PORTS = [port("enp1s0", "10.0.0.2/24", "fd00:1::2/64"), port("enp65s0np0", "192.168.100.200/24")]
+WAITING = Finding(
+    check="pool",
+    level=Level.WARN,
+    sentence="No pool yet. The plan: RAID6 of 10 drives.",
+    todo="Read it (millrace plan), then: millrace approve " + "a" * 64,
+)
+FINE = Finding(check="units", level=Level.OK, sentence="No unit has failed.")
+
+
+def health(*findings: Finding) -> Health:
+    return Health(at="2026-11-20T04:00:00+00:00", level=worst(findings), findings=list(findings))
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    (tmp_path / "etc").mkdir()
+    (tmp_path / "etc/os-release").write_text('ID=debian\nIMAGE_VERSION="0.1.0"\n')
+    return tmp_path
+
+
+def test_a_server_that_waits_for_its_approval() -> None:
+    assert banner("0.1.0", PORTS, health(WAITING, FINE)) == (GOLDEN / "waiting.issue").read_text()
+
+
+def test_a_server_that_is_well() -> None:
+    assert banner("0.1.0", PORTS, health(FINE)) == (GOLDEN / "well.issue").read_text()
+
+
+def test_a_server_without_a_cable_says_so() -> None:
+    assert "No port of this server has an address yet" in banner("0.1.0", [], health(FINE))
+
+
+def test_agetty_does_not_take_a_backslash_for_an_escape() -> None:
+    odd = Finding(check="pool", level=Level.FAIL, sentence=r"serial A\nB", todo="look")
+    assert r"serial A\\nB" in banner("0.1.0", [], health(odd))
+
+
+def test_the_version_is_that_of_the_image(server: Path) -> None:
+    assert image_version() == "0.1.0"
+
+
+def test_consoles_are_drawn_anew_only_when_something_changed(server: Path) -> None:
+    drawn: list[bool] = []
+    for found in (health(FINE), health(FINE), health(WAITING)):
+        write(found, lambda: PORTS, lambda: drawn.append(True))
+    assert len(drawn) == 2
+    assert store.read_model(paths.health_file(), Health).level is Level.WARN
+
+
+def test_the_time_of_the_check_does_not_redraw_the_console(server: Path) -> None:
+    drawn: list[bool] = []
+    write(health(FINE), lambda: PORTS, lambda: drawn.append(True))
+    write(health(FINE).model_copy(update={"at": "later"}), lambda: PORTS, lambda: drawn.append(True))
+    assert len(drawn) == 1
+
+
+def test_health_is_shown_where_addresses_cannot_be_read(server: Path) -> None:
+    def broken() -> list[Interface]:
+        raise Failed("ip -j addr failed")
+
+    write(health(WAITING), broken, lambda: None)
+    assert "No pool yet" in (server / "run/issue.d/50-millrace.issue").read_text()
+
+
+def test_a_password_that_was_changed_leaves_the_console_with_the_next_check(server: Path) -> None:
+    drawn: list[bool] = []
+    (server / "etc/shadow").write_text("admin:hash:0:0:99999:7:::\n")
+    one_time.show("abcd-efgh")
+    write(health(FINE), lambda: PORTS, lambda: drawn.append(True))
+    assert one_time.is_shown()
+    (server / "etc/shadow").write_text("admin:hash:20777:0:99999:7:::\n")
+    write(health(FINE), lambda: PORTS, lambda: drawn.append(True))
+    assert not one_time.is_shown() and len(drawn) == 2
+
+
+def test_status_is_one_screen() -> None:
+    share = default_share(pool(), ["10.0.0.0/24"], True, [])
+    seen = Status(health=health(WAITING, FINE), pool=pool(), space=Space(size=80 * 10**12, free=10**12), shares=[share])
+    assert lines(seen) == [
+        "Health   WARN",
+        "         WARN: No pool yet. The plan: RAID6 of 10 drives.",
+        "Pool     /srv/pool, 80.0 TB, 1.0 TB free",
+        "Share    data  SMB; NFS to 10.0.0.0/24",
+        "Next     Read it (millrace plan), then: millrace approve " + "a" * 64,
+    ]
+
+
+def test_unknown_outranks_a_warning_and_failure_outranks_all() -> None:
+    def level(*levels: Level) -> Level:
+        return worst([FINE.model_copy(update={"level": one}) for one in levels])
+
+    assert level(Level.OK, Level.WARN, Level.UNKNOWN) is Level.UNKNOWN
+    assert level(Level.UNKNOWN, Level.FAIL, Level.OK) is Level.FAIL
+    assert level() is Level.UNKNOWN

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A 1U12's plan and pool as the rooms after provisioning see them, and tools that only remember being called."""
+
+from collections.abc import Mapping, Sequence
+from ipaddress import ip_interface
+
+from millrace.command import Result
+from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.share.interfaces import Interface
+
+
+class Tools:
+    """Answers per command line (its longest known beginning wins); everything else succeeds silently."""
+
+    def __init__(self, answers: Mapping[str, Result] | None = None) -> None:
+        self.answers = answers or {}
+        self.calls: list[list[str]] = []
+        self.stdin: list[str] = []
+
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        self.calls.append(list(argv))
+        self.stdin.append(stdin or "")
+        line = " ".join(argv)
+        known = max((start for start in self.answers if line.startswith(start)), key=len, default=None)
+        if known is None:
+            return Result(0, "", "")
+        return self.answers[known]
+
+    def called(self, start: str) -> bool:
+        return any(" ".join(call).startswith(start) for call in self.calls)
+
+
+def array(name: str, level: str, members: list[str]) -> Array:
+    return Array.model_validate(
+        {
+            "name": name,
+            "level": level,
+            "members": members,
+            "over_arrays": level == "raid0",
+            "role": Role.LOG if name == "log" else Role.DATA,
+            "chunk": None if level == "raid1" else 131072,
+            "data_members": 1 if level == "raid1" else len(members) - 2,
+            "bitmap": "none" if level == "raid0" else "internal",
+            "bitmap_chunk": None,
+        }
+    )
+
+
+DATA = array("data", "raid6", [f"D{number}" for number in range(10)])
+LOG = array("log", "raid1", ["L0", "L1"])
+
+NFSD = Nfsd(threads_min=8, threads_max=64, pool_mode="pernode", max_block_size=1048576, lease_time=45, grace_time=45)
+
+FILESYSTEM = Filesystem(
+    label="millrace",
+    mountpoint="/srv/pool",
+    device="/dev/md/millrace-data",
+    log_device="/dev/md/millrace-log",
+    log_size=2136997888,
+    stripe_unit=131072,
+    stripe_width=8,
+    allocation_groups=32,
+    sector=4096,
+    mount_options=["noatime"],
+)
+
+
+def plan(arrays: Sequence[Array] = (DATA, LOG)) -> Plan:
+    return Plan(
+        title="RAID6 of 10 drives",
+        capacity=8 * 10**12,
+        drives=[],
+        arrays=list(arrays),
+        filesystem=FILESYSTEM,
+        nfsd=NFSD,
+        md=MdKnobs(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2000000, read_ahead=16384),
+        sysctl={"vm.dirty_bytes": "1073741824", "net.ipv4.tcp_wmem": "4096 65536 16777216"},
+        decisions=[],
+        warnings=[],
+    )
+
+
+def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
+    return Pool(
+        plan_sha256="a" * 64,
+        created="2026-11-20T04:00:00+00:00",
+        arrays=[
+            ArrayRecord(
+                array=one,
+                uuid="00000000:00000000:00000000:00000001",
+                members=[MemberRecord(serial=name, wwid="", partuuid="", label="") for name in one.members],
+            )
+            for one in arrays
+        ],
+        filesystem=FILESYSTEM,
+        filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+    )
+
+
+def port(name: str, *addresses: str, speed: int | None = 100000, carrier: bool = True) -> Interface:
+    return Interface(name, [ip_interface(text) for text in addresses], carrier, speed)

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share goes to the networks that the owner names, else to the private ones next door, and never to the world."""
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.unit.share.samples import pool, port
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.share.desired import default_share
+from millrace.share.interfaces import serving
+from millrace.share.networks import client_networks
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A server with two ports, a bond over one of them, a VLAN on the bond, and a bridge for containers."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    net = tmp_path / "sys/class/net"
+    for name in ("enp1s0", "enp2s0"):
+        (net / name / "device").mkdir(parents=True)
+        (net / name / "carrier").write_text("1\n")
+        (net / name / "speed").write_text("100000\n")
+    (net / "enp2s0/speed").write_text("-1\n")
+    (net / "bond0/lower_enp1s0").mkdir(parents=True)
+    (net / "vlan7/lower_bond0").mkdir(parents=True)
+    (net / "containers0").mkdir()
+    (net / "lo").mkdir()
+    return tmp_path
+
+
+def link(name: str, *addresses: str, **flags: object) -> dict[str, object]:
+    entries = []
+    for address in addresses:
+        local, length = address.split("/")
+        entries.append({"local": local, "prefixlen": int(length), "scope": "global", **flags})
+    return {"ifname": name, "addr_info": entries}
+
+
+def test_the_private_networks_next_door_are_the_clients_ipv4_first() -> None:
+    ports = [port("enp1s0", "fd00:7::5/64", "192.168.4.5/24"), port("enp2s0", "10.1.2.3/16", "172.20.0.1/24")]
+    assert client_networks([], ports) == ["10.1.0.0/16", "172.20.0.0/24", "192.168.4.0/24", "fd00:7::/64"]
+
+
+def test_a_public_address_is_never_exported_to_by_itself() -> None:
+    ports = [port("enp1s0", "203.0.113.7/24", "2001:db8::7/64", "100.64.0.1/10", "172.15.255.1/8")]
+    share = default_share(pool(), [], True, ports)
+    assert share.networks == []
+    assert share.obstacle is not None and "policy.toml" in share.obstacle
+
+
+def test_networks_that_the_owner_names_win() -> None:
+    assert client_networks(["198.51.100.0/24"], [port("enp1s0", "10.0.0.2/24")]) == ["198.51.100.0/24"]
+
+
+def test_a_host_route_is_no_network() -> None:
+    assert client_networks([], [port("enp1s0", "10.0.0.2/32", "fd00::2/128")]) == []
+
+
+def test_only_physical_ports_count_also_through_a_bond_and_a_vlan(server: Path) -> None:
+    links = [
+        link("lo", "10.9.9.9/8"),
+        link("containers0", "10.88.0.1/16"),
+        link("vlan7", "10.7.0.2/24"),
+        link("enp2s0", "10.2.0.2/24"),
+        link("enp1s0"),
+    ]
+    found = serving(lambda: json.dumps(links))
+    assert [one.name for one in found] == ["enp2s0", "vlan7"]
+
+
+def test_addresses_that_go_away_are_not_served_on(server: Path) -> None:
+    links = [
+        link("enp1s0", "fd00::9/64", temporary=True),
+        link("enp2s0", "fd00::8/64", deprecated=True),
+        {"ifname": "enp2s0", "addr_info": [{"local": "fe80::1", "prefixlen": 64, "scope": "link"}]},
+    ]
+    assert serving(lambda: json.dumps(links)) == []
+
+
+def test_a_driver_that_does_not_know_its_speed_is_told_from_one_that_does(server: Path) -> None:
+    links = [link("enp1s0", "10.1.0.2/24"), link("enp2s0", "10.2.0.2/24")]
+    assert [one.speed for one in serving(lambda: json.dumps(links))] == [100000, None]
+
+
+def test_an_address_list_that_cannot_be_read_is_a_failure_not_an_empty_list(server: Path) -> None:
+    with pytest.raises(Failed, match="not JSON"):
+        serving(lambda: 'Object "addr" is unknown')
+
+
+def test_file_handles_survive_a_reboot_and_not_a_new_pool() -> None:
+    first, again = (default_share(pool(), [], True, []) for _ in range(2))
+    other = default_share(
+        pool().model_copy(update={"filesystem_uuid": "0" * 8 + "-0000-4000-8000-" + "0" * 12}), [], True, []
+    )
+    assert first.fsid == again.fsid != other.fsid

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rendered files, word for word."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from tests.unit.share.samples import NFSD, pool, port
+
+from millrace.share import nfs, smb
+from millrace.share.desired import default_share
+
+GOLDEN = Path(__file__).parent / "golden"
+PORTS = [port("enp1s0", "10.0.0.2/24", speed=None), port("enp65s0np0", "10.0.1.2/24", "fd00:1::2/64")]
+
+
+def test_exports() -> None:
+    share = default_share(pool(), [], True, PORTS)
+    assert nfs.exports([share]) == (GOLDEN / "millrace.exports").read_text()
+
+
+def test_a_share_without_a_client_network_is_not_exported_and_says_why() -> None:
+    lines = nfs.exports([default_share(pool(), [], True, [])]).splitlines()
+    assert all(line.startswith("#") for line in lines)
+    assert "data is not exported: No port has an address in a private network" in lines[-1]
+
+
+def test_clients_behind_address_translation_can_be_let_in_by_policy() -> None:
+    text = nfs.exports([default_share(pool(), ["10.0.0.0/24"], False, [])])
+    assert ",insecure)" in text and ",secure)" not in text
+
+
+def test_nfs_conf_with_an_rdma_device() -> None:
+    assert nfs.settings(NFSD, rdma=True) == (GOLDEN / "nfs.conf").read_text()
+
+
+def test_nfs_conf_does_not_ask_for_rdma_where_there_is_no_device() -> None:
+    assert "rdma" not in nfs.settings(NFSD, rdma=False)
+
+
+def test_environment_of_the_nfs_unit() -> None:
+    assert nfs.environment(NFSD).split() == [
+        "MILLRACE_NFSD_THREADS_MIN=8",
+        "MILLRACE_NFSD_THREADS_MAX=64",
+        "MILLRACE_NFSD_POOL_MODE=pernode",
+        "MILLRACE_NFSD_BLOCK=1048576",
+    ]
+
+
+def test_smb_conf() -> None:
+    share = default_share(pool(), [], True, PORTS)
+    assert smb.configuration([share], PORTS) == (GOLDEN / "smb.conf").read_text()
+
+
+def test_a_port_without_a_cable_is_not_given_a_speed() -> None:
+    assert smb.interface_list([port("enp1s0", "10.0.0.2/24", speed=None, carrier=False)]) == "lo enp1s0"
+
+
+def test_comments_in_smb_conf_have_lines_of_their_own() -> None:
+    for line in (GOLDEN / "smb.conf").read_text().splitlines():
+        assert line.startswith("#") or not {"#"} & set(line), line
+
+
+def test_samba_itself_takes_every_line() -> None:
+    testparm = shutil.which("testparm")
+    if testparm is None:
+        pytest.skip("testparm is not installed: apt install samba-common-bin (4.24 or later knows every parameter)")
+    version = subprocess.run([testparm, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
+    if tuple(int(part) for part in version.split("-")[0].split(".")[:2]) < (4, 24):
+        pytest.skip(
+            f"testparm {version} is too old for the appliance's smb.conf: run this where Samba is 4.24 or later"
+        )
+    done = subprocess.run([testparm, "-s", str(GOLDEN / "smb.conf")], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "nknown parameter" not in done.stderr
+    # The last line wins: a registry that is read first cannot undo what the file says.
+    assert "server smb encrypt = desired" in done.stdout and "server signing = required" in done.stdout

@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sysfs of arrays over partitions of NVMe drives, with the kernel's way of printing settings."""
+
+from pathlib import Path
+
+
+def add_drive(root: Path, name: str) -> None:
+    queue = root / "sys/devices" / name / "queue"
+    queue.mkdir(parents=True)
+    (queue / "scheduler").write_text("none [mq-deadline] kyber\n")
+    (queue / "wbt_lat_usec").write_text("2000\n")
+    partition = root / "sys/devices" / name / f"{name}p1"
+    partition.mkdir()
+    (partition / "partition").write_text("1\n")
+    for directory in (queue.parent, partition):
+        _link(root / "sys/class/block" / directory.name, directory)
+
+
+def add_array(root: Path, name: str, device: str, members: list[str], parity: bool) -> None:
+    directory = root / "sys/devices/virtual" / device
+    (directory / "md").mkdir(parents=True)
+    (directory / "queue").mkdir()
+    (directory / "slaves").mkdir()
+    (directory / "queue/read_ahead_kb").write_text("4096\n")
+    if parity:
+        (directory / "md/group_thread_cnt").write_text("0\n")
+        (directory / "md/stripe_cache_size").write_text("256\n")
+        (directory / "md/sync_speed_max").write_text("200000 (system)\n")
+    _link(root / "sys/class/block" / device, directory)
+    for member in members:
+        _link(directory / "slaves" / member, root / "sys/class/block" / member)
+    _link(root / f"dev/md/millrace-{name}", root / "dev" / device)
+
+
+def add_sysctl(root: Path, key: str, text: str) -> None:
+    path = root / "proc/sys" / key.replace(".", "/")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def add_nfsd(root: Path, threads: int, listeners: list[str]) -> None:
+    directory = root / "proc/fs/nfsd"
+    directory.mkdir(parents=True)
+    (directory / "threads").write_text(f"{threads}\n")
+    (directory / "portlist").write_text("".join(f"{one}\n" for one in listeners))
+
+
+def add_rdma_device(root: Path) -> None:
+    (root / "sys/class/infiniband/rxe0").mkdir(parents=True)
+
+
+def _link(path: Path, target: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(target)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An appliance under test, asked in the words of the stories: what it planned, what it made, what it serves."""
+
+import json
+import re
+from typing import Any
+
+from vm.machine import Machine
+
+# The data networks of the two cables; management is QEMU's own network.
+NETWORKS = ("10.77.0.0/24", "10.77.1.0/24")
+SERVER_ADDRESSES = ("10.77.0.1", "10.77.1.1")
+CLIENT_ADDRESSES = ("10.77.0.2", "10.77.1.2")
+ADMIN_PASSWORD = "correct-horse-9-battery"
+
+PROVISION_SECONDS = 900.0
+SERVING_SECONDS = 900.0
+
+
+def data_networks() -> dict[str, bytes]:
+    """Return credentials that give the data ports fixed addresses (systemd-network-generator(8))."""
+    return {
+        f"network.network.50-data{number}": (
+            f"[Match]\nMACAddress=52:54:00:4d:01:{number:02x}\n[Network]\nAddress={address}/24\nLinkLocalAddressing=no\n"
+        ).encode()
+        for number, address in enumerate(SERVER_ADDRESSES)
+    }
+
+
+def credentials(**more: bytes) -> dict[str, bytes]:
+    """Return what every appliance of these tests is given; `more` by name with `_` for `-` and `__` for `.`."""
+    extra = {name.replace("__", ".").replace("_", "-"): value for name, value in more.items()}
+    policy = "[nfs]\nnetworks = [" + ", ".join(f'"{network}"' for network in NETWORKS) + "]\n"
+    return {
+        "millrace.admin-password": ADMIN_PASSWORD.encode(),
+        "millrace.policy": policy.encode(),
+        **data_networks(),
+        **extra,
+    }
+
+
+class Box:
+    """The questions that several stories ask an appliance."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+
+    def say(self, command: str, seconds: float = 300.0) -> str:
+        """Run a shell line and return what it printed, stripped."""
+        return self.machine.run(command, seconds=seconds).out.strip()
+
+    def read_json(self, command: str) -> Any:
+        return json.loads(self.say(command))
+
+    def wait_booted(self) -> None:
+        """Wait until every job of the boot is done, whatever its result."""
+        self.machine.wait_agent()
+        self.machine.wait_command("systemctl is-system-running --wait; true", "end of the boot", PROVISION_SECONDS)
+        self.machine.wait_command("test -z \"$(systemctl list-jobs --no-legend)\"", "empty job queue", PROVISION_SECONDS)
+
+    def wait_serving(self) -> None:
+        """Wait until NFS and SMB are both up."""
+        self.machine.wait_command(
+            "systemctl is-active millrace-serving.target nfs-server.service smbd.service millrace-tune.service",
+            "NFS and SMB",
+            SERVING_SECONDS,
+        )
+
+    def failed_units(self) -> list[str]:
+        return [unit["unit"] for unit in self.read_json("systemctl --failed --output=json")]
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The plan that the pool was made from."""
+        found = self.read_json("cat /var/lib/millrace/plan.json")
+        return dict(found.get("proposal", found))
+
+    @property
+    def pool(self) -> dict[str, Any]:
+        return dict(self.read_json("cat /var/lib/millrace/pool.json"))
+
+    def array_detail(self, name: str) -> dict[str, str]:
+        """Return `mdadm --detail --export` of one of our arrays."""
+        lines = self.say(f"mdadm --detail --export /dev/md/millrace-{name}").splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
+    def array_sysfs(self, name: str, attribute: str) -> str:
+        return self.say(f"cat /sys/class/block/$(basename $(readlink -f /dev/md/millrace-{name}))/{attribute}")
+
+    def members_by_serial(self, name: str) -> set[str]:
+        """Return the serials of the drives that an array really sits on."""
+        device = f"$(basename $(readlink -f /dev/md/millrace-{name}))"
+        script = f"""
+for slave in /sys/class/block/{device}/slaves/*; do
+    disk=$(basename $(dirname $(readlink -f $slave)))
+    cat /sys/class/block/$disk/device/serial
+done"""
+        return {line.strip() for line in self.say(script).splitlines()}
+
+    def xfs_geometry(self) -> dict[str, int]:
+        """Return `xfs_info` of the pool as numbers, keyed section.name; units are blocks unless XFS says bytes."""
+        section, found = "", {}
+        for line in self.say("xfs_info /srv/pool").splitlines():
+            section = line.split("=")[0].strip() or section
+            for name, value in re.findall(r"(\w+)=(\d+)", line):
+                found.setdefault(f"{section}.{name}", int(value))
+        return found
+
+    def mount_options(self) -> set[str]:
+        return set(self.say("findmnt -no OPTIONS /srv/pool").split(","))
+
+    def drive_checksums(self) -> str:
+        return self.say("for d in /dev/nvme*n1; do sha256sum $d; done", seconds=600)

@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The built image, unmodified, in virtual servers; the second VM is a plain Debian client."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from host import layout
+from vm import accel, link
+from vm.server import Server, find
+
+
+@pytest.fixture(scope="session")
+def image() -> Path:
+    return next(layout.OUTPUT.glob("millrace_*_x86-64.raw"))
+
+
+@pytest.fixture(scope="session")
+def accelerator() -> accel.Accel:
+    return accel.choose(next(layout.OUTPUT.glob("millrace_*_x86-64.efi")), layout.cache_root() / "accel")
+
+
+@pytest.fixture(scope="module")
+def cables() -> Iterator[link.Cables]:
+    with link.Cables(2) as both:
+        yield both
+
+
+def server_named(name: str) -> Server:
+    return find(name, layout.SERVERS)

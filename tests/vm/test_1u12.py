@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A 1U12 from the first power-on to a client's data, a reboot and a power cut. The stories build on each other."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
+from conftest import server_named
+from vm.accel import Accel
+from vm.appliance import appliance
+from vm.client import client as client_machine
+from vm.link import Cables
+from vm.machine import Machine
+
+EXPORT = "/srv/pool/data"
+PATTERN_MIB = 256
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module")
+def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    given = credentials(millrace__provision=b"auto")
+    directory = tmp_path_factory.mktemp("1u12")
+    server = server_named("1u12")
+    with appliance(server, image, directory, accelerator, credentials=given, links=cables.server_ends) as machine:
+        machine.start()
+        yield Box(machine)
+
+
+@pytest.fixture(scope="module")
+def client(box: Box, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
+    with client_machine(tmp_path_factory.mktemp("client"), accelerator, cables.client_ends) as machine:
+        machine.start()
+        for number, address in enumerate(CLIENT_ADDRESSES):
+            port = f"$(grep -l 52:54:00:4d:02:{number:02x} /sys/class/net/*/address | cut -d/ -f5)"
+            machine.run(f"ip address add {address}/24 dev {port}; ip link set {port} up")
+        machine.run("mkdir -p /mnt/nfs /mnt/rdma /mnt/smb")
+        password = f"username=admin\npassword={ADMIN_PASSWORD}\n"
+        machine.run("umask 077; cat > /run/credentials.smb", stdin=password)
+        yield machine
+
+
+def test_cold_boot_ends_serving(box: Box) -> None:
+    box.machine.wait_agent()
+    box.wait_serving()
+    box.wait_booted()
+
+
+def test_no_unit_failed(box: Box) -> None:
+    assert box.failed_units() == []
+
+
+def test_plan_is_raid6_of_ten_with_a_mirrored_log(box: Box) -> None:
+    plan = box.plan
+    arrays = {array["name"]: array for array in plan["arrays"]}
+    assert (arrays["data"]["level"], len(arrays["data"]["members"])) == ("raid6", 10)
+    assert arrays["data"]["chunk"] == 128 * 1024
+    assert (arrays["log"]["level"], len(arrays["log"]["members"])) == ("raid1", 2)
+    assert all(decision["reason"] and decision["source"] for decision in plan["decisions"])
+
+
+def test_arrays_equal_the_plan(box: Box) -> None:
+    records = {record["array"]["name"]: record for record in box.pool["arrays"]}
+    for array in box.plan["arrays"]:
+        name = array["name"]
+        detail = box.array_detail(name)
+        assert detail["MD_LEVEL"] == array["level"]
+        assert detail["MD_DEVICES"] == str(len(array["members"]))
+        assert detail["MD_UUID"] == records[name]["uuid"]
+        assert box.members_by_serial(name) == set(array["members"])
+        if array["chunk"]:
+            assert int(box.array_sysfs(name, "md/chunk_size")) == array["chunk"]
+        assert box.array_sysfs(name, "md/bitmap/location").startswith("+") == (array["bitmap"] == "internal")
+        assert box.array_sysfs(name, "md/degraded") == "0"
+
+
+def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
+    labels = box.say("lsblk -rno PARTLABEL | grep .").splitlines()
+    ours = sorted(label for label in labels if label.startswith("millrace-"))
+    assert ours == [f"millrace-data-{n:02}" for n in range(10)] + ["millrace-log-00", "millrace-log-01"]
+
+
+def test_file_system_equals_the_plan(box: Box) -> None:
+    filesystem = box.plan["filesystem"]
+    geometry = box.xfs_geometry()
+    block = geometry["data.bsize"]
+    assert geometry["data.sunit"] * block == filesystem["stripe_unit"] == 128 * 1024
+    assert geometry["data.swidth"] == geometry["data.sunit"] * filesystem["stripe_width"]
+    assert filesystem["stripe_width"] == 8
+    assert geometry["meta-data.agcount"] == filesystem["allocation_groups"]
+    assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
+    assert geometry["log.blocks"] * geometry["log.bsize"] == filesystem["log_size"]
+    assert set(filesystem["mount_options"]) <= box.mount_options()
+    assert box.say("readlink -f /dev/md/millrace-log") in {
+        box.say(f"readlink -f {option.split('=')[1]}") for option in box.mount_options() if option.startswith("logdev=")
+    }
+
+
+def test_nfsd_equals_the_plan(box: Box) -> None:
+    nfsd = box.plan["nfsd"]
+    assert box.say("cat /sys/module/sunrpc/parameters/pool_mode") == nfsd["pool_mode"] == "pernode"
+    assert int(box.say("cat /proc/fs/nfsd/max_block_size")) == nfsd["max_block_size"] == MIB
+    assert int(box.say("cat /proc/fs/nfsd/nfsv4leasetime")) == nfsd["lease_time"]
+    assert int(box.say("cat /proc/fs/nfsd/nfsv4gracetime")) == nfsd["grace_time"]
+    versions = box.say("cat /proc/fs/nfsd/versions").split()
+    assert "+4.2" in versions
+    assert "-3" in versions
+    pools = [int(count) for count in box.say("cat /proc/fs/nfsd/pool_threads").split()]
+    assert len(pools) == 2
+    assert all(nfsd["threads_min"] <= count for count in pools)
+    assert sum(pools) <= nfsd["threads_max"]
+    threads = box.say("nfsdctl threads")
+    assert str(nfsd["threads_max"]) in threads or sum(pools) == nfsd["threads_max"]
+    assert "tcp 2049" in box.say("cat /proc/fs/nfsd/portlist")
+
+
+def test_nfsd_threads_cover_both_nodes(box: Box) -> None:
+    masks = box.say("for p in $(pgrep -x nfsd); do grep Cpus_allowed_list /proc/$p/status | cut -f2; done")
+    assert set(masks.splitlines()) == {"0-1", "2-3"}
+
+
+def test_md_settings_equal_the_plan(box: Box) -> None:
+    md = box.plan["md"]
+    assert int(box.array_sysfs("data", "md/group_thread_cnt")) == md["group_thread_cnt"]
+    assert int(box.array_sysfs("data", "md/stripe_cache_size")) == md["stripe_cache_size"]
+    assert int(box.array_sysfs("data", "queue/read_ahead_kb")) == md["read_ahead"]
+    assert box.array_sysfs("data", "md/sync_speed_max").split()[0] == str(md["sync_speed_max"])
+    assert set(box.say("cat /sys/block/nvme*n1/queue/wbt_lat_usec").split()) == {"0"}
+
+
+def test_tuning_twice_changes_nothing(box: Box) -> None:
+    assert box.read_json("millrace tune --diff --json")["drift"] == []
+
+
+def test_only_what_is_served_listens(box: Box) -> None:
+    listening = box.say("ss -Htln | awk '{print $4}'").splitlines()
+    ports = {int(address.rsplit(":", 1)[1]) for address in listening if not address.startswith(("127.", "[::1]"))}
+    # mountd and statd answer on ports of their own choice that the firewall does not open
+    open_ports = set(box.say("nft -j list set inet millrace tcp_services | tr -dc '0-9,' ").strip(",").split(","))
+    assert {445, 2049, 9090} <= ports
+    assert "22" not in open_ports
+
+
+def test_console_says_what_a_person_needs(box: Box) -> None:
+    box.say("systemctl start millrace-health.service")
+    banner = box.say("cat /run/issue.d/50-millrace.issue")
+    assert "Millrace" in banner
+    assert "0.1.0" in banner
+    assert f"https://{SERVER_ADDRESSES[0]}:9090" in banner
+    console = box.machine.console
+    assert "millrace login:" in console
+
+
+def test_cockpit_answers(box: Box) -> None:
+    script = "import ssl,urllib.request as u;print(u.urlopen('https://127.0.0.1:9090/ping',context=ssl._create_unverified_context()).read().decode())"
+    assert "cockpit" in box.say(f'python3 -c "{script}"')
+
+
+def test_no_secret_reaches_the_journal_or_a_command_line(box: Box) -> None:
+    assert box.machine.run(f"journalctl -b --no-pager | grep -F {ADMIN_PASSWORD[:12]}'{ADMIN_PASSWORD[12:]}'", check=False).out == ""
+
+
+# The client
+
+
+def checksum(client: Machine, path: str) -> str:
+    return client.run(f"sha256sum < {path}", seconds=600).out.split()[0]
+
+
+def mount(client: Machine, kind: str) -> None:
+    options = {
+        "nfs": f"-t nfs4 -o vers=4.2,proto=tcp,nconnect=8 {SERVER_ADDRESSES[0]}:{EXPORT} /mnt/nfs",
+        "rdma": f"-t nfs4 -o vers=4.2,proto=rdma,port=20049 {SERVER_ADDRESSES[0]}:{EXPORT} /mnt/rdma",
+        "smb": f"-t cifs -o vers=3.1.1,credentials=/run/credentials.smb,multichannel,max_channels=4 //{SERVER_ADDRESSES[0]}/data /mnt/smb",
+    }
+    client.run(f"mount {options[kind]}", seconds=300)
+
+
+def remount(client: Machine, kind: str) -> None:
+    client.run(f"umount /mnt/{kind}; echo 3 > /proc/sys/vm/drop_caches", seconds=300)
+    mount(client, kind)
+
+
+@pytest.fixture(scope="module")
+def pattern(client: Machine) -> str:
+    """Make the pattern on the client and return its checksum."""
+    make = f"import random; r = random.Random(7); f = open('/run/pattern', 'wb'); [f.write(r.randbytes(1 << 20)) for _ in range({PATTERN_MIB})]"
+    client.run(f'python3 -c "{make}"', seconds=600)
+    return checksum(client, "/run/pattern")
+
+
+def test_nfs_over_tcp_with_eight_connections(box: Box, client: Machine) -> None:
+    mount(client, "nfs")
+    line = client.run("grep /mnt/nfs /proc/mounts").out
+    assert "vers=4.2" in line
+    assert "nconnect=8" in line
+    assert "rsize=1048576" in line
+    connections = client.run("ss -Htn state established dst 10.77.0.1:2049 | wc -l").out
+    assert int(connections) == 8
+
+
+def test_nfs_over_rdma_on_soft_roce(box: Box, client: Machine) -> None:
+    for machine, address in ((box.machine, SERVER_ADDRESSES[0]), (client, CLIENT_ADDRESSES[0])):
+        port = machine.run(f"ip -o address show to {address} | awk '{{print $2}}'").out.strip()
+        machine.run(f"modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port}")
+    box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener after the hot-plug", 120)
+    mount(client, "rdma")
+    assert "proto=rdma" in client.run("grep /mnt/rdma /proc/mounts").out
+
+
+def test_smb_with_several_channels_encrypted(box: Box, client: Machine) -> None:
+    mount(client, "smb")
+    client.run("ls /mnt/smb")
+    client.wait_command("test $(grep -c 'Channel: ' /proc/fs/cifs/DebugData) -ge 3", "three more channels", 120)
+    sessions = box.read_json("smbstatus --json")["sessions"]
+    (session,) = sessions.values()
+    assert len(session["channels"]) == 4
+    assert session["encryption"]["cipher"].startswith("AES")
+
+
+@pytest.mark.parametrize("writer", ["nfs", "rdma", "smb"])
+def test_what_one_protocol_wrote_all_read(client: Machine, pattern: str, writer: str) -> None:
+    before = int(client.run("cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts").out)
+    client.run(f"dd if=/run/pattern of=/mnt/{writer}/by-{writer} bs=1M conv=fsync status=none", seconds=900)
+    for reader in ("nfs", "rdma", "smb"):
+        remount(client, reader)
+        assert checksum(client, f"/mnt/{reader}/by-{writer}") == pattern
+    assert int(client.run("cat /sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts").out) > before + 1000
+
+
+def test_root_of_a_client_is_nobody(box: Box, client: Machine) -> None:
+    client.run("touch /mnt/nfs/whose")
+    assert box.say(f"stat -c %U {EXPORT}/whose") == "nobody"
+
+
+def test_export_is_for_the_client_network_only(box: Box) -> None:
+    table = box.say("exportfs -s")
+    assert "10.77.0.0/24" in table
+    assert "*" not in table
+    assert "10.0.2." not in table
+
+
+# Reboot and power cut
+
+
+def test_reboot_brings_the_same_pool_back(box: Box, client: Machine, pattern: str) -> None:
+    uuids = {record["array"]["name"]: record["uuid"] for record in box.pool["arrays"]}
+    client.run("umount -l /mnt/rdma /mnt/smb")
+    box.machine.reboot()
+    box.wait_serving()
+    box.wait_booted()
+    assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
+    assert box.failed_units() == []
+    assert box.read_json("millrace tune --diff --json")["drift"] == []
+    # the hard mount of before goes on
+    remount(client, "nfs")
+    assert checksum(client, "/mnt/nfs/by-smb") == pattern
+
+
+def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None:
+    writer = """
+import os, sys
+log = open("/run/synced", "w")
+f = os.open("/mnt/nfs/journal", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+for number in range(1 << 20):
+    os.write(f, number.to_bytes(8, "big") * 512)
+    os.fsync(f)
+    log.write(f"{number}\\n"); log.flush()
+"""
+    client.run("cat > /run/writer.py", stdin=writer)
+    client.run("rm -f /run/synced; systemd-run --unit=writer python3 /run/writer.py")
+    client.wait_command("test $(wc -l < /run/synced) -ge 40", "forty records synced", 300)
+    box.machine.power_cut()
+    synced = int(client.run("tail -n 1 /run/synced").out)
+    client.run("systemctl kill -s KILL writer.service", check=False)
+    box.machine.start()
+    box.wait_serving()
+    check = f"""
+with open("{EXPORT}/journal", "rb") as f:
+    for number in range({synced} + 1):
+        assert f.read(4096) == number.to_bytes(8, "big") * 512, number
+print("whole")
+"""
+    assert box.say(f"python3 - <<'E'\n{check}\nE") == "whole"
+    box.wait_booted()
+    assert box.failed_units() == []

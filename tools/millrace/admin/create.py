@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Make the administrator. A power cut at any step, and the next boot does it over: the marker is written last."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal, Protocol
+
+from millrace import paths, store
+from millrace.admin import one_time
+from millrace.admin.one_time import USER
+from millrace.command import Result
+from millrace.errors import BadInput, Failed
+from millrace.inventory.model import Contract
+
+CREDENTIAL = "millrace.admin-password"
+MARKER = "admin-created"
+
+
+class Runner(Protocol):
+    """How tools are run; secrets go through `stdin` only."""
+
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result: ...
+
+
+class AdminReport(Contract):
+    """What was done. The password is not part of it: output ends up in the journal."""
+
+    schema_version: Literal[1] = 1
+    user: str = USER
+    outcome: Literal["exists", "created", "new-password"]
+    one_time: bool
+
+
+class CheckReport(Contract):
+    """Whether the one-time password was taken off the console."""
+
+    schema_version: Literal[1] = 1
+    forgotten: bool
+
+
+def create(run: Runner) -> AdminReport:
+    """Make the user, its password for login and for SMB; nothing if that was done.
+
+    A one-time password that nobody used is gone with a restart, so there is a new one after it: the server must not
+    lock its owner out.
+    """
+    marker = paths.state_dir() / MARKER
+    if marker.exists() and not (one_time.must_change() and not one_time.is_shown()):
+        return AdminReport(outcome="exists", one_time=False)
+    existed = _ensure_user(run)
+    given = _given_password()
+    password = given or one_time.generate()
+    _set_passwords(password, run)
+    if given is None:
+        _run(run, ["chage", "-d", "0", USER])
+        one_time.show(password)
+    store.write_text(marker, "")
+    return AdminReport(outcome="new-password" if existed else "created", one_time=given is None)
+
+
+def _ensure_user(run: Runner) -> bool:
+    """Whether the user was there already, perhaps half made."""
+    if run(["getent", "passwd", USER]).status != 0:
+        _run(run, ["useradd", "--create-home", "--uid", "1000", "--groups", "sudo", "--shell", "/bin/bash", USER])
+        return False
+    _run(run, ["usermod", "--append", "--groups", "sudo", "--shell", "/bin/bash", USER])
+    _run(run, ["mkhomedir_helper", USER, "0077"])
+    return True
+
+
+def _given_password() -> str | None:
+    """The password of the credential; BadInput where it could not be typed at a prompt."""
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    path = Path(directory) / CREDENTIAL if directory else None
+    if path is None or not path.exists():
+        return None
+    password = path.read_text().removesuffix("\n")
+    if not password or not password.isprintable():
+        raise BadInput(f"the credential {CREDENTIAL} must be one line of text: the password of {USER}")
+    return password
+
+
+def _set_passwords(password: str, run: Runner) -> None:
+    _run(run, ["chpasswd"], f"{USER}:{password}\n")
+    # Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.
+    _run(run, ["smbpasswd", "-c", "/dev/null", "-s", "-a", USER], f"{password}\n{password}\n")
+
+
+def _run(run: Runner, argv: Sequence[str], stdin: str | None = None) -> None:
+    result = run(argv, stdin)
+    if result.status != 0:
+        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
+        raise Failed(f"The administrator could not be made: {argv[0]} failed with status {result.status}: {words}")

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The one-time password: made, shown on the console only, forgotten once it was used."""
+
+import secrets
+
+from millrace import paths, store
+from millrace.errors import Refused
+
+USER = "admin"
+ISSUE = "run/issue.d/60-millrace-admin.issue"
+
+# Without the signs that a console font or a tired eye mixes up, and without upper case: it is typed on BMC keyboards.
+ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
+# 5 groups of 4 out of 31 signs: 99 bits.
+GROUPS, GROUP = 5, 4
+
+
+def generate() -> str:
+    """A random password such as `abcd-efgh-2345-jkmn-pqrs`."""
+    return "-".join("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
+
+
+def show(password: str) -> None:
+    """On the console, until it is changed or the server restarts. Nobody but root (agetty) reads the file."""
+    text = f"Sign in as {USER}; you will be asked for a password of your own.\nOne-time password: {password}\n\n"
+    store.write_text(paths.ROOT / ISSUE, text, mode=0o600)
+
+
+def is_shown() -> bool:
+    """Whether a one-time password of this boot is on the console."""
+    return (paths.ROOT / ISSUE).exists()
+
+
+def forget_if_used() -> bool:
+    """Take the password off the console once it is not valid any more; whether it was taken off."""
+    if not is_shown() or must_change():
+        return False
+    (paths.ROOT / ISSUE).unlink(missing_ok=True)
+    return True
+
+
+def must_change() -> bool:
+    """Whether the administrator still has to change the password: the day of its last change is 0.
+
+    False where there is no such user; Refused to anyone but root.
+    """
+    try:
+        text = (paths.ROOT / "etc/shadow").read_text()
+    except PermissionError as error:
+        raise Refused("the age of a password may only be read by root: run this command with sudo") from error
+    for line in text.splitlines():
+        fields = line.split(":")
+        if fields[0] == USER:
+            return fields[2] == "0"
+    return False

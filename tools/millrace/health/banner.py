@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the console says above the login prompt: who this is, where to go, how it is, what to do next."""
+
+from collections.abc import Sequence
+
+from millrace import command, paths, store
+from millrace.health.model import Health, Level
+from millrace.share.interfaces import Interface
+
+BANNER = "run/issue.d/50-millrace.issue"
+
+_WORDS = {
+    Level.OK: "everything is all right",
+    Level.WARN: "something wants your attention",
+    Level.UNKNOWN: "something could not be looked at",
+    Level.FAIL: "something is broken",
+}
+
+
+def banner(version: str, interfaces: Sequence[Interface], health: Health) -> str:
+    """The text of the banner, with agetty's escapes taken care of."""
+    verdict = f"Health: {health.level}, {_WORDS[health.level]}"
+    lines = ["", f"Millrace {version}", "", *_addresses(interfaces), "", verdict]
+    for finding in health.findings:
+        if finding.level is not Level.OK:
+            lines.append(f"  {finding.level:<7} {finding.sentence}")
+            lines += [f"          {finding.todo}"] if finding.todo else []
+    return "\n".join(lines).replace("\\", "\\\\") + "\n\n"
+
+
+def _addresses(interfaces: Sequence[Interface]) -> list[str]:
+    urls = [
+        (f"https://[{address.ip}]:9090" if address.version == 6 else f"https://{address.ip}:9090", interface.name)
+        for interface in interfaces
+        for address in interface.addresses
+    ]
+    if not urls:
+        return ["No port of this server has an address yet: plug in a network cable, or set one up."]
+    width = max(len(url) for url, _ in urls)
+    return [f"  {url:<{width}}  ({name})" for url, name in urls]
+
+
+def image_version() -> str:
+    """IMAGE_VERSION of os-release, or `(unknown version)`."""
+    for name in ("etc/os-release", "usr/lib/os-release"):
+        path = paths.ROOT / name
+        for line in path.read_text().splitlines() if path.exists() else []:
+            key, _, value = line.partition("=")
+            if key == "IMAGE_VERSION":
+                return value.strip("\"'")
+    return "(unknown version)"
+
+
+def write_banner(text: str) -> bool:
+    """Write the banner; whether it changed."""
+    return store.write_text(paths.ROOT / BANNER, text)
+
+
+def refresh_consoles() -> None:
+    """Every login prompt that nobody has typed at is drawn anew."""
+    command.attempt(["agetty", "--reload"], timeout=20)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is there a pool, and if not: what is it waiting for?"""
+
+from millrace import paths, store
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.plan.model import Plan, PlanFile, Refusal
+from millrace.provision.model import Pool, Transaction
+
+NAME = "pool"
+
+
+def check(host: Host) -> list[Finding]:
+    """The pool, provisioning under way, or the plan that waits for its approval."""
+    if host.pool is not None:
+        return [_exists(host.pool)]
+    if paths.transaction_file().exists():
+        return [_under_way(store.read_model(paths.transaction_file(), Transaction))]
+    if not paths.plan_file().exists():
+        return [_unplanned(host)]
+    plan = store.read_model(paths.plan_file(), PlanFile)
+    if isinstance(plan.proposal, Refusal):
+        return _refused(plan.proposal)
+    return [_proposed(plan.proposal, plan.sha256 or plan.proposal.digest())]
+
+
+def _exists(pool: Pool) -> Finding:
+    arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
+    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was made at {pool.created}: {arrays}.")
+
+
+def _under_way(transaction: Transaction) -> Finding:
+    done = sum(step.state == "done" for step in transaction.steps)
+    current = next((step.name for step in transaction.steps if step.state != "done"), "finishing")
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"The pool is being made: {done} of {len(transaction.steps)} steps done, now {current}.",
+        todo="Leave the drives where they are. If it does not go on: journalctl -u millrace-provision",
+    )
+
+
+def _unplanned(host: Host) -> Finding:
+    level = Level.WARN if host.starting else Level.UNKNOWN
+    return Finding(
+        check=NAME,
+        level=level,
+        sentence="No pool yet, and no plan was made in this boot.",
+        todo=None if host.starting else "journalctl -u millrace-inventory -u millrace-plan",
+    )
+
+
+def _refused(refusal: Refusal) -> list[Finding]:
+    return [
+        Finding(
+            check=NAME,
+            level=Level.WARN,
+            sentence=f"No pool, and no plan: {one.what}" + (f" (drive {one.serial})" if one.serial else ""),
+            todo=one.todo,
+        )
+        for one in refusal.obstacles
+    ]
+
+
+def _proposed(plan: Plan, digest: str) -> Finding:
+    if paths.approval_file().exists():
+        return Finding(
+            check=NAME,
+            level=Level.WARN,
+            sentence=f"No pool yet. A plan is approved and not carried out; this boot proposes: {plan.title}.",
+            todo="journalctl -u millrace-provision",
+        )
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"No pool yet. The plan: {plan.title}.",
+        todo=f"Read it (millrace plan), then: millrace approve {digest}",
+    )

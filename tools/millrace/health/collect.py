@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run every check; one that cannot look is UNKNOWN and does not keep the others from looking."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+
+from millrace.errors import MillraceError
+from millrace.health.checks import arrays, cockpit, filesystem, nfs, pool, smb, units
+from millrace.health.host import Host
+from millrace.health.model import Finding, Health, Level, worst
+
+Check = Callable[[Host], list[Finding]]
+
+CHECKS: Mapping[str, Check] = {
+    "pool": pool.check,
+    "arrays": arrays.check,
+    "filesystem": filesystem.check,
+    "nfs": nfs.check,
+    "smb": smb.check,
+    "units": units.check,
+    "cockpit": cockpit.check,
+}
+
+
+def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> Health:
+    """The health of this server, now."""
+    looked_at = host or Host()
+    findings = [finding for name, check in checks.items() for finding in _guarded(name, check, looked_at)]
+    return Health(at=datetime.now(UTC).isoformat(timespec="seconds"), level=worst(findings), findings=findings)
+
+
+def _guarded(name: str, check: Check, host: Host) -> list[Finding]:
+    try:
+        return check(host)
+    except (OSError, ValueError, MillraceError) as error:
+        todo = "Run millrace health as root; if it stays like this: journalctl -b -p err"
+        return [Finding(check=name, level=Level.UNKNOWN, sentence=f"This could not be looked at: {error}.", todo=todo)]

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The health contract (`/run/millrace/health.json`, `millrace health --json`)."""
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Literal
+
+from millrace.inventory.model import Contract
+
+
+class Level(StrEnum):
+    """How it is. UNKNOWN means that the check could not look."""
+
+    OK = "OK"
+    WARN = "WARN"
+    UNKNOWN = "UNKNOWN"
+    FAIL = "FAIL"
+
+
+_SEVERITY = [Level.OK, Level.WARN, Level.UNKNOWN, Level.FAIL]
+
+
+class Finding(Contract):
+    """What one check says: a sentence, and what a person can do about it where there is something to do."""
+
+    check: str
+    level: Level
+    sentence: str
+    todo: str | None = None
+
+
+class Health(Contract):
+    """All findings; `level` is the worst of them. `at` is ISO 8601 in UTC."""
+
+    schema_version: Literal[1] = 1
+    at: str
+    level: Level
+    findings: list[Finding]
+
+
+def worst(findings: Sequence[Finding]) -> Level:
+    """The worst level; UNKNOWN where nothing was looked at."""
+    return max((one.level for one in findings), key=_SEVERITY.index, default=Level.UNKNOWN)

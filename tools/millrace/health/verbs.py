@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace health` and `millrace status`."""
+
+import click
+
+
+@click.command()
+@click.option("--write", "write_files", is_flag=True, help="Write health.json and the console banner, print nothing.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def health(write_files: bool, as_json: bool) -> None:
+    """Is it all right? One line per check, and what to do about it."""
+    from millrace.health.collect import collect
+
+    found = collect()
+    if write_files:
+        from millrace.health.write import write
+
+        write(found)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+    elif not write_files:
+        for finding in found.findings:
+            click.echo(f"{finding.level:<7} {finding.check:<10} {finding.sentence}")
+            if finding.todo:
+                click.echo(f"{'':18} {finding.todo}")
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def status(as_json: bool) -> None:
+    """One screen: health, pool, shares, what to do next."""
+    from millrace.health.collect import collect
+    from millrace.health.host import Host
+    from millrace.health.status import Status, lines, space_of
+    from millrace.share.desired import shares
+
+    host = Host()
+    found = collect(host)
+    pool = host.pool
+    seen = Status(
+        health=found,
+        pool=pool,
+        space=space_of(pool.filesystem.mountpoint) if pool else None,
+        shares=shares(pool) if pool else [],
+    )
+    click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join(lines(seen)))

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What smbd reads, and Samba's own opinion on it before it replaces what works."""
+
+import re
+import tempfile
+from collections.abc import Callable, Sequence
+
+from millrace.command import Result
+from millrace.errors import Failed
+from millrace.render import render
+from millrace.share.interfaces import Interface
+from millrace.share.model import Share
+
+CONFIGURATION = "etc/samba/smb.conf"
+
+# testparm forgives these with status 0, smbd then runs without the setting.
+_COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
+
+
+def configuration(shares: Sequence[Share], interfaces: Sequence[Interface]) -> str:
+    """The text of smb.conf."""
+    return render(f"{CONFIGURATION}.j2", shares=shares, interfaces=interface_list(interfaces))
+
+
+def interface_list(interfaces: Sequence[Interface]) -> str:
+    """The value of `interfaces`. By name: an address that DHCP changes must not leave smbd without a listener."""
+    return " ".join(["lo", *(_entry(one) for one in interfaces)])
+
+
+def _entry(interface: Interface) -> str:
+    # Without a speed (virtio) Samba counts 1 Gb/s and no RSS: clients would open one channel.
+    if interface.carrier and interface.speed is None:
+        return f'"{interface.name};speed=10000000000,capability=RSS"'
+    return interface.name
+
+
+def validate(text: str, run: Callable[[Sequence[str]], Result]) -> None:
+    """Failed, with testparm's words, if Samba would not take `text` as it is meant."""
+    with tempfile.NamedTemporaryFile("w", prefix="millrace-smb-", suffix=".conf") as candidate:
+        candidate.write(text)
+        candidate.flush()
+        result = run(["testparm", "-s", candidate.name])
+    complaint = next((line for line in result.err.splitlines() if _COMPLAINT.search(line)), None)
+    if result.status != 0 or complaint:
+        words = complaint or (result.err.strip() or "no message").splitlines()[-1]
+        raise Failed(f"testparm does not accept the new smb.conf, the old one stays: {words}")
+
+
+def listeners(text: str) -> str:
+    """The lines of an smb.conf that smbd reads only when it starts."""
+    return "\n".join(line for line in text.splitlines() if re.match(r"\s*(bind )?interfaces\b", line))

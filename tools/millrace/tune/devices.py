@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Kernel names of our arrays and of the drives under them. Kernel names change between boots, so nothing keeps them."""
+
+import os
+from pathlib import Path
+
+from millrace import paths
+
+
+def array_device(name: str) -> str | None:
+    """The kernel's name (`md127`) of the array that the plan calls `name`; None where it is not assembled."""
+    try:
+        return Path(os.readlink(paths.ROOT / f"dev/md/millrace-{name}")).name
+    except OSError:
+        return None
+
+
+def block(device: str) -> Path:
+    """The sysfs directory of a whole block device."""
+    return paths.ROOT / "sys/class/block" / device
+
+
+def member_drives(device: str) -> set[str]:
+    """Drives under an array, also through the legs of a raid0, without the partitions between."""
+    drives: set[str] = set()
+    for slave in (block(device) / "slaves").glob("*"):
+        if (block(slave.name) / "md").is_dir():
+            drives |= member_drives(slave.name)
+        elif (block(slave.name) / "partition").exists():
+            drives.add(block(slave.name).resolve().parent.name)
+        else:
+            drives.add(slave.name)
+    return drives

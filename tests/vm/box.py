@@ -56,7 +56,7 @@ class Box:
         """Wait until every job of the boot is done, whatever its result."""
         self.machine.wait_agent()
         self.machine.wait_command("systemctl is-system-running --wait; true", "end of the boot", PROVISION_SECONDS)
-        self.machine.wait_command("test -z \"$(systemctl list-jobs --no-legend)\"", "empty job queue", PROVISION_SECONDS)
+        self.machine.wait_command('test -z "$(systemctl list-jobs --no-legend)"', "empty job queue", PROVISION_SECONDS)
 
     def wait_serving(self) -> None:
         """Wait until NFS and SMB are both up."""

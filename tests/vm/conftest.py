@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from host import layout
 from vm import accel, link
-from vm.server import Server, find
 
 
 @pytest.fixture(scope="session")
@@ -20,11 +20,12 @@ def accelerator() -> accel.Accel:
     return accel.choose(next(layout.OUTPUT.glob("millrace_*_x86-64.efi")), layout.cache_root() / "accel")
 
 
+@pytest.fixture(scope="session")
+def client_images() -> Path:
+    return layout.CLIENT_OUTPUT
+
+
 @pytest.fixture(scope="module")
 def cables() -> Iterator[link.Cables]:
     with link.Cables(2) as both:
         yield both
-
-
-def server_named(name: str) -> Server:
-    return find(name, layout.SERVERS)

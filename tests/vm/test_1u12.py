@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A 1U12 from the first power-on to a client's data, a reboot and a power cut. The stories build on each other."""
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
-from conftest import server_named
+
+from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
+from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
+from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine
 
@@ -30,12 +31,13 @@ def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytes
 
 
 @pytest.fixture(scope="module")
-def client(box: Box, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    with client_machine(tmp_path_factory.mktemp("client"), accelerator, cables.client_ends) as machine:
+def client(
+    box: Box, client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    directory = tmp_path_factory.mktemp("client")
+    with client_machine(client_images, directory, cables.client_ends, accelerator) as machine:
         machine.start()
-        for number, address in enumerate(CLIENT_ADDRESSES):
-            port = f"$(grep -l 52:54:00:4d:02:{number:02x} /sys/class/net/*/address | cut -d/ -f5)"
-            machine.run(f"ip address add {address}/24 dev {port}; ip link set {port} up")
+        give_addresses(machine, [f"{address}/24" for address in CLIENT_ADDRESSES])
         machine.run("mkdir -p /mnt/nfs /mnt/rdma /mnt/smb")
         password = f"username=admin\npassword={ADMIN_PASSWORD}\n"
         machine.run("umask 077; cat > /run/credentials.smb", stdin=password)
@@ -158,8 +160,10 @@ def test_cockpit_answers(box: Box) -> None:
     assert "cockpit" in box.say(f'python3 -c "{script}"')
 
 
-def test_no_secret_reaches_the_journal_or_a_command_line(box: Box) -> None:
-    assert box.machine.run(f"journalctl -b --no-pager | grep -F {ADMIN_PASSWORD[:12]}'{ADMIN_PASSWORD[12:]}'", check=False).out == ""
+def test_no_secret_reaches_the_journal(box: Box) -> None:
+    # the pattern arrives on standard input: on a command line it would find itself
+    search = box.machine.run("journalctl -b --no-pager | grep -F -f /dev/fd/3 3<&0", stdin=ADMIN_PASSWORD, check=False)
+    assert (search.status, search.out) == (1, "")
 
 
 # The client
@@ -170,10 +174,12 @@ def checksum(client: Machine, path: str) -> str:
 
 
 def mount(client: Machine, kind: str) -> None:
+    host = SERVER_ADDRESSES[0]
+    smb = "vers=3.1.1,credentials=/run/credentials.smb,multichannel,max_channels=4"
     options = {
-        "nfs": f"-t nfs4 -o vers=4.2,proto=tcp,nconnect=8 {SERVER_ADDRESSES[0]}:{EXPORT} /mnt/nfs",
-        "rdma": f"-t nfs4 -o vers=4.2,proto=rdma,port=20049 {SERVER_ADDRESSES[0]}:{EXPORT} /mnt/rdma",
-        "smb": f"-t cifs -o vers=3.1.1,credentials=/run/credentials.smb,multichannel,max_channels=4 //{SERVER_ADDRESSES[0]}/data /mnt/smb",
+        "nfs": f"-t nfs4 -o vers=4.2,proto=tcp,nconnect=8 {host}:{EXPORT} /mnt/nfs",
+        "rdma": f"-t nfs4 -o vers=4.2,proto=rdma,port=20049 {host}:{EXPORT} /mnt/rdma",
+        "smb": f"-t cifs -o {smb} //{host}/data /mnt/smb",
     }
     client.run(f"mount {options[kind]}", seconds=300)
 
@@ -186,8 +192,14 @@ def remount(client: Machine, kind: str) -> None:
 @pytest.fixture(scope="module")
 def pattern(client: Machine) -> str:
     """Make the pattern on the client and return its checksum."""
-    make = f"import random; r = random.Random(7); f = open('/run/pattern', 'wb'); [f.write(r.randbytes(1 << 20)) for _ in range({PATTERN_MIB})]"
-    client.run(f'python3 -c "{make}"', seconds=600)
+    make = f"""
+import random
+source = random.Random(7)
+with open("/run/pattern", "wb") as pattern:
+    for _ in range({PATTERN_MIB}):
+        pattern.write(source.randbytes(1 << 20))
+"""
+    client.run(["python3", "-c", make], seconds=600)
     return checksum(client, "/run/pattern")
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from box import Box, credentials
-from conftest import server_named
+
+from tests.vm.box import Box, credentials
+from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
 
@@ -16,7 +17,9 @@ KIB = 1024
 @pytest.fixture(scope="module")
 def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     given = credentials(millrace__provision=b"auto")
-    with appliance(server_named("2u24"), image, tmp_path_factory.mktemp("2u24"), accelerator, credentials=given) as machine:
+    with appliance(
+        server_named("2u24"), image, tmp_path_factory.mktemp("2u24"), accelerator, credentials=given
+    ) as machine:
         machine.start()
         box = Box(machine)
         box.machine.wait_agent()

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How tools are asked and how they answer."""
+
+from millrace.command import Result
+
+NOTHING = Result(2, "", "")
+
+
+def fine(_: list[str], __: str) -> Result:
+    return Result(0, "", "")
+
+
+def option(command: list[str], name: str) -> str:
+    return next(word for word in command if word.startswith(f"--{name}=")).split("=", 1)[1]
+
+
+def export(values: dict[str, str]) -> Result:
+    return Result(0, "".join(f"{key}={value}\n" for key, value in values.items()), "")

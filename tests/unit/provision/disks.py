@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on the drives of the server that the tests stand in for the machine. It outlives a power cut."""
+
+from dataclasses import dataclass, field
+
+Content = dict[str, str]
+
+
+@dataclass
+class Disk:
+    """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole."""
+
+    serial: str
+    size: int
+    block: int = 512
+    wwid: str = ""
+    gpt_ids: set[str] = field(default_factory=set)
+    table: dict[str, object] | None = None
+    partuuid: str | None = None
+    inside: Content = field(default_factory=dict)
+    foreign: str | None = None
+    hidden: str | None = None
+
+    def __post_init__(self) -> None:
+        self.wwid = self.wwid or f"eui.{self.serial}"
+
+    @property
+    def blank(self) -> bool:
+        return not self.gpt_ids and self.foreign is None
+
+
+@dataclass
+class Running:
+    """An array that the kernel has started. `members` are serials, or UUIDs of arrays."""
+
+    uuid: str
+    level: str
+    devices: int
+    name: str
+    members: list[str]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Small plans of the two shapes: RAID6 and RAID50, each with its log on a RAID1."""
+
+from millrace.inventory.model import DriveState
+from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Plan, Role
+
+MIB = 1 << 20
+GIB = 1 << 30
+DATA_SIZE = 100 * GIB
+LOG_SIZE = 10 * GIB
+
+
+def raid6_plan() -> Plan:
+    """Four data drives D0-D3, two log drives L0 and L1."""
+    return _plan([_array("data", "raid6", [f"D{n}" for n in range(4)])], 4, "RAID6")
+
+
+def raid50_plan() -> Plan:
+    """Two legs of three data drives, two log drives."""
+    legs = [_array("leg0", "raid5", ["D0", "D1", "D2"]), _array("leg1", "raid5", ["D3", "D4", "D5"])]
+    return _plan([*legs, _array("data", "raid0", ["leg0", "leg1"])], 6, "RAID50")
+
+
+def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
+    data = [_drive(f"D{n}", Role.DATA, DATA_SIZE, 99 * GIB) for n in range(data_drives)]
+    logs = [_drive(f"L{n}", Role.LOG, LOG_SIZE, 9 * GIB) for n in range(2)]
+    return Plan(
+        title=title,
+        capacity=2 * 99 * GIB,
+        drives=[*data, *logs],
+        arrays=[*arrays, _array("log", "raid1", ["L0", "L1"])],
+        filesystem=Filesystem(
+            label="millrace",
+            mountpoint="/srv/pool",
+            device="/dev/md/millrace-data",
+            log_device="/dev/md/millrace-log",
+            log_size=2038 * MIB,
+            stripe_unit=128 << 10,
+            stripe_width=2,
+            allocation_groups=32,
+            sector=4096,
+            mount_options=["noatime", "logbsize=256k", "largeio", "logdev=/dev/md/millrace-log"],
+        ),
+        nfsd=Nfsd(threads_min=8, threads_max=16, pool_mode="global", max_block_size=MIB, lease_time=45, grace_time=45),
+        md=MdKnobs(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2_000_000, read_ahead=16384),
+        sysctl={},
+        decisions=[],
+        warnings=[],
+    )
+
+
+def _array(name: str, level: str, members: list[str]) -> Array:
+    striped = level in ("raid0", "raid5", "raid6")
+    return Array.model_validate(
+        {
+            "name": name,
+            "level": level,
+            "members": members,
+            "over_arrays": level == "raid0",
+            "role": Role.LOG if name == "log" else Role.DATA,
+            "chunk": 128 << 10 if striped else None,
+            "data_members": 2 if striped else 1,
+            "bitmap": "none" if level == "raid0" else "internal",
+            "bitmap_chunk": None if level == "raid0" else 512 * MIB,
+        }
+    )
+
+
+def _drive(serial: str, role: Role, size: int, partition: int) -> DriveRole:
+    return DriveRole(
+        serial=serial,
+        wwid=f"eui.{serial}",
+        model="TEST",
+        size=size,
+        state=DriveState.BLANK,
+        role=role,
+        partition=partition,
+        reason="for the test",
+    )

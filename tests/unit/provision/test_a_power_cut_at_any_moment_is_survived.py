@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The power goes before, between and after all writes; the next boot finishes and hits nothing but its own."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+
+from millrace import paths, store
+from millrace.errors import Refused
+from millrace.plan.model import Plan
+from millrace.provision.assemble import assemble
+from millrace.provision.journal import Journal
+from millrace.provision.model import Pool, Transaction
+from tests.unit.provision.disks import Disk
+from tests.unit.provision.plans import raid6_plan, raid50_plan
+from tests.unit.provision.server import approve_plan, provision, server_for
+from tests.unit.provision.world import PowerCut, World
+
+
+def wire_journal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power may go before and after every file that provisioning writes, too."""
+    real = store.write_model
+
+    def write_model(path: Path, model: BaseModel, mode: int = 0o644) -> bool:
+        world.tick()
+        changed = real(path, model, mode)
+        world.tick()
+        return changed
+
+    monkeypatch.setattr(store, "write_model", write_model)
+
+
+def cut_and_boot(world: World, at: int) -> bool:
+    """Provision until the power goes; False if it was over before."""
+    world.moment, world.cut_at = 0, at
+    try:
+        provision(world)
+    except PowerCut:
+        world.boot()
+        return True
+    return False
+
+
+def shape(pool: Pool) -> Pool:
+    """The pool without the identities that are drawn for each transaction."""
+    arrays = [
+        record.model_copy(
+            update={"uuid": "", "members": [m.model_copy(update={"partuuid": ""}) for m in record.members]}
+        )
+        for record in pool.arrays
+    ]
+    return pool.model_copy(update={"arrays": arrays, "filesystem_uuid": ""})
+
+
+def assert_exists(world: World, pool: Pool) -> None:
+    """Every partition, array and file system of the pool is really there, whole, and what is not of it is untouched."""
+    assemble(world, lambda _: None)
+    by_serial = {disk.serial: disk for disk in world.disks}
+    running = {array.uuid: array for array in world.arrays.values()}
+    for record in pool.arrays:
+        array = running[record.uuid]
+        assert (array.level, array.devices) == (record.array.level, len(record.array.members))
+        for member in record.members:
+            assert by_serial[member.serial].partuuid == member.partuuid
+            assert by_serial[member.serial].inside["UUID"] == record.uuid.replace(":", "")
+    data = next(record for record in pool.arrays if record.array.name == "data")
+    assert world.on_arrays[data.uuid]["UUID"] == pool.filesystem_uuid
+    assert world.on_arrays[data.uuid]["inprogress"] == "0"
+    assert not by_serial["FOREIGN"].gpt_ids
+    assert by_serial["UNUSED"].blank
+    assert not paths.transaction_file().exists()
+
+
+def journalled() -> Transaction | None:
+    path = paths.transaction_file()
+    return store.read_model(path, Transaction) if path.exists() else None
+
+
+def reset(root: Path) -> None:
+    for path in sorted(root.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+
+
+@pytest.mark.parametrize("plan_for", [raid6_plan, raid50_plan])
+@pytest.mark.parametrize("starts_what_never_ran", [True, False])
+def test_one_cut_at_every_moment(
+    root: Path, monkeypatch: pytest.MonkeyPatch, plan_for: Callable[[], Plan], starts_what_never_ran: bool
+) -> None:
+    plan = plan_for()
+    approve_plan(plan)
+    wanted = shape(provision(server_for(plan)))
+    moments = 0
+    while True:
+        moments += 1
+        reset(root)
+        world = server_for(plan)
+        world.starts_what_never_ran = starts_what_never_ran
+        with monkeypatch.context() as patch:
+            approve_plan(plan)
+            wire_journal(world, patch)
+            if not cut_and_boot(world, moments):
+                break
+            before = journalled()
+            pool = provision(world)
+        assert shape(pool) == wanted, f"cut at moment {moments}"
+        if before is not None:
+            assert (pool.arrays, pool.filesystem_uuid) == (before.arrays, before.filesystem_uuid)
+        assert_exists(world, pool)
+    assert moments > 100
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cuts=st.lists(st.integers(1, 120), max_size=8))
+def test_cut_after_cut(root: Path, cuts: list[int]) -> None:
+    reset(root)
+    plan = raid50_plan()
+    world = server_for(plan)
+    approve_plan(plan)
+    with pytest.MonkeyPatch.context() as patch:
+        wire_journal(world, patch)
+        for at in cuts:
+            cut_and_boot(world, at)
+        pool = provision(world)
+    assert pool.plan_sha256 == plan.digest()
+    assert_exists(world, pool)
+
+
+def begun(world: World, steps: int, mark: str = "done") -> None:
+    """The power went right after so many steps had been marked as started or done."""
+    approve_plan(raid6_plan())
+    real, seen = getattr(Journal, mark), []
+
+    def cut(journal: Journal, name: str) -> None:
+        real(journal, name)
+        seen.append(name)
+        if len(seen) == steps:
+            raise PowerCut
+
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(PowerCut):
+        patch.setattr(Journal, mark, cut)
+        provision(world)
+    world.boot()
+    world.writes.clear()
+
+
+def replace(world: World, serial: str, by: Disk) -> None:
+    world.disks[[disk.serial for disk in world.disks].index(serial)] = by
+    world.boot()
+
+
+@pytest.mark.parametrize("mark", ["start", "done"])
+@pytest.mark.parametrize("steps", range(1, 9))
+def test_a_drive_replaced_by_a_foreign_one_while_the_power_was_off_stops_it(
+    world: World, steps: int, mark: str
+) -> None:
+    begun(world, steps, mark)
+    replace(world, "D0", Disk("OTHER", 100 << 30, foreign="ext4 file system"))
+    with pytest.raises(Refused, match="D0"):
+        provision(world)
+    assert world.writes == []
+
+
+def test_a_drive_that_somebody_filled_while_the_power_was_off_stops_it(world: World) -> None:
+    begun(world, 2)
+    replace(world, "D3", Disk("D3", 100 << 30, foreign="ext4 file system"))
+    with pytest.raises(Refused, match=r"D3 .* is not blank: blkid: ext4 file system"):
+        provision(world)
+    assert world.writes == []
+
+
+@pytest.mark.parametrize(("steps", "mark"), [(1, "start"), (1, "done"), (6, "done")])
+def test_a_drive_that_somebody_partitioned_anew_stops_it(world: World, steps: int, mark: str) -> None:
+    begun(world, steps, mark)
+    replace(world, "D0", Disk("D0", 100 << 30, gpt_ids={"11111111-2222-4333-8444-555555555555"}))
+    with pytest.raises(Refused, match="D0"):
+        provision(world)
+    assert world.writes == []
+
+
+def test_a_member_that_holds_something_else_is_not_touched(world: World) -> None:
+    begun(world, 6)
+    disk = next(disk for disk in world.disks if disk.serial == "D2")
+    disk.inside = {"TYPE": "linux_raid_member", "UUID": "f" * 32, "LABEL": "other:0"}
+    with pytest.raises(Refused, match=r"drive D2 holds linux_raid_member \(other:0\)"):
+        provision(world)
+    assert world.writes == []
+    assert disk.inside["UUID"] == "f" * 32
+
+
+def test_drives_that_are_missing_at_the_resume_are_all_named(world: World) -> None:
+    begun(world, 7)
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D1", "L0")}
+    with pytest.raises(Refused, match="D1, L0"):
+        provision(world)
+    assert world.writes == []
+
+
+def test_what_lies_on_a_new_array_is_not_formatted(world: World) -> None:
+    begun(world, 8)
+    transaction = journalled()
+    assert transaction is not None
+    data = next(record for record in transaction.arrays if record.array.name == "data")
+    world.on_arrays[data.uuid] = {"TYPE": "ext4", "LABEL": "thesis"}
+    with pytest.raises(Refused, match=r"RAID6 data holds ext4 \(thesis\); it was not touched"):
+        provision(world)
+    assert [write for write in world.writes if write[0] == "mkfs.xfs"] == []

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace approve` shows the steps and ends when the pool exists, or says why there will be none."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.errors import Failed
+from millrace.provision import follow
+from millrace.provision.identity import new_transaction
+from millrace.provision.journal import Journal
+from tests.unit.provision.plans import raid6_plan
+from tests.unit.provision.world import World
+
+
+class Manager(World):
+    """systemd, with a unit that does one thing each time that somebody waits."""
+
+    def __init__(self, world: World, acts: list[Callable[[], None]], state: str = "inactive") -> None:
+        super().__init__(world.disks, world.proposal, world.writable)
+        self.acts = acts
+        self.state = state
+
+    def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        self.commands.append(list(argv))
+        if argv[0] == "journalctl":
+            return Result(0, "millrace: drive D1 is not blank\n", "")
+        if argv[1] == "show":
+            return Result(0, f"ActiveState={self.state}\nJob={'7' if self.acts else ''}\n", "")
+        return Result(0, "", "")
+
+    def wait(self, seconds: float) -> None:
+        self.acts.pop(0)()
+
+
+def begin(journal: Journal) -> None:
+    Journal.open(journal.transaction)
+
+
+def finish() -> None:
+    store.write_text(paths.pool_file(), "{}")
+
+
+def test_progress_is_shown_until_the_pool_exists(world: World) -> None:
+    journal = Journal(new_transaction(raid6_plan(), world.now()))
+    shown: list[follow.Progress] = []
+    acts = [
+        lambda: begin(journal),
+        lambda: journal.done("partition D0"),
+        finish,
+    ]
+    follow.start_and_follow(Manager(world, acts), shown.append)
+    assert [(now.done, now.total, now.step) for now in shown] == [(0, 9, "partition D0"), (1, 9, "partition D1")]
+
+
+def test_a_unit_that_ends_without_a_pool_is_an_error_with_its_last_words(world: World) -> None:
+    with pytest.raises(Failed, match="drive D1 is not blank"):
+        follow.start_and_follow(Manager(world, [], state="failed"), print)
+
+
+@pytest.mark.parametrize(("state", "verb"), [("inactive", "start"), ("active", "restart")])
+def test_a_unit_that_stayed_active_is_started_again(world: World, state: str, verb: str) -> None:
+    manager = Manager(world, [finish], state)
+    follow.start_and_follow(manager, print)
+    assert ["systemctl", verb, "--no-block", follow.UNIT] in manager.commands

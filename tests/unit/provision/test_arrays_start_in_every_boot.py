@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our arrays start by UUID: whole, degraded, under any kernel names; foreign ones are left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace.errors import Failed, Refused
+from millrace.provision.assemble import GRACE, assemble
+from millrace.provision.md import PREFIX
+from tests.unit.provision.disks import Disk, Running
+from tests.unit.provision.plans import raid6_plan, raid50_plan
+from tests.unit.provision.server import built, server_for
+from tests.unit.provision.world import World
+
+
+def pull(world: World, *serials: str) -> None:
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in serials}
+
+
+def assembled(world: World) -> list[str]:
+    world.writes.clear()
+    lines: list[str] = []
+    assemble(world, lines.append)
+    return lines
+
+
+def test_all_arrays_start_the_raid0_after_its_legs() -> None:
+    world = server_for(raid50_plan())
+    built(world, raid50_plan())
+    world.boot()
+    assert assembled(world) == [
+        "RAID5 leg0: started, 3 members",
+        "RAID5 leg1: started, 3 members",
+        "RAID1 log: started, 2 members",
+        "RAID0 data: started, 2 members",
+    ]
+    assert {array.name for array in world.arrays.values()} == {PREFIX + n for n in ("leg0", "leg1", "log", "data")}
+
+
+def test_a_second_time_changes_nothing(world: World) -> None:
+    built(world, raid6_plan())
+    world.commands.clear()
+    assert assembled(world) == ["RAID6 data: runs already", "RAID1 log: runs already"]
+    assert not [command for command in world.commands if "--assemble" in command]
+
+
+def test_without_two_drives_a_raid6_starts_and_they_are_named(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    pull(world, "D1", "D3")
+    assert assembled(world)[0] == "RAID6 data: started without D1, D3"
+    assert world.waited >= GRACE
+
+
+def test_a_late_drive_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    names = world.names
+    pull(world, "D1")
+
+    def arrive(seconds: float) -> None:
+        world.names = names
+
+    monkeypatch.setattr(world, "wait", arrive)
+    assert assembled(world)[0] == "RAID6 data: started, 4 members"
+
+
+def test_too_few_drives_are_an_error_that_names_those_missing(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    pull(world, "D0", "D1", "D3")
+    with pytest.raises(Failed, match="2 of 4 members are needed, 1 are there; missing: D0, D1, D3"):
+        assembled(world)
+
+
+def test_only_our_members_are_ever_passed_to_mdadm(world: World) -> None:
+    pool = built(world, raid6_plan())
+    world.boot()
+    world.disks.append(Disk("ALIEN", 1 << 40, foreign="md member"))
+    world.commands.clear()
+    assembled(world)
+    ours = {f"/dev/disk/by-partuuid/{member.partuuid}" for record in pool.arrays for member in record.members}
+    for command in world.commands:
+        if "--assemble" in command:
+            assert {word for word in command[3:] if word.startswith("/dev/")} <= ours
+
+
+def test_a_foreign_array_that_udev_started_is_left_alone(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    world.arrays["md0"] = Running("11111111:22222222:33333333:44444444", "raid1", 2, "theirs", [])
+    assembled(world)
+    assert world.arrays["md0"].name == "theirs"
+    assert world.writes == []
+
+
+def test_ours_that_only_collects_members_is_stopped_and_started_in_full(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool = built(world, raid6_plan())
+    world.boot()
+    data = next(record for record in pool.arrays if record.array.name == "data")
+    world.arrays["md9"] = Running(data.uuid, "raid6", 4, "9", [])
+    monkeypatch.setattr(world, "md_state", lambda name: "inactive" if name == "md9" else "active")
+    assert assembled(world)[0] == "RAID6 data: started, 4 members"
+    assert world.writes == [["mdadm", "--stop", "/dev/md9"]]
+
+
+def test_without_a_pool_it_says_so(root: Path, world: World) -> None:
+    with pytest.raises(Refused, match="no pool yet"):
+        assembled(world)

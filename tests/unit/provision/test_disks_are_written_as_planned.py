@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The commands that make the pool, and what is recorded of it."""
+
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.plan.model import Plan
+from millrace.provision import apply
+from millrace.provision.array import create_command
+from millrace.provision.filesystem import mkfs_command
+from millrace.provision.mount_unit import mount_unit, mount_unit_file
+from tests.unit.provision.plans import MIB, raid6_plan, raid50_plan
+from tests.unit.provision.server import approve_plan, built, provision, server_for
+from tests.unit.provision.world import World
+
+GOLDEN = Path(__file__).parent / "golden"
+
+
+def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -> None:
+    record = next(record for record in built(world, raid6_plan()).arrays if record.array.name == "data")
+    assert create_command(record, ["/dev/a", "/dev/b"]) == [
+        "mdadm",
+        "--create",
+        "/dev/md/millrace-data",
+        "--run",
+        "--metadata=1.2",
+        "--homehost=millrace",
+        "--name=millrace-data",
+        f"--uuid={record.uuid}",
+        "--level=raid6",
+        "--raid-devices=2",
+        "--chunk=128K",
+        "--bitmap=internal",
+        "--bitmap-chunk=524288K",
+        "/dev/a",
+        "/dev/b",
+    ]
+
+
+def test_raid5_starts_redundant_and_raid0_has_no_bitmap() -> None:
+    records = {record.array.name: record for record in built(server_for(raid50_plan()), raid50_plan()).arrays}
+    assert "--force" in create_command(records["leg0"], [])
+    assert "--bitmap=none" in create_command(records["data"], [])
+    assert not [word for word in create_command(records["log"], []) if word.startswith("--chunk")]
+
+
+def test_legs_come_before_the_array_over_them() -> None:
+    names = [record.array.name for record in built(server_for(raid50_plan()), raid50_plan()).arrays]
+    assert names == ["leg0", "leg1", "log", "data"]
+
+
+def test_the_file_system_has_the_planned_geometry_and_its_log_outside() -> None:
+    assert mkfs_command(raid6_plan().filesystem, "U", force=False) == [
+        *("mkfs.xfs", "-K", "-L", "millrace", "-m", "uuid=U", "-b", "size=4096", "-s", "size=4096"),
+        *("-d", "su=131072,sw=2,agcount=32"),
+        *("-l", f"logdev=/dev/md/millrace-log,size={2038 * MIB}"),
+        "/dev/md/millrace-data",
+    ]
+
+
+def test_an_internal_log_keeps_a_stripe_unit_that_xfs_can_take() -> None:
+    filesystem = raid6_plan().filesystem.model_copy(
+        update={"log_device": None, "log_size": None, "stripe_unit": 512 << 10}
+    )
+    command = mkfs_command(filesystem, "U", force=True)
+    assert command[command.index("-l") + 1] == "su=262144"
+    assert "-f" in command
+
+
+def test_partitions_are_numbered_by_role_over_all_legs() -> None:
+    pool = built(server_for(raid50_plan()), raid50_plan())
+    labels = {member.serial: member.label for record in pool.arrays for member in record.members}
+    assert labels == {
+        **{f"D{n}": f"millrace-data-{n:02}" for n in range(6)},
+        **{f"L{n}": f"millrace-log-{n:02}" for n in range(2)},
+    }
+
+
+def test_what_was_built_is_on_record_and_the_approval_used_up(world: World) -> None:
+    pool = built(world, raid6_plan())
+    assert store.read_model(paths.approved_plan_file(), Plan) == raid6_plan()
+    assert pool.plan_sha256 == raid6_plan().digest()
+    assert len(list((paths.state_dir() / "history").glob("*/pool.json"))) == 1
+    assert mount_unit_file().read_text() == mount_unit(pool.filesystem, pool.plan_sha256)
+    assert not paths.approval_file().exists()
+    assert not paths.transaction_file().exists()
+
+
+def test_each_step_is_one_line_that_says_how_far_it_is(world: World) -> None:
+    approve_plan(raid6_plan())
+    lines: list[str] = []
+    apply.provision(world, lines.append)
+    assert lines[0] == "1/9 drive D0: partition millrace-data-00, 101376 MiB"
+    assert lines[6] == "7/9 RAID6 data: created, 4 members"
+    assert lines[8] == "9/9 XFS: made, 32 allocation groups"
+
+
+def test_members_are_passed_by_partition_uuid_never_by_kernel_name(world: World) -> None:
+    approve_plan(raid6_plan())
+    provision(world)
+    for command in world.writes:
+        if command[:2] == ["mdadm", "--create"]:
+            devices = [word for word in command[3:] if word.startswith("/dev/")]
+            assert devices and all(device.startswith("/dev/disk/by-partuuid/") for device in devices)
+
+
+def test_the_mount_unit() -> None:
+    text = mount_unit(raid6_plan().filesystem, "0" * 64)
+    assert text == (GOLDEN / "srv-pool.mount").read_text()

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace approve | provision | assemble | pool`, as a person and as Cockpit call them."""
+
+import json
+
+import pytest
+from click import Command
+from click.testing import CliRunner
+
+from millrace import paths, store
+from millrace.provision import verbs
+from millrace.provision.model import Approval
+from tests.unit.provision.plans import raid6_plan
+from tests.unit.provision.server import approve_plan, built, propose
+from tests.unit.provision.world import World
+
+
+@pytest.fixture(autouse=True)
+def _on_the_world(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verbs, "Linux", lambda: world)
+
+
+def says(verb: Command, *words: str) -> str:
+    result = CliRunner().invoke(verb, list(words), catch_exceptions=False)
+    assert result.exit_code == 0
+    return result.stdout
+
+
+def test_an_approval_can_be_recorded_for_the_next_boot(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SUDO_USER", "admin")
+    digest = propose(raid6_plan())
+    assert says(verbs.approve, digest, "--no-start") == f"approved: plan {digest}\n"
+    assert store.read_model(paths.approval_file(), Approval).by == "admin"
+    assert world.commands == []
+
+
+def test_a_dry_run_lists_the_steps_and_writes_nothing(world: World) -> None:
+    digest = propose(raid6_plan())
+    steps = json.loads(says(verbs.provision, "--dry-run", "--json"))
+    assert (steps["schema_version"], steps["plan_sha256"]) == (1, digest)
+    assert steps["steps"][-3:] == ["array data", "array log", "filesystem"]
+    assert "1  partition D0" in says(verbs.provision, "--dry-run")
+    assert world.commands == []
+
+
+def test_the_unit_without_an_approval_says_so_and_ends_well() -> None:
+    propose(raid6_plan())
+    assert says(verbs.provision, "--if-approved").startswith("no plan is approved")
+    assert json.loads(says(verbs.provision, "--if-approved", "--json"))["state"] == "not-approved"
+
+
+def test_provisioning_reports_the_pool_that_was_built() -> None:
+    approve_plan(raid6_plan())
+    outcome = json.loads(says(verbs.provision, "--json"))
+    assert (outcome["state"], outcome["pool"]["plan_sha256"]) == ("provisioned", raid6_plan().digest())
+
+
+def test_the_pool_is_shown_with_partition_and_serial_of_every_member(world: World) -> None:
+    built(world, raid6_plan())
+    shown = says(verbs.pool, "show")
+    assert all(serial in shown for serial in ("D0", "D3", "L1", "millrace-data-03"))
+    assert json.loads(says(verbs.pool, "show", "--json"))["schema_version"] == 1
+    assert json.loads(says(verbs.assemble, "--json"))["schema_version"] == 1

@@ -1,0 +1,292 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server without hardware: drives, sfdisk, mdadm, mkfs.xfs as far as provisioning uses them, and a mains switch.
+
+Writes happen in the small parts in which the real tools write, and the power can go before and after each of them.
+A write that the real tools would do, but that would hit anything not of the plan, is an AssertionError here.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+
+from millrace.command import Result
+from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
+from millrace.plan.model import Proposal
+from tests.unit.provision.answers import NOTHING, export, fine, option
+from tests.unit.provision.disks import Content, Disk, Running
+
+BY_PARTUUID = "/dev/disk/by-partuuid/"
+
+
+class PowerCut(BaseException):
+    """Nobody catches this."""
+
+
+class World:
+    """`writable` are the serials that may be written; `cut_at` is the moment at which the power goes."""
+
+    def __init__(self, disks: list[Disk], proposal: Proposal, writable: set[str]) -> None:
+        self.disks = disks
+        self.proposal = proposal
+        self.writable = writable
+        self.arrays: dict[str, Running] = {}
+        self.on_arrays: dict[str, Content] = {}
+        self.writes: list[list[str]] = []
+        self.commands: list[list[str]] = []
+        self.unstarted: set[str] = set()
+        self.starts_what_never_ran = True
+        self.cut_at: int | None = None
+        self.moment = 0
+        self.waited = 0.0
+        self.boots = 0
+        self.names: dict[str, Disk] = {}
+        self.boot()
+
+    def boot(self) -> None:
+        """Kernel names are dealt anew in another order, nothing is assembled."""
+        self.boots += 1
+        turn = self.boots % max(len(self.disks), 1)
+        self.names = {f"nvme{n}n1": disk for n, disk in enumerate([*self.disks[turn:], *self.disks[:turn]])}
+        self.arrays = {}
+        self.cut_at, self.moment = None, 0
+
+    def tick(self) -> None:
+        """A moment at which the power may go."""
+        self.moment += 1
+        if self.moment == self.cut_at:
+            raise PowerCut
+
+    # What provisioning asks
+
+    def scan(self) -> Inventory:
+        drives = [self._drive(name, disk) for name, disk in self.names.items()]
+        return Inventory(kernel="7.2", cpu_model="test", sockets=1, nodes=[], memory=1 << 36, drives=drives, nics=[])
+
+    def propose(self, inventory: Inventory) -> Proposal:
+        return self.proposal
+
+    def diskseq(self, name: str) -> str | None:
+        disk = self.names.get(name)
+        return f"{self.boots}-{disk.serial}" if disk else None
+
+    def in_use(self, name: str) -> str | None:
+        return None
+
+    def gpt_ids(self, name: str, block: int) -> frozenset[str]:
+        return frozenset(self.names[name].gpt_ids)
+
+    def partition(self, partuuid: str) -> str | None:
+        hits = [name for name, disk in self.names.items() if disk.table and disk.partuuid == partuuid]
+        return f"{hits[0]}p1" if hits else None
+
+    def md_devices(self) -> list[str]:
+        return sorted(self.arrays)
+
+    def md_state(self, name: str) -> str:
+        return "active"
+
+    def md_link(self, name: str) -> str | None:
+        return next((device for device, array in self.arrays.items() if array.name == name), None)
+
+    def installed(self, tool: str) -> bool:
+        return True
+
+    def now(self) -> str:
+        return "2026-09-01T12:00:00+00:00"
+
+    def wait(self, seconds: float) -> None:
+        self.waited += seconds
+
+    def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        command = list(argv)
+        self.commands.append(command)
+        self.tick()
+        result = self._tool(command)(command, stdin or "")
+        self.tick()
+        return result
+
+    def _tool(self, command: list[str]) -> Callable[[list[str], str], Result]:
+        name = command[0] if command[0] not in ("mdadm", "sfdisk") else f"{command[0]} {command[1]}"
+        tools: dict[str, Callable[[list[str], str], Result]] = {
+            "blkid": self._blkid,
+            "sfdisk --json": self._sfdisk_json,
+            "sfdisk --lock": self._sfdisk,
+            "mdadm --detail": self._detail,
+            "mdadm --create": self._create,
+            "mdadm --assemble": self._assemble,
+            "mdadm --stop": self._stop,
+            "mdadm --zero-superblock": self._zero,
+            "mkfs.xfs": self._mkfs,
+            "xfs_db": self._xfs_db,
+            "modprobe": fine,
+            "udevadm": fine,
+            "systemctl": fine,
+        }
+        return tools[name]
+
+    # Reading tools
+
+    def _blkid(self, command: list[str], _: str) -> Result:
+        if "--offset" in command:
+            hidden = self._disk(command[-1]).hidden
+            return export({"TYPE": hidden}) if hidden else NOTHING
+        held = self._content(command[-1])
+        if held is None:
+            return Result(2, "", f"error: {command[-1]}: No such file or directory")
+        shown = {key: value for key, value in held.items() if key.isupper()}
+        # libblkid reports an empty partition by its entry in the table, with status 0.
+        entry = {"PART_ENTRY_SCHEME": "gpt"} if command[-1].startswith(BY_PARTUUID) else {}
+        return export({"DEVNAME": command[-1], **shown, **entry}) if shown or entry else NOTHING
+
+    def _sfdisk_json(self, command: list[str], _: str) -> Result:
+        table = self._disk(command[-1]).table
+        return Result(0, json.dumps({"partitiontable": table}), "") if table else Result(1, "", "no table")
+
+    def _detail(self, command: list[str], _: str) -> Result:
+        array = self.arrays[command[-1].removeprefix("/dev/")]
+        return export({"MD_LEVEL": array.level, "MD_DEVICES": str(array.devices), "MD_UUID": array.uuid})
+
+    def _xfs_db(self, command: list[str], _: str) -> Result:
+        held = self._content(command[-1]) or {}
+        shown = ("inprogress", "unit", "width")
+        fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
+        fields |= {key: value for key, value in held.items() if key in shown}
+        return Result(0, "".join(f"{key} = {value}\n" for key, value in fields.items()), "")
+
+    # Writing tools
+
+    def _sfdisk(self, command: list[str], script: str) -> Result:
+        disk = self._disk(command[-1])
+        self._writing(command, disk.serial)
+        assert disk.foreign is None, f"sfdisk over {disk.foreign} on {disk.serial}"
+        header, _, line = script.partition("\n\n")
+        label_id = header.split("label-id: ")[1]
+        values = dict(part.strip().split("=", 1) for part in line.split(","))
+        mib = (1 << 20) // disk.block
+        assert disk.gpt_ids <= {label_id, values["uuid"]}, f"sfdisk over the table of another on {disk.serial}"
+        disk.table = None
+        for part in ({values["uuid"]}, {label_id}):
+            disk.gpt_ids |= part
+            self.tick()
+        disk.partuuid = values["uuid"]
+        disk.table = {
+            "label": "gpt",
+            "id": label_id.upper(),
+            "partitions": [
+                {
+                    "start": int(values["start"].removesuffix("MiB")) * mib,
+                    "size": int(values["size"].removesuffix("MiB")) * mib,
+                    "type": values["type"].upper(),
+                    "uuid": values["uuid"].upper(),
+                    "name": values["name"].strip('"'),
+                }
+            ],
+        }
+        return Result(0, "", "")
+
+    def _create(self, command: list[str], _: str) -> Result:
+        assert "--run" in command and "--homehost=millrace" in command and "--assume-clean" not in command
+        uuid, level, count = option(command, "uuid"), option(command, "level"), int(option(command, "raid-devices"))
+        assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
+        self._writing(command, *command[-count:])
+        self.unstarted.add(uuid)
+        for device in command[-count:]:
+            held = self._content(device)
+            assert held == {}, f"mdadm --create over {held} on {device}"
+            held |= {"TYPE": "linux_raid_member", "UUID": uuid.replace(":", ""), "level": level, "count": str(count)}
+            self.tick()
+        return self._start(uuid, level, count, option(command, "name"), command[-count:])
+
+    def _assemble(self, command: list[str], _: str) -> Result:
+        uuid, name = option(command, "uuid"), command[2].removeprefix("/dev/md/")
+        devices = [d for d in command if d.startswith(BY_PARTUUID) or (d.startswith("/dev/md/") and d != command[2])]
+        ours = [d for d in devices if (self._content(d) or {}).get("UUID") == uuid.replace(":", "")]
+        if not ours or (uuid in self.unstarted and not self.starts_what_never_ran):
+            return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
+        held = self._content(ours[0]) or {}
+        return self._start(uuid, held["level"], int(held["count"]), name, ours)
+
+    def _start(self, uuid: str, level: str, count: int, name: str, devices: list[str]) -> Result:
+        self.arrays[f"md{127 - len(self.arrays)}"] = Running(uuid, level, count, name, devices)
+        self.unstarted.discard(uuid)
+        self.on_arrays.setdefault(uuid, {})
+        return Result(0, "", "")
+
+    def _stop(self, command: list[str], _: str) -> Result:
+        self._writing(command, *self.arrays[command[-1].removeprefix("/dev/")].members)
+        del self.arrays[command[-1].removeprefix("/dev/")]
+        return Result(0, "", "")
+
+    def _zero(self, command: list[str], _: str) -> Result:
+        self._writing(command, command[-1])
+        held = self._content(command[-1])
+        assert held is not None and held["TYPE"] == "linux_raid_member"
+        held.clear()
+        return Result(0, "", "")
+
+    def _mkfs(self, command: list[str], _: str) -> Result:
+        uuid = command[command.index("-m") + 1].removeprefix("uuid=")
+        log = command[command.index("-l") + 1].split(",")[0].removeprefix("logdev=")
+        self._writing(command, command[-1], log)
+        data_held, log_held = self._content(command[-1]), self._content(log)
+        assert data_held is not None and log_held is not None
+        if (data_held or log_held) and "-f" not in command:
+            return Result(1, "", "mkfs.xfs: Use the -f option to force overwrite.")
+        assert data_held.get("UUID", uuid) == uuid and log_held.get("LOGUUID", uuid) == uuid, "mkfs over foreign data"
+        stripe = dict(part.split("=") for part in command[command.index("-d") + 1].split(","))
+        unit = int(stripe["su"]) // 4096
+        data_held |= {"TYPE": "xfs", "UUID": uuid, "inprogress": "1"}
+        data_held |= {"unit": str(unit), "width": str(unit * int(stripe["sw"]))}
+        self.tick()
+        log_held |= {"TYPE": "xfs_external_log", "LOGUUID": uuid}
+        self.tick()
+        data_held["inprogress"] = "0"
+        return Result(0, "", "")
+
+    # Where things are
+
+    def _writing(self, command: list[str], *targets: str) -> None:
+        self.writes.append(command)
+        for target in targets:
+            serials = self._serials(target)
+            assert serials <= self.writable, f"{command} writes to {serials - self.writable}"
+
+    def _serials(self, target: str) -> set[str]:
+        if target.startswith("/dev/md"):
+            array = self._running(target)
+            return {serial for member in array.members for serial in self._serials(member)}
+        if target.startswith(BY_PARTUUID):
+            return {disk.serial for disk in self.disks if disk.partuuid == target.removeprefix(BY_PARTUUID)}
+        return {target}
+
+    def _content(self, device: str) -> Content | None:
+        if device.startswith("/dev/md"):
+            return self.on_arrays.setdefault(self._running(device).uuid, {})
+        hits = [d for d in self.names.values() if d.table and d.partuuid == device.removeprefix(BY_PARTUUID)]
+        return hits[0].inside if hits else None
+
+    def _running(self, device: str) -> Running:
+        name = device.removeprefix("/dev/md/")
+        return next(a for d, a in self.arrays.items() if name in (a.name, f"/dev/{d}"))
+
+    def _disk(self, device: str) -> Disk:
+        return self.names[device.removeprefix("/dev/")]
+
+    def _drive(self, name: str, disk: Disk) -> Drive:
+        return Drive(
+            name=name,
+            serial=disk.serial,
+            wwid=disk.wwid,
+            model="TEST",
+            firmware="1",
+            transport="nvme",
+            size=disk.size,
+            logical_block=disk.block,
+            physical_block=4096,
+            rotational=False,
+            removable=False,
+            pci_address=None,
+            numa_node=0,
+            link=None,
+            state=DriveState.BLANK if disk.blank else DriveState.FOREIGN,
+            evidence=[] if disk.blank else [Evidence(probe="blkid", finding=disk.foreign or "GPT partition table")],
+        )

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Errors are one sentence on stderr with the right exit status, and the program starts quickly."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from millrace import __version__, cli
+from millrace.errors import BadInput, Failed, Refused
+
+
+def run(*arguments: str) -> int | str | None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    return end.value.code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "Missing command"),
+        (["frobnicate"], "No such command 'frobnicate'"),
+        (["--frobnicate"], "No such option"),
+        (["plan", "--frobnicate"], "See 'millrace plan --help'"),
+        (["inventory", "everything"], "unexpected extra argument"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_exit_2(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert words in said.err
+    assert said.err.startswith("millrace: ")
+    assert said.err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "sentence"),
+    [
+        (Refused("no"), 1, "no"),
+        (Failed("it broke"), 1, "it broke"),
+        (BadInput("bad key"), 2, "bad key"),
+        (click.Abort(), 130, "interrupted"),
+    ],
+)
+def test_errors_of_a_verb(
+    error: Exception,
+    status: int,
+    sentence: str,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    @click.command()
+    def plan() -> None:
+        raise error
+
+    monkeypatch.setattr("millrace.plan.verbs.plan", plan)
+    assert run("plan") == status
+    assert capsys.readouterr().err == f"millrace: {sentence}\n"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--version") == 0
+    assert __version__ in capsys.readouterr().out
+
+
+def test_help_lists_every_verb_without_importing_any() -> None:
+    program = (
+        "import sys; from millrace.cli import _run; assert _run(['--help']) == 0;"
+        "heavy = {'pydantic', 'rich', 'jinja2', 'millrace.plan.verbs'} & set(sys.modules); assert not heavy, heavy"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert all(f"  {verb} " in done.stdout for verb in cli.VERBS)

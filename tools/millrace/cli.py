@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The command line: finds the verb, prints errors as sentences, sets the exit code.
+
+Nothing but click is imported before the verb is known: every import costs, and most under software emulation.
+"""
+
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import NoReturn
+
+import click
+
+from millrace import __version__
+from millrace.errors import MillraceError
+
+# verb: (module, what --help says about it); the module has a click command of the verb's name
+VERBS = {
+    "inventory": ("millrace.inventory.verbs", "What is in this server."),
+    "plan": ("millrace.plan.verbs", "What would be built from it, and why."),
+    "approve": ("millrace.provision.verbs", "Approve a plan by its sha256."),
+    "provision": ("millrace.provision.verbs", "Build the pool of the approved plan."),
+    "assemble": ("millrace.provision.verbs", "Assemble the pool that exists."),
+    "pool": ("millrace.provision.verbs", "Check the mounted pool."),
+    "tune": ("millrace.tune.verbs", "Apply the settings that the kernel forgets."),
+    "share": ("millrace.share.verbs", "Shares over NFS and SMB."),
+    "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
+    "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
+    "admin": ("millrace.admin.verbs", "The administrator of this server."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that imports a verb when it is called, and none for `--help`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The verbs in the order in which a person needs them."""
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import the verb; None where there is no such verb."""
+        if cmd_name not in VERBS:
+            return None
+        command = getattr(import_module(VERBS[cmd_name][0]), cmd_name)
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The list of verbs for `--help`."""
+        with formatter.section("Verbs"):
+            formatter.write_dl([(verb, what) for verb, (_, what) in VERBS.items()])
+
+
+@click.group(name="millrace", cls=LazyGroup, no_args_is_help=False)
+@click.version_option(__version__, prog_name="millrace")
+def millrace() -> None:
+    """A file server that keeps GPUs fed."""
+
+
+def main(argv: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit: 0 done, 1 refused or failed, 2 wrong usage or bad input."""
+    sys.exit(_run(argv))
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    try:
+        status = millrace.main(args=None if argv is None else list(argv), prog_name="millrace", standalone_mode=False)
+    except click.UsageError as error:
+        where = error.ctx.command_path if error.ctx else "millrace"
+        return _complain(f"{error.format_message()} See '{where} --help'.", error.exit_code)
+    except click.ClickException as error:
+        return _complain(error.format_message(), error.exit_code)
+    except click.Abort:
+        return _complain("interrupted", 130)
+    except MillraceError as error:
+        return _complain(str(error), error.exit_code)
+    return status if isinstance(status, int) else 0
+
+
+def _complain(sentence: str, exit_code: int) -> int:
+    click.echo(f"millrace: {sentence}", err=True)
+    return exit_code

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which drives carry the running system: nothing of Millrace ever writes to these."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.inventory import sysfs
+
+MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs", "rootfs"}
+SYSTEM_MOUNTS = {"/", "/usr", "/boot", "/efi", "/boot/efi", "/etc", "/var", "/home"}
+LOADER_PARTITION = "sys/firmware/efi/efivars/LoaderDevicePartUUID-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo. `device` is major:minor."""
+
+    device: str
+    point: str
+    kind: str
+    source: str
+
+
+@dataclass(frozen=True)
+class InUse:
+    """Kernel names of drives and what they carry. `problem` says why the boot disk could not be found."""
+
+    system: dict[str, str]
+    mounted: dict[str, str]
+    problem: str | None
+
+
+def drives_in_use(sysroot: Path) -> InUse:
+    """Return the drives under mounted file systems and swap, down through dm-verity, LUKS, LVM and md."""
+    system: dict[str, str] = {}
+    mounted: dict[str, str] = {}
+    mounts = _mounts(sysroot)
+    for mount in mounts:
+        into = system if mount.point in SYSTEM_MOUNTS else mounted
+        for drive in _drives_of_mount(sysroot, mount):
+            into.setdefault(drive, f"carries {mount.point}")
+    for area in _swap_areas(sysroot):
+        for drive in _drives_under(_by_node(sysroot, area)):
+            system.setdefault(drive, f"carries swap on {area}")
+    for drive in _loader_drive(sysroot):
+        system.setdefault(drive, "carries the EFI system partition that this boot came from")
+    return InUse(system, mounted, _problem(sysroot, mounts))
+
+
+def _problem(sysroot: Path, mounts: list[Mount]) -> str | None:
+    """/ and /usr must lead to a drive or live in memory, and one of them must lead to a drive."""
+    if not mounts:
+        return "the mounts of this system cannot be read, which takes root"
+    anchors = [mount for mount in mounts if mount.point in ("/", "/usr")]
+    found = False
+    for mount in anchors:
+        drives = list(_drives_of_mount(sysroot, mount))
+        if not drives and mount.kind not in MEMORY_FILE_SYSTEMS:
+            return f"no drive found under {mount.point} ({mount.kind} on {mount.source})"
+        found = found or bool(drives)
+    return None if found else "no drive found under / and /usr"
+
+
+def _mounts(sysroot: Path) -> list[Mount]:
+    """PID 1 sees all mounts, whatever sandbox this process runs in."""
+    lines = (sysfs.text(sysroot / "proc/1/mountinfo") or "").splitlines()
+    found = []
+    for line in lines:
+        before, _, after = line.partition(" - ")
+        fields, kind = before.split(), after.split()
+        found.append(Mount(fields[2], _unescape(fields[4]), kind[0], _unescape(kind[1])))
+    return found
+
+
+def _drives_of_mount(sysroot: Path, mount: Mount) -> Iterator[str]:
+    by_number = sysroot / "sys/dev/block" / mount.device
+    if by_number.exists():
+        return _drives_under(by_number.resolve())
+    # btrfs and others have a device number of their own; only the source names the drive
+    return _drives_under(_by_node(sysroot, mount.source))
+
+
+def _by_node(sysroot: Path, node: str) -> Path | None:
+    """The sysfs directory of a device node such as /dev/mapper/usr; None if it is none."""
+    if not node.startswith("/dev/"):
+        return None
+    directory = sysroot / "sys/class/block" / (sysroot / node[1:]).resolve().name
+    return directory.resolve() if directory.exists() else None
+
+
+def _drives_under(directory: Path | None) -> Iterator[str]:
+    """Walk from a block device to the whole drives below it."""
+    if directory is None:
+        return
+    if (directory / "partition").exists():
+        directory = directory.parent
+    below = sysfs.names(directory / "slaves")
+    for name in below:
+        yield from _drives_under((directory / "slaves" / name).resolve())
+    if not below:
+        yield directory.name
+
+
+def _swap_areas(sysroot: Path) -> list[str]:
+    lines = (sysfs.text(sysroot / "proc/swaps") or "").splitlines()[1:]
+    return [_unescape(fields[0]) for fields in map(str.split, lines) if fields[1] == "partition"]
+
+
+def _loader_drive(sysroot: Path) -> list[str]:
+    """The ESP is an automount and often not mounted; the boot loader says where it was."""
+    try:
+        # four bytes of attributes, then UTF-16
+        uuid = (sysroot / LOADER_PARTITION).read_bytes()[4:].decode("utf-16-le").strip("\0").lower()
+    except (OSError, UnicodeDecodeError):
+        return []
+    directory = sysroot / "sys/class/block"
+    partitions = [(directory / name).resolve() for name in sysfs.names(directory)]
+    return [part.parent.name for part in partitions if sysfs.uevent(part).get("PARTUUID", "").lower() == uuid]
+
+
+def _unescape(word: str) -> str:
+    """The kernel writes blanks and backslashes in octal."""
+    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whole inventory, from sysfs, procfs and the drives themselves. Reads only."""
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from millrace.inventory import cpus, sysfs
+from millrace.inventory.boot_disk import InUse, drives_in_use
+from millrace.inventory.drives import block_dir, describe, drive_names
+from millrace.inventory.finding import Runner
+from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
+from millrace.inventory.nics import nics
+from millrace.inventory.partitions import are_ours, partitions
+from millrace.inventory.probe import Verdict, probe, run_tool
+
+PROBES_AT_ONCE = 8
+
+
+def collect(sysroot: Path = Path("/"), run: Runner = run_tool) -> Inventory:
+    """Look at this server. `sysroot` and `run` are replaced in tests."""
+    nodes = cpus.nodes(sysroot)
+    return Inventory(
+        kernel=sysfs.text(sysroot / "proc/sys/kernel/osrelease") or "",
+        cpu_model=cpus.cpu_model(sysroot),
+        sockets=cpus.sockets(sysroot, [cpu for node in nodes for cpu in node.cpus]),
+        nodes=nodes,
+        memory=cpus.memory(sysroot),
+        drives=drives(sysroot, run),
+        nics=nics(sysroot),
+    )
+
+
+def drives(sysroot: Path, run: Runner) -> list[Drive]:
+    """Every drive with its state. One that answers slowly does not hold up the others."""
+    used = drives_in_use(sysroot)
+
+    def look(name: str) -> Drive:
+        verdict = _verdict(sysroot, name, used, run)
+        return describe(sysroot, name, verdict.state, verdict.evidence)
+
+    with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
+        return tell_apart(list(pool.map(look, drive_names(sysroot))))
+
+
+def tell_apart(found: list[Drive]) -> list[Drive]:
+    """A drive that cannot be told from another one by its serial number or wwid is UNKNOWN."""
+    serials = Counter(drive.serial for drive in found)
+    wwids = Counter(drive.wwid for drive in found if drive.wwid)
+    return [_with_identity(drive, serials[drive.serial], wwids[drive.wwid]) for drive in found]
+
+
+def _with_identity(drive: Drive, same_serial: int, same_wwid: int) -> Drive:
+    problems = []
+    if not drive.serial:
+        problems.append("the drive has no serial number")
+    elif same_serial > 1:
+        problems.append(f"{same_serial} drives have the serial number {drive.serial}")
+    if same_wwid > 1:
+        problems.append(f"{same_wwid} drives have the wwid {drive.wwid}")
+    if not problems or drive.state is DriveState.BOOT:
+        return drive
+    evidence = [*(Evidence(probe="identity", finding=problem) for problem in problems), *drive.evidence]
+    return drive.model_copy(update={"state": DriveState.UNKNOWN, "evidence": evidence})
+
+
+def _verdict(sysroot: Path, name: str, used: InUse, run: Runner) -> Verdict:
+    directory = block_dir(sysroot, name)
+    if name in used.system:
+        return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.system[name])])
+    if used.problem:
+        # Any drive could be the one that the system runs from.
+        return Verdict(DriveState.UNKNOWN, [Evidence(probe="mounts", finding=used.problem)])
+    if name in used.mounted and not are_ours(partitions(directory)):
+        return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.mounted[name])])
+    return probe(directory, sysroot / "dev", run)

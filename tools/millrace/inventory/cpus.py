@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processors, NUMA nodes and memory."""
+
+import re
+from pathlib import Path
+
+from millrace.inventory import sysfs
+from millrace.inventory.model import Node
+
+KIB = 1024
+
+
+def nodes(sysroot: Path) -> list[Node]:
+    """Return the NUMA nodes; a kernel without NUMA is one node."""
+    directory = sysroot / "sys/devices/system/node"
+    numbers = sorted(int(name[4:]) for name in sysfs.names(directory) if re.fullmatch(r"node\d+", name))
+    if not numbers:
+        return [_node(sysroot, 0, sysroot / "sys/devices/system/cpu/online", memory(sysroot))]
+    return [
+        _node(sysroot, number, directory / f"node{number}/cpulist", _mem_total(directory / f"node{number}/meminfo"))
+        for number in numbers
+    ]
+
+
+def memory(sysroot: Path) -> int:
+    """Return the memory of the server in bytes."""
+    return _mem_total(sysroot / "proc/meminfo")
+
+
+def cpu_model(sysroot: Path) -> str:
+    """Return the name of the processor as the kernel prints it, empty where it prints none."""
+    found = re.search(r"^model name\s*:\s*(.+)$", sysfs.text(sysroot / "proc/cpuinfo") or "", re.MULTILINE)
+    return found[1].strip() if found else ""
+
+
+def sockets(sysroot: Path, cpus: list[int]) -> int:
+    """Return how many processor packages the logical CPUs belong to, at least 1."""
+    packages = {sysfs.text(_topology(sysroot, cpu) / "physical_package_id") for cpu in cpus}
+    return max(1, len(packages - {None}))
+
+
+def cpu_list(ranges: str) -> list[int]:
+    """`0-3,8` -> [0, 1, 2, 3, 8]."""
+    found: list[int] = []
+    for part in filter(None, ranges.strip().split(",")):
+        first, _, last = part.partition("-")
+        found.extend(range(int(first), int(last or first) + 1))
+    return found
+
+
+def _node(sysroot: Path, number: int, cpulist: Path, size: int) -> Node:
+    cpus = cpu_list(sysfs.text(cpulist) or "")
+    return Node(id=number, cpus=cpus, cores=_cores(sysroot, cpus), memory=size)
+
+
+def _cores(sysroot: Path, cpus: list[int]) -> int:
+    """Physical cores: CPUs that share one core print the same list. A CPU without topology counts for itself."""
+    return len({sysfs.text(_topology(sysroot, cpu) / "thread_siblings_list") or f"cpu{cpu}" for cpu in cpus})
+
+
+def _topology(sysroot: Path, cpu: int) -> Path:
+    return sysroot / f"sys/devices/system/cpu/cpu{cpu}/topology"
+
+
+def _mem_total(meminfo: Path) -> int:
+    found = re.search(r"MemTotal:\s+(\d+) kB", sysfs.text(meminfo) or "")
+    return int(found[1]) * KIB if found else 0

@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drives that the kernel shows: identity and place, from sysfs alone."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.inventory import sysfs
+from millrace.inventory.model import Drive, DriveState, Evidence
+
+# Block devices that are made of other devices or of memory, and media that hold no data of a server.
+NO_DRIVES = re.compile(r"(loop|ram|md|dm-|zram|sr|fd|nbd|mtdblock)")
+SECTOR = 512  # sysfs counts sizes in these, whatever the drive's own sector is
+VPD_HEADER = 4
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a drive says about itself."""
+
+    serial: str
+    wwid: str
+    model: str
+    firmware: str
+    transport: str
+    device: Path
+
+
+def block_dir(sysroot: Path, name: str) -> Path:
+    """Return the real sysfs directory of a whole drive."""
+    return (sysroot / "sys/block" / name).resolve()
+
+
+def drive_names(sysroot: Path) -> list[str]:
+    """Return the kernel names of all drives, nvme2n1 before nvme10n1."""
+    found = [
+        name
+        for name in sysfs.names(sysroot / "sys/block")
+        # A multipath NVMe drive has one hidden block device for each path besides its own.
+        if not NO_DRIVES.match(name) and sysfs.text(sysroot / "sys/block" / name / "hidden") != "1"
+    ]
+    return sorted(found, key=_natural)
+
+
+def describe(sysroot: Path, name: str, state: DriveState, evidence: list[Evidence]) -> Drive:
+    """Return a drive with everything that sysfs says about it. Sizes in bytes."""
+    directory = block_dir(sysroot, name)
+    identity = identify(directory)
+    function = sysfs.pci_function(identity.device)
+    return Drive(
+        name=name,
+        serial=identity.serial,
+        wwid=identity.wwid,
+        model=identity.model,
+        firmware=identity.firmware,
+        transport=identity.transport,
+        size=size(directory),
+        logical_block=sysfs.number(directory / "queue/logical_block_size") or SECTOR,
+        physical_block=sysfs.number(directory / "queue/physical_block_size") or SECTOR,
+        rotational=sysfs.text(directory / "queue/rotational") == "1",
+        removable=sysfs.text(directory / "removable") == "1",
+        pci_address=function.name if function else None,
+        numa_node=sysfs.numa_node(function),
+        link=sysfs.pcie_link(function),
+        state=state,
+        evidence=evidence,
+    )
+
+
+def size(directory: Path) -> int:
+    """Return the size of a drive in bytes; 0 for a slot without a medium."""
+    return (sysfs.number(directory / "size") or 0) * SECTOR
+
+
+def identify(directory: Path) -> Identity:
+    """Return serial, wwid, model, firmware and transport; empty strings for what the drive does not say."""
+    if directory.name.startswith("nvme"):
+        return _nvme(directory)
+    device = (directory / "device").resolve()
+    if (device / "vendor").exists() and (device / "model").exists():
+        return _scsi(directory, device)
+    return Identity(
+        serial=sysfs.text(directory / "serial") or sysfs.text(device / "serial") or "",
+        wwid=sysfs.text(directory / "wwid") or "",
+        model=sysfs.text(device / "name") or "",
+        firmware="",
+        transport="virtio" if directory.name.startswith("vd") else re.sub(r"[^a-z].*", "", directory.name),
+        device=device,
+    )
+
+
+def _nvme(directory: Path) -> Identity:
+    controller = _nvme_controller((directory / "device").resolve())
+    fabric = sysfs.text(controller / "transport")
+    return Identity(
+        serial=sysfs.text(controller / "serial") or "",
+        wwid=sysfs.text(directory / "wwid") or "",
+        model=sysfs.text(controller / "model") or "",
+        firmware=sysfs.text(controller / "firmware_rev") or "",
+        # A namespace that comes over a network is not a drive of this server.
+        transport="nvme" if fabric in (None, "pcie") else f"nvme-{fabric}",
+        device=controller,
+    )
+
+
+def _nvme_controller(device: Path) -> Path:
+    """A drive that can have two paths hangs off its subsystem, which links to its controllers."""
+    if (device / "transport").exists():
+        return device
+    controllers = [name for name in sysfs.names(device) if re.fullmatch(r"nvme\d+", name)]
+    return (device / min(controllers, key=_natural)).resolve() if controllers else device
+
+
+def _scsi(directory: Path, device: Path) -> Identity:
+    return Identity(
+        serial=_vpd_serial(device / "vpd_pg80"),
+        wwid=sysfs.text(device / "wwid") or "",
+        model=" ".join(filter(None, (sysfs.text(device / "vendor"), sysfs.text(device / "model")))),
+        firmware=sysfs.text(device / "rev") or "",
+        transport=_scsi_transport(device),
+        device=device,
+    )
+
+
+def _vpd_serial(path: Path) -> str:
+    """SCSI VPD page 0x80: four bytes of header, then the serial number."""
+    try:
+        return path.read_bytes()[VPD_HEADER:].decode(errors="replace").strip("\0 ")
+    except OSError:
+        return ""
+
+
+def _scsi_transport(device: Path) -> str:
+    parts = device.parts
+    if any(re.fullmatch(r"usb\d+", part) for part in parts):
+        return "usb"
+    if any(re.fullmatch(r"ata\d+", part) for part in parts):
+        return "sata"
+    return "sas" if any(part.startswith("end_device-") for part in parts) else "scsi"
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

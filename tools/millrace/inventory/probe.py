@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Is a drive blank? Only if every probe answered and every answer was `nothing`."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace import command
+from millrace.command import Result
+from millrace.inventory import signatures, sysfs
+from millrace.inventory.drives import size
+from millrace.inventory.finding import Finding, Runner, found
+from millrace.inventory.model import DriveState, Evidence
+from millrace.inventory.partitions import Partition, are_ours, partitions
+from millrace.inventory.surface import surface
+
+TIMEOUT = 60  # seconds; a healthy drive answers in less than one
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The state of a drive and why."""
+
+    state: DriveState
+    evidence: list[Evidence]
+
+
+def run_tool(argv: Sequence[str]) -> Result:
+    """Run a probe tool; one that hangs or is missing has a status of its own, which no probe takes for `nothing`."""
+    return command.attempt(argv, timeout=TIMEOUT)
+
+
+def probe(drive: Path, devices: Path, run: Runner) -> Verdict:
+    """Judge one drive that does not carry the running system.
+
+    `drive` is its sysfs directory, `devices` is where the device nodes are (/dev).
+    """
+    present = partitions(drive)
+    if are_ours(present):
+        labels = ", ".join(partition.label for partition in present)
+        return Verdict(DriveState.OURS, [Evidence(probe="partitions", finding=f"Millrace partition {labels}")])
+    node = devices / drive.name
+    findings = [
+        *_in_kernel(drive, present),
+        *_in_partitions(present, devices, run),
+        *signatures.blkid(node, run),
+        *signatures.wipefs(node, run),
+        *signatures.mdadm(node, run),
+        *surface(node, size(drive)),
+    ]
+    return judge(findings)
+
+
+def judge(findings: list[Finding]) -> Verdict:
+    """One probe that failed outweighs all that others found or did not find."""
+    if not findings:
+        everything = "no partitions, signatures or users; first and last 8 MiB are zero"
+        return Verdict(DriveState.BLANK, [Evidence(probe="all", finding=everything)])
+    states = {finding.state for finding in findings}
+    state = DriveState.UNKNOWN if DriveState.UNKNOWN in states else DriveState.FOREIGN
+    return Verdict(state, [finding.evidence for finding in findings])
+
+
+def _in_kernel(drive: Path, present: list[Partition]) -> list[Finding]:
+    findings = [found("partitions", f"{len(present)} partition{'s' * (len(present) > 1)}")] if present else []
+    for directory in (drive, *(partition.directory for partition in present)):
+        holders = sysfs.names(directory / "holders")
+        if holders:
+            findings.append(found("holders", f"{directory.name} is in use by {', '.join(holders)}"))
+    return findings
+
+
+def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list[Finding]:
+    """The content of each partition, so that a person recognises the drive."""
+    findings = []
+    for partition in present:
+        for finding in signatures.blkid(devices / partition.name, run):
+            label = f" '{partition.label}'" if partition.label else ""
+            number = sysfs.number(partition.directory / "partition")
+            words = f"partition {number}{label}: {finding.evidence.finding}"
+            findings.append(Finding(finding.state, Evidence(probe=finding.evidence.probe, finding=words)))
+    return findings

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first and last bytes of a drive, read as they are: blank is zeros, whatever the tools can name or not."""
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.inventory.finding import Finding, failed, found
+
+KIB = 1024
+WINDOW = 8 * KIB * KIB
+ZFS_LABEL = 256 * KIB
+ZFS_UBERBLOCKS = 128 * KIB
+ZFS_MAGIC = 0x00BAB10C
+MD_MAGIC = (0xA92B4EFC).to_bytes(4, "little")
+MD_RESERVED = 64 * KIB
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What was read of a drive of `size` bytes."""
+
+    size: int
+    head: bytes
+    tail: bytes
+
+    def at(self, offset: int, length: int) -> bytes:
+        """Bytes at an offset from the start of the drive; empty where they were not read."""
+        tail_start = self.size - len(self.tail)
+        if offset >= 0 and offset + length <= len(self.head):
+            return self.head[offset : offset + length]
+        if tail_start <= offset and offset + length <= self.size:
+            return self.tail[offset - tail_start : offset - tail_start + length]
+        return b""
+
+
+def surface(device: Path, size: int) -> list[Finding]:
+    """Read both ends of a drive with exclusive access. `size` in bytes as sysfs has it."""
+    try:
+        # Exclusive: fails where the kernel itself uses the drive, whatever sysfs shows.
+        descriptor = os.open(device, os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC)
+    except OSError as error:
+        return [failed("exclusive open", f"refused: {error.strerror}")]
+    try:
+        actual = os.lseek(descriptor, 0, os.SEEK_END)
+        if actual != size or size == 0:
+            return [failed("size", f"the drive ends at byte {actual}, the kernel says {size}")]
+        window = min(WINDOW, size)
+        read = Surface(size, _read(descriptor, 0, window), _read(descriptor, size - window, window))
+    except OSError as error:
+        return [failed("read", f"cannot be read: {error.strerror}")]
+    finally:
+        os.close(descriptor)
+    return inspect(read)
+
+
+def inspect(read: Surface) -> list[Finding]:
+    """Name what is there: by its place if it is a known one, else by the first byte that is not zero."""
+    first = _first_data(read)
+    if first is None:
+        return []
+    named = [name for name, holds in KNOWN_PLACES if holds(read)]
+    return [found("first and last 8 MiB", what) for what in named or [f"data at byte {first}"]]
+
+
+def _read(descriptor: int, offset: int, length: int) -> bytes:
+    data = bytearray()
+    while len(data) < length:
+        part = os.pread(descriptor, length - len(data), offset + len(data))
+        if not part:
+            raise OSError(0, f"the drive ended at byte {offset + len(data)}")
+        data += part
+    return bytes(data)
+
+
+def _first_data(read: Surface) -> int | None:
+    for start, data in ((0, read.head), (read.size - len(read.tail), read.tail)):
+        rest = data.lstrip(b"\0")
+        if rest:
+            return start + len(data) - len(rest)
+    return None
+
+
+def _magic(offset: int, magic: bytes) -> Callable[[Surface], bool]:
+    """A signature at an offset; a negative one counts from the end of the drive."""
+
+    def holds(read: Surface) -> bool:
+        return read.at(offset if offset >= 0 else read.size + offset, len(magic)) == magic
+
+    return holds
+
+
+def _md(place: Callable[[int], int]) -> Callable[[Surface], bool]:
+    def holds(read: Surface) -> bool:
+        return read.at(place(read.size), len(MD_MAGIC)) == MD_MAGIC
+
+    return holds
+
+
+def _zfs(place: Callable[[int], int]) -> Callable[[Surface], bool]:
+    """One of the two labels at an end: its pool description or one of its uberblocks, in either byte order."""
+    magics = {ZFS_MAGIC.to_bytes(8, "little"), ZFS_MAGIC.to_bytes(8, "big")}
+
+    def holds(read: Surface) -> bool:
+        for label in (place(read.size), place(read.size) + ZFS_LABEL):
+            if b"pool_guid" in read.at(label, ZFS_UBERBLOCKS):
+                return True
+            if any(read.at(label + slot, 8) in magics for slot in range(ZFS_UBERBLOCKS, ZFS_LABEL, KIB)):
+                return True
+        return False
+
+    return holds
+
+
+# Places: UEFI specification; md(4) and the kernel's md_p.h; OpenZFS on-disk format; file systems' own headers.
+KNOWN_PLACES: list[tuple[str, Callable[[Surface], bool]]] = [
+    ("MBR boot sector", _magic(510, b"\x55\xaa")),
+    ("GPT header", _magic(512, b"EFI PART")),
+    ("GPT header", _magic(4096, b"EFI PART")),
+    ("GPT backup header at the end of the drive", _magic(-512, b"EFI PART")),
+    ("GPT backup header at the end of the drive", _magic(-4096, b"EFI PART")),
+    ("ext2, ext3 or ext4 file system", _magic(1080, b"\x53\xef")),
+    ("XFS file system", _magic(0, b"XFSB")),
+    ("btrfs file system", _magic(64 * KIB + 64, b"_BHRfS_M")),
+    ("swap area", _magic(4086, b"SWAPSPACE2")),
+    ("LUKS encrypted volume", _magic(0, b"LUKS\xba\xbe")),
+    ("LVM physical volume", _magic(512, b"LABELONE")),
+    ("md superblock, metadata 1.1", _magic(0, MD_MAGIC)),
+    ("md superblock, metadata 1.2", _magic(4 * KIB, MD_MAGIC)),
+    ("md superblock, metadata 1.0, near the end of the drive", _md(lambda size: (size - 8 * KIB) & ~(4 * KIB - 1))),
+    ("md superblock, metadata 0.90, near the end of the drive", _md(lambda size: (size & -MD_RESERVED) - MD_RESERVED)),
+    ("ZFS label at the start of the drive", _zfs(lambda size: 0)),
+    ("ZFS label at the end of the drive", _zfs(lambda size: (size & -ZFS_LABEL) - 2 * ZFS_LABEL)),
+    ("Intel firmware RAID metadata", _magic(-1024, b"Intel Raid ISM Cfg Sig. ")),
+    ("DDF firmware RAID metadata", _magic(-512, b"\xde\x11\xde\x11")),
+]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Reading sysfs: an attribute may be missing, empty or refuse to be read, and none of these is an error here."""
+
+import re
+from pathlib import Path
+
+from millrace.inventory.model import PcieLink
+
+# Five digits and more are domains behind Intel VMD.
+PCI_FUNCTION = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
+
+
+def text(path: Path) -> str | None:
+    """Return an attribute without its blanks; None where there is none to read or it is empty."""
+    try:
+        return path.read_text(errors="replace").strip("\0 \t\n") or None
+    except OSError:
+        return None
+
+
+def number(path: Path) -> int | None:
+    """Return a decimal attribute; None where there is none."""
+    try:
+        return int(text(path) or "")
+    except ValueError:
+        return None
+
+
+def uevent(directory: Path) -> dict[str, str]:
+    """Return the kernel's own properties of a device (PARTNAME, PARTUUID, DEVTYPE, …)."""
+    lines = (text(directory / "uevent") or "").splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line)
+
+
+def names(directory: Path) -> list[str]:
+    """Return the names in a directory, sorted; none where it does not exist."""
+    try:
+        return sorted(entry.name for entry in directory.iterdir())
+    except OSError:
+        return []
+
+
+def pci_function(device: Path) -> Path | None:
+    """Return the PCI function nearest to a device: bridges and ports come earlier in its path."""
+    resolved = device.resolve()
+    for directory in (resolved, *resolved.parents):
+        if PCI_FUNCTION.fullmatch(directory.name):
+            return directory
+    return None
+
+
+def numa_node(function: Path | None) -> int | None:
+    """Return the NUMA node of a PCI function; None where the firmware does not say (-1 in sysfs)."""
+    node = number(function / "numa_node") if function else None
+    return node if node is not None and node >= 0 else None
+
+
+def pcie_link(function: Path | None) -> PcieLink | None:
+    """Return the link of a PCI function; None for what is no PCIe device or does not say."""
+    if function is None:
+        return None
+    speed, max_speed = _gigatransfers(function / "current_link_speed"), _gigatransfers(function / "max_link_speed")
+    width, max_width = number(function / "current_link_width"), number(function / "max_link_width")
+    if speed is None or max_speed is None or not width or not max_width:
+        return None
+    return PcieLink(speed=speed, width=width, max_speed=max_speed, max_width=max_width)
+
+
+def _gigatransfers(path: Path) -> float | None:
+    """`32.0 GT/s PCIe` -> 32.0; `Unknown` -> None."""
+    try:
+        return float((text(path) or "").split()[0])
+    except (ValueError, IndexError):
+        return None

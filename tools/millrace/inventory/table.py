@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inventory as a person reads it."""
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millrace.inventory.model import Drive, DriveState, Inventory, Nic, PcieLink
+
+WIDTH = 120
+GIB = 1 << 30
+COLOURS = {
+    DriveState.BLANK: "green",
+    DriveState.OURS: "cyan",
+    DriveState.FOREIGN: "yellow",
+    DriveState.UNKNOWN: "red",
+    DriveState.BOOT: "dim",
+}
+
+
+def show(inventory: Inventory) -> None:
+    """Print processors, drives and network ports on standard output."""
+    console = Console(width=WIDTH, highlight=False)
+    console.print(Text(f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"))
+    for table in (_processors(inventory), _drives(inventory.drives), _nics(inventory.nics)):
+        console.print(table)
+
+
+def human_size(size: int) -> str:
+    """Bytes as drives are sold, in powers of ten: 7.68 TB."""
+    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB")):
+        if size >= factor:
+            return f"{size / factor:.2f} {unit}"
+    return f"{size} B"
+
+
+def _processors(inventory: Inventory) -> Table:
+    table = Table(title="Processors", title_justify="left", box=SIMPLE_HEAD)
+    for column in ("NUMA node", "Cores", "CPUs", "Memory"):
+        table.add_column(column, justify="right")
+    for node in inventory.nodes:
+        table.add_row(str(node.id), str(node.cores), str(len(node.cpus)), f"{node.memory / GIB:.1f} GiB")
+    return table
+
+
+def _drives(drives: list[Drive]) -> Table:
+    table = Table(title=f"Drives: {len(drives)}", title_justify="left", box=SIMPLE_HEAD)
+    for column in ("Serial", "Name", "Model", "Size", "Node", "PCI", "Link", "State", "Found"):
+        table.add_column(column, overflow="fold")
+    for drive in drives:
+        table.add_row(
+            Text(drive.serial or "none"),
+            Text(drive.name),
+            Text(drive.model),
+            human_size(drive.size),
+            _or_dash(drive.numa_node),
+            _or_dash(drive.pci_address),
+            _link(drive.link),
+            Text(drive.state.value, COLOURS[drive.state]),
+            Text("" if drive.state is DriveState.BLANK else "\n".join(item.finding for item in drive.evidence)),
+        )
+    return table
+
+
+def _nics(nics: list[Nic]) -> Table:
+    table = Table(title=f"Network ports: {len(nics)}", title_justify="left", box=SIMPLE_HEAD)
+    for column in ("Name", "Driver", "Speed", "Link", "Node", "PCI", "PCIe", "Queues", "RDMA"):
+        table.add_column(column)
+    for nic in nics:
+        table.add_row(
+            Text(nic.name),
+            nic.driver,
+            f"{nic.speed / 1000:g} Gbit/s" if nic.speed else "unknown",
+            "up" if nic.carrier else "down",
+            _or_dash(nic.numa_node),
+            _or_dash(nic.pci_address),
+            _link(nic.link),
+            str(nic.queues),
+            _or_dash(nic.rdma_device),
+        )
+    return table
+
+
+def _link(link: PcieLink | None) -> str:
+    return f"{link.speed:g} GT/s x{link.width}" if link else "-"
+
+
+def _or_dash(value: int | str | None) -> str:
+    return "-" if value is None else str(value)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the policy comes from: the file of the administrator, else the credential of first boot, else the defaults."""
+
+import os
+import tomllib
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from millrace import paths
+from millrace.errors import BadInput, Refused
+from millrace.plan.policy import Policy
+
+CREDENTIAL = "millrace.policy"
+
+
+def load_policy() -> Policy:
+    """Read the policy; BadInput names the file and the key that is wrong.
+
+    A policy that exists and cannot be read is an error, never the defaults: another policy is another plan.
+    """
+    for path in _candidates():
+        try:
+            text = path.read_text()
+        except FileNotFoundError:
+            continue
+        except PermissionError as error:
+            raise Refused(f"{path} may only be read by root: run this command with sudo") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise BadInput(f"{path} cannot be read: {error}") from error
+        return parse_policy(text, str(path))
+    return Policy()
+
+
+def parse_policy(text: str, origin: str) -> Policy:
+    """Parse a policy in TOML; `origin` is the name of the file for error messages."""
+    try:
+        return Policy.model_validate(tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        raise BadInput(f"{origin} is not valid TOML: {error}") from error
+    except ValidationError as error:
+        first = error.errors()[0]
+        key = ".".join(str(part) for part in first["loc"])
+        problem = "this key is not known" if first["type"] == "extra_forbidden" else first["msg"]
+        raise BadInput(f"{origin}: {key}: {problem}") from error
+
+
+def _candidates() -> list[Path]:
+    unit_credentials = os.environ.get("CREDENTIALS_DIRECTORY")
+    found = [paths.policy_file()]
+    if unit_credentials:
+        found.append(Path(unit_credentials) / CREDENTIAL)
+    # A person at the console must see the plan that the units saw, and a shell has no CREDENTIALS_DIRECTORY.
+    found.append(paths.ROOT / "run/credentials/@system" / CREDENTIAL)
+    return found

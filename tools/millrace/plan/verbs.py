@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace plan`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from millrace.inventory.model import Inventory
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@click.option(
+    "--inventory",
+    "inventory_file",
+    type=click.Path(dir_okay=False),
+    help="Plan for the inventory in this file instead of this server.",
+)
+@click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
+@click.pass_context
+def plan(context: click.Context, as_json: bool, inventory_file: str | None, write: bool) -> None:
+    """What would be built from the drives of this server, and why.
+
+    Exit status 1 if nothing can be planned; with --write a refusal is a result like another.
+    """
+    from millrace import paths
+    from millrace.plan.policy_file import load_policy
+    from millrace.plan.propose import plan_file, propose
+    from millrace.store import write_model
+
+    file = plan_file(propose(_inventory(inventory_file), load_policy()))
+    if write:
+        write_model(paths.plan_file(), file)
+    if as_json:
+        click.echo(file.model_dump_json(indent=2))
+    else:
+        from millrace.plan.table import as_text, stdout_is_terminal
+
+        click.echo(as_text(file, stdout_is_terminal()), nl=False, color=True)
+    if file.sha256 is None and not write:
+        context.exit(1)
+
+
+def _inventory(file: str | None) -> "Inventory":
+    """The file named, else what the server found out at boot, else a look at it now."""
+    from millrace import paths
+    from millrace.inventory.model import Inventory
+    from millrace.store import read_model
+
+    if file is None and not paths.inventory_file().exists():
+        from millrace.inventory.collect import collect
+
+        return collect()
+    return read_model(Path(file) if file else paths.inventory_file(), Inventory)

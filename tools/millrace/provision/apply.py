@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carry out the approved plan, once, whatever happens in between."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import Refused
+from millrace.inventory.model import Contract
+from millrace.plan.model import Plan, Refusal
+from millrace.provision import approval, feasibility, lock, record
+from millrace.provision.array import ArrayStep
+from millrace.provision.drives import Drives
+from millrace.provision.filesystem import FilesystemStep
+from millrace.provision.identity import new_transaction
+from millrace.provision.journal import Journal
+from millrace.provision.model import Approval, Pool, Transaction
+from millrace.provision.partition import PartitionStep
+from millrace.provision.step import Step, carry_out
+from millrace.provision.system import System, settle
+
+Say = Callable[[str], None]
+
+
+class Outcome(Contract):
+    """How a run of provisioning ended (`millrace provision --json`)."""
+
+    schema_version: Literal[1] = 1
+    state: Literal["provisioned", "already-provisioned", "not-approved"]
+    pool: Pool | None
+
+
+class Steps(Contract):
+    """What a plan would be built in (`millrace provision --dry-run --json`)."""
+
+    schema_version: Literal[1] = 1
+    plan_sha256: str
+    steps: list[str]
+
+
+def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
+    """Build what is approved, or finish what was begun. `say` gets one line for each step.
+
+    Raises Refused where something is not as it was approved, Failed where a tool failed; run it again to go on.
+    With `if_approved` it is no error that nothing is approved.
+    """
+    with lock.only_writer():
+        if paths.pool_file().exists():
+            record.clean_up()
+            return Outcome(state="already-provisioned", pool=store.read_model(paths.pool_file(), Pool))
+        journal = Journal.load()
+        if journal is not None:
+            say("going on with what was begun")
+            return Outcome(state="provisioned", pool=_resume(system, journal, say))
+        try:
+            approved = _approval(system)
+        except Refused as refusal:
+            # a credential that does not fit this server is no failure of the boot: plan and banner say what to do
+            if not if_approved:
+                raise
+            say(f"nothing is built: {refusal}")
+            return Outcome(state="not-approved", pool=None)
+        if approved is None:
+            if if_approved:
+                return Outcome(state="not-approved", pool=None)
+            raise Refused("no plan is approved; read it with `millrace plan`, then `millrace approve HASH`")
+        return Outcome(state="provisioned", pool=_begin(system, approved, say))
+
+
+def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:
+    """The steps on single drives, and those that stand on them."""
+    planned = {drive.serial: drive for drive in transaction.plan.drives}
+    partitions = [
+        PartitionStep(system, drives, member, transaction.disk_labels[member.serial], planned[member.serial].partition)
+        for array in transaction.arrays
+        for member in array.members
+    ]
+    arrays = [ArrayStep(system, drives, array) for array in transaction.arrays]
+    filesystem = FilesystemStep(system, transaction.plan.filesystem, transaction.filesystem_uuid, transaction.arrays)
+    return partitions, [*arrays, filesystem]
+
+
+def _approval(system: System) -> Approval | None:
+    given = approval.approval_from_credential(system.now())
+    if given is not None:
+        return given
+    path = paths.approval_file()
+    return store.read_model(path, Approval) if path.exists() else None
+
+
+def _begin(system: System, approved: Approval, say: Say) -> Pool:
+    drives = Drives(system)
+    plan = _same_plan(system, drives, approved)
+    transaction = new_transaction(plan, system.now())
+    partitions, later = steps(system, drives, transaction)
+    feasibility.check_all(system, drives, Journal(transaction), partitions)
+    feasibility.check_fresh(system, drives, transaction)
+    return _run(system, Journal.open(transaction), [*partitions, *later], say)
+
+
+def _same_plan(system: System, drives: Drives, approved: Approval) -> Plan:
+    proposal = system.propose(drives.inventory)
+    if isinstance(proposal, Refusal) or proposal.digest() != approved.sha256:
+        # whoever approved must look again, even if the old hardware comes back
+        paths.approval_file().unlink(missing_ok=True)
+    if isinstance(proposal, Refusal):
+        raise Refused(f"the approved plan can no longer be built: {approval.obstacles(proposal)}; nothing was written")
+    if proposal.digest() != approved.sha256:
+        raise Refused(
+            f"the server has changed since plan {approved.sha256[:12]} was approved; nothing was written: "
+            "read the new plan with `millrace plan --write` and approve that"
+        )
+    return proposal
+
+
+def _resume(system: System, journal: Journal, say: Say) -> Pool:
+    settle(system)
+    drives = Drives(system)
+    partitions, later = steps(system, drives, journal.transaction)
+    feasibility.check_all(system, drives, journal, partitions)
+    return _run(system, journal, [*partitions, *later], say)
+
+
+def _run(system: System, journal: Journal, all_steps: list[Step], say: Say) -> Pool:
+    for number, step in enumerate(all_steps, start=1):
+        say(f"{number}/{len(all_steps)} {step.title}: {carry_out(step, journal)}")
+    return record.publish(system, journal.transaction)

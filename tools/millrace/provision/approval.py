@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan is built only if somebody named its hash."""
+
+import os
+import re
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.errors import BadInput, Refused
+from millrace.inventory.model import DriveState
+from millrace.plan.model import Plan, PlanFile, Refusal, Role
+from millrace.provision.model import Approval
+
+SHORTEST_PREFIX = 12
+CREDENTIAL = "millrace.provision"
+
+
+def approve(digest: str, by: str, now: str) -> Approval:
+    """Record the approval of the plan of this boot by its sha256, or by at least 12 leading digits of it.
+
+    Raises BadInput for what is no hash, Refused for any hash but that of the current plan.
+    """
+    wanted = digest.strip().lower()
+    if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST_PREFIX},64}}", wanted):
+        raise BadInput(
+            f"'{digest}' is not a plan's hash: give its 64 hex digits, or at least the first {SHORTEST_PREFIX}; "
+            "`millrace plan` shows it"
+        )
+    if paths.pool_file().exists():
+        raise Refused("this server has a pool already; see `millrace pool show`")
+    current, _ = current_plan()
+    if not current.startswith(wanted):
+        raise Refused(f"{wanted} is not the hash of the current plan, which is {current}; read it with `millrace plan`")
+    approval = Approval(sha256=current, by=by, at=now)
+    store.write_model(paths.approval_file(), approval)
+    return approval
+
+
+def current_plan() -> tuple[str, Plan]:
+    """The plan of this boot and its sha256; Refused if there is none that can be built."""
+    if not paths.plan_file().exists():
+        raise Refused("no plan has been proposed yet; make one with `millrace plan`")
+    file = store.read_model(paths.plan_file(), PlanFile)
+    if isinstance(file.proposal, Refusal):
+        raise Refused(f"there is no plan to build: {obstacles(file.proposal)}")
+    digest = file.proposal.digest()
+    if file.sha256 != digest:
+        raise Refused(f"{paths.plan_file()} does not match its own hash; make it anew with `millrace plan`")
+    return digest, file.proposal
+
+
+def approval_from_credential(now: str) -> Approval | None:
+    """What the credential `millrace.provision` approves, None where the boot was given none.
+
+    `auto` stands for the current plan, as long as every drive that it would write is blank.
+    """
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    credential = Path(directory) / CREDENTIAL if directory else None
+    if credential is None or not credential.is_file():
+        return None
+    wanted = credential.read_text().strip()
+    if wanted != "auto":
+        return approve(wanted, "credential", now)
+    digest, plan = current_plan()
+    written = [d for d in plan.drives if d.role not in (Role.BOOT, Role.UNUSED)]
+    full = [drive.serial for drive in written if drive.state is not DriveState.BLANK]
+    if full:
+        raise Refused(f"the credential {CREDENTIAL}=auto covers blank drives only; not blank: {', '.join(full)}")
+    return approve(digest, "credential", now)
+
+
+def obstacles(refusal: Refusal) -> str:
+    """Why there is no plan, in one line."""
+    return "; ".join(f"{o.serial}: {o.what}" if o.serial else o.what for o in refusal.obstacles) or "no reason given"

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One md array over partitions, or over other arrays."""
+
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.plan.model import Array
+from millrace.provision import md
+from millrace.provision.drives import Drives
+from millrace.provision.model import ArrayRecord
+from millrace.provision.partition import partition_name
+from millrace.provision.signature import describe, signature
+from millrace.provision.step import Found
+from millrace.provision.system import System, demand
+
+KIB = 1 << 10
+
+
+class ArrayStep:
+    """Members are looked up anew for every command."""
+
+    def __init__(self, system: System, drives: Drives, record: ArrayRecord) -> None:
+        self._system = system
+        self._drives = drives
+        self._record = record
+        self.name = f"array {record.array.name}"
+        self.title = md.title(record.array)
+
+    def look(self) -> Found:
+        active = md.find(self._system, self._record.uuid)
+        if active is not None and active.running:
+            array = self._record.array
+            if (active.level, active.members) != (array.level, len(array.members)):
+                raise Failed(f"{self.title} runs as {active.level} of {active.members}; the plan says otherwise")
+            return Found.COMPLETE if md.linked(self._system, self._record, active) else Found.DORMANT
+        carried = [self._carries(device, owner) for device, owner in self._members()]
+        if not any(carried):
+            return Found.NOTHING
+        return Found.DORMANT if all(carried) else Found.TORN
+
+    def wake(self) -> None:
+        active = md.find(self._system, self._record.uuid)
+        try:
+            if active is None or not active.running:
+                md.assemble(self._system, self._record, [device for device, _ in self._members()])
+            md.ensure_link(self._system, self._record)
+        except MillraceError:
+            # Members of a creation that was cut short may all carry the UUID and still not start. Whether the array
+            # may be made again is for the journal to say.
+            return
+
+    def clear(self) -> None:
+        active = md.find(self._system, self._record.uuid)
+        if active is not None:
+            demand(self._system, ["mdadm", "--stop", f"/dev/{active.device}"])
+        for device, owner in self._members():
+            if self._carries(device, owner):
+                demand(self._system, ["mdadm", "--zero-superblock", device])
+
+    def make(self) -> str:
+        demand(self._system, create_command(self._record, [device for device, _ in self._members()]))
+        md.ensure_link(self._system, self._record)
+        return f"created, {len(self._record.array.members)} members"
+
+    def _members(self) -> list[tuple[str, str]]:
+        """Device and, for people, the drive or array that it is on."""
+        if self._record.array.over_arrays:
+            return [(md.path(name), f"array {name}") for name in self._record.array.members]
+        devices = []
+        for member in self._record.members:
+            drive = self._drives.now(member)
+            if self._system.partition(member.partuuid) != partition_name(drive.name):
+                raise Failed(f"partition {member.label} of drive {member.serial} does not show up by its UUID; reboot")
+            devices.append((f"/dev/disk/by-partuuid/{member.partuuid}", f"drive {member.serial}"))
+        return devices
+
+    def _carries(self, device: str, owner: str) -> bool:
+        """Whether the member has a superblock of this very array; Refused if it holds anything else."""
+        held = signature(self._system, device)
+        if not held:
+            return False
+        if held.get("TYPE") == "linux_raid_member" and md.same_uuid(held.get("UUID", ""), self._record.uuid):
+            return True
+        raise Refused(f"{self.title}: {owner} holds {describe(held)}, which is not of this pool; it was not touched")
+
+
+def create_command(record: ArrayRecord, devices: list[str]) -> list[str]:
+    """The mdadm command that makes an array."""
+    array = record.array
+    return [
+        *("mdadm", "--create", md.path(array.name), "--run", "--metadata=1.2"),
+        *(f"--homehost={md.HOMEHOST}", f"--name={md.link_name(array.name)}", f"--uuid={record.uuid}"),
+        *(f"--level={array.level}", f"--raid-devices={len(devices)}"),
+        *([f"--chunk={array.chunk // KIB}K"] if array.chunk is not None else []),
+        *_bitmap(array),
+        # Without it mdadm makes a RAID5 degraded with its last member as a spare under rebuild: it would start without
+        # redundancy, look like a fault, and send every read through the stripe cache (raid5.c chunk_aligned_read).
+        *(["--force"] if array.level == "raid5" else []),
+        *devices,
+    ]
+
+
+def _bitmap(array: Array) -> list[str]:
+    chunk = [f"--bitmap-chunk={array.bitmap_chunk // KIB}K"] if array.bitmap_chunk is not None else []
+    return [f"--bitmap={array.bitmap}", *chunk]

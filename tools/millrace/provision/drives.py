@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the identity of a drive to its kernel name of this moment."""
+
+from collections.abc import Iterable
+
+from millrace.errors import Refused
+from millrace.inventory.model import Drive
+from millrace.provision.model import MemberRecord
+from millrace.provision.system import System
+
+
+class Drives:
+    """The drives of one scan. A name is handed out only while the disk of the scan is still the one behind it."""
+
+    def __init__(self, system: System) -> None:
+        self._system = system
+        self.inventory = system.scan()
+        self._attached = {drive.name: system.diskseq(drive.name) for drive in self.inventory.drives}
+
+    def find(self, member: MemberRecord) -> Drive | None:
+        """The one drive with this serial and this wwid; None if there is none or it is not unique."""
+        hits = [d for d in self.inventory.drives if d.serial == member.serial and d.wwid == member.wwid]
+        return hits[0] if len(hits) == 1 else None
+
+    def now(self, member: MemberRecord) -> Drive:
+        """The drive, proven to be still attached under the name that it was scanned under."""
+        drive = self.find(member)
+        if drive is None:
+            raise Refused(_absent([member.serial]))
+        attached = self._attached[drive.name]
+        if attached is None or self._system.diskseq(drive.name) != attached:
+            raise Refused(f"drive {drive.serial} was pulled or replaced meanwhile; nothing was written to {drive.name}")
+        return drive
+
+    def require(self, members: Iterable[MemberRecord]) -> None:
+        """Refused, naming every drive that is not there."""
+        absent = [member.serial for member in members if self.find(member) is None]
+        if absent:
+            raise Refused(_absent(absent))
+
+
+def _absent(serials: list[str]) -> str:
+    return (
+        f"not found, by serial and wwid: {', '.join(sorted(serials))}; nothing was written: "
+        "put the drives back and run `systemctl start millrace-provision`"
+    )

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that can stop provisioning is found out before the first write."""
+
+from collections.abc import Iterable
+
+from millrace.errors import Failed, Refused
+from millrace.provision import md
+from millrace.provision.drives import Drives
+from millrace.provision.journal import Journal
+from millrace.provision.model import Transaction
+from millrace.provision.partition import MIB, START
+from millrace.provision.step import Step, inspect
+from millrace.provision.system import System
+
+TOOLS = ("blkid", "mdadm", "mkfs.xfs", "modprobe", "sfdisk", "systemctl", "udevadm", "xfs_db")
+TABLE_END = MIB
+"""Room in bytes for the backup partition table."""
+
+
+def check_fresh(system: System, drives: Drives, transaction: Transaction) -> None:
+    """What only has to hold where nothing has been made yet: drives as planned, names free."""
+    planned = {drive.serial: drive for drive in transaction.plan.drives}
+    for record in transaction.arrays:
+        if system.md_link(md.link_name(record.array.name)) is not None:
+            raise Refused(f"{md.path(record.array.name)} exists already and is not of this plan; nothing was written")
+        for member in record.members:
+            drive, plan = drives.now(member), planned[member.serial]
+            if drive.size != plan.size or START + plan.partition + TABLE_END > drive.size:
+                raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
+            reason = system.in_use(drive.name)
+            if reason:
+                raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written")
+
+
+def check_all(system: System, drives: Drives, journal: Journal, partitions: Iterable[Step]) -> None:
+    """What has to hold in every run: tools, modules, all drives there, and on each what the journal says."""
+    absent = [tool for tool in TOOLS if not system.installed(tool)]
+    if absent:
+        raise Failed(f"this image lacks {', '.join(absent)}; nothing was written")
+    drives.require(member for record in journal.transaction.arrays for member in record.members)
+    for step in partitions:
+        inspect(step, journal)
+    md.load_modules(system)

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The XFS file system of the pool, its log on an array of its own where the plan says so."""
+
+from collections.abc import Iterable
+
+from millrace.errors import Failed, Refused
+from millrace.plan.model import Filesystem
+from millrace.provision import md
+from millrace.provision.model import ArrayRecord
+from millrace.provision.signature import describe, signature
+from millrace.provision.step import Found
+from millrace.provision.system import System, demand
+
+BLOCK = 4096
+LOG_STRIPE_UNIT_MAX = 256 << 10
+
+
+class FilesystemStep:
+    """`uuid` was chosen before; what carries it is of this transaction."""
+
+    name = "filesystem"
+    title = "XFS"
+
+    def __init__(self, system: System, filesystem: Filesystem, uuid: str, arrays: Iterable[ArrayRecord]) -> None:
+        self._system = system
+        self._filesystem = filesystem
+        self._uuid = uuid
+        self._arrays = {md.path(record.array.name): record for record in arrays}
+
+    def look(self) -> Found:
+        data = self._content(self._filesystem.device, "xfs", "UUID")
+        log = self._filesystem.log_device is not None and self._content(
+            self._filesystem.log_device, "xfs_external_log", "LOGUUID"
+        )
+        if not data and not log:
+            return Found.NOTHING
+        return Found.COMPLETE if data and self._finished() else Found.TORN
+
+    def wake(self) -> None:
+        """A file system that is not mounted needs nothing."""
+
+    def clear(self) -> None:
+        """mkfs.xfs writes over what it left half done."""
+
+    def make(self) -> str:
+        demand(self._system, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
+        return f"made, {self._filesystem.allocation_groups} allocation groups"
+
+    def _content(self, device: str, kind: str, key: str) -> bool:
+        """Whether our file system (or its log) is on this array; Refused if anything else is."""
+        record = self._arrays[device]
+        active = md.find(self._system, record.uuid)
+        if active is None or not md.linked(self._system, record, active):
+            raise Failed(f"{device} is not the array that was made for it; nothing was written to it")
+        held = signature(self._system, device)
+        if held and (held.get("TYPE") != kind or held.get(key) != self._uuid):
+            raise Refused(f"{md.title(record.array)} holds {describe(held)}; it was not touched")
+        return bool(held)
+
+    def _finished(self) -> bool:
+        """mkfs.xfs clears `inprogress` when everything else is on the device."""
+        log = ["-l", self._filesystem.log_device] if self._filesystem.log_device is not None else []
+        result = self._system.attempt(["xfs_db", "-r", *log, "-c", "sb 0", "-c", "print", self._filesystem.device])
+        fields = dict(line.split(" = ", 1) for line in result.out.splitlines() if " = " in line)
+        unit = self._filesystem.stripe_unit // BLOCK
+        wanted = {
+            "uuid": self._uuid,
+            "inprogress": "0",
+            "blocksize": str(BLOCK),
+            "sectsize": str(self._filesystem.sector),
+            "unit": str(unit),
+            "width": str(unit * self._filesystem.stripe_width),
+        }
+        return wanted.items() <= fields.items()
+
+
+def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
+    """The mkfs.xfs command. `force` is only for what an earlier run of this transaction left half done."""
+    stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}," if filesystem.stripe_unit else ""
+    return [
+        # raid456 does not pass discards on, and the first resync writes every block anyway: -K saves the time.
+        *("mkfs.xfs", "-K", *(["-f"] if force else [])),
+        *("-L", filesystem.label, "-m", f"uuid={uuid}"),
+        *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),
+        *("-d", f"{stripe}agcount={filesystem.allocation_groups}"),
+        *_log(filesystem),
+        filesystem.device,
+    ]
+
+
+def _log(filesystem: Filesystem) -> list[str]:
+    size = [f"size={filesystem.log_size}"] if filesystem.log_size is not None else []
+    if filesystem.log_device is not None:
+        return ["-l", ",".join([f"logdev={filesystem.log_device}", *size])]
+    # An internal log takes the stripe unit of the data, and falls to 32 KiB without a word where that is over 256 KiB.
+    unit = [f"su={min(filesystem.stripe_unit, LOG_STRIPE_UNIT_MAX)}"] if filesystem.stripe_unit else []
+    return ["-l", ",".join([*unit, *size])] if unit or size else []

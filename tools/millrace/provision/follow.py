@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watching millrace-provision.service build the pool."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.inventory.model import Contract
+from millrace.provision.model import Transaction
+from millrace.provision.signature import exported
+from millrace.provision.system import System, demand
+
+UNIT = "millrace-provision.service"
+POLL = 0.5
+"""Seconds between two looks."""
+
+
+class Progress(Contract):
+    """How far it is: steps done, steps in all, the step under way."""
+
+    schema_version: Literal[1] = 1
+    done: int
+    total: int
+    step: str | None
+
+
+def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
+    """Start the unit and return when the pool exists; Failed with its last words if the unit ends without one."""
+    # A oneshot that stays active after a run without approval would not start again.
+    verb = "restart" if _state(system)["ActiveState"] == "active" else "start"
+    demand(system, ["systemctl", verb, "--no-block", UNIT])
+    shown = None
+    while not paths.pool_file().exists():
+        state = _state(system)
+        progress = _progress()
+        if progress is not None and progress != shown:
+            show(progress)
+            shown = progress
+        waiting = state.get("Job", "") not in ("", "0")
+        if (
+            not waiting
+            and state["ActiveState"] not in ("activating", "deactivating")
+            and not paths.pool_file().exists()
+        ):
+            raise Failed(f"{UNIT} ended without a pool: {_last_words(system)}")
+        system.wait(POLL)
+
+
+def _state(system: System) -> dict[str, str]:
+    return exported(demand(system, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
+
+
+def _progress() -> Progress | None:
+    try:
+        transaction = Transaction.model_validate_json(paths.transaction_file().read_text())
+    except FileNotFoundError:
+        return None
+    states = [step.state for step in transaction.steps]
+    current = next((step.name for step in transaction.steps if step.state != "done"), None)
+    return Progress(done=states.count("done"), total=len(states), step=current)
+
+
+def _last_words(system: System) -> str:
+    said = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
+    return said.strip() or f"see `journalctl -u {UNIT}`"

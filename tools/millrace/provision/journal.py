@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The write-ahead journal: a step is on disk as started before its first byte is written."""
+
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import Failed
+from millrace.provision.model import StepRecord, Transaction
+
+State = Literal["pending", "started", "done"]
+
+
+class Journal:
+    """A transaction and its file."""
+
+    def __init__(self, transaction: Transaction) -> None:
+        self.transaction = transaction
+
+    @classmethod
+    def load(cls) -> "Journal | None":
+        """The transaction that a power cut or an error left behind, None if there is none."""
+        path = paths.transaction_file()
+        return cls(store.read_model(path, Transaction)) if path.exists() else None
+
+    @classmethod
+    def open(cls, transaction: Transaction) -> "Journal":
+        """Put a new transaction on disk."""
+        journal = cls(transaction)
+        store.write_model(paths.transaction_file(), transaction)
+        return journal
+
+    def state(self, name: str) -> State:
+        return next(step.state for step in self.transaction.steps if step.name == name)
+
+    def start(self, name: str) -> None:
+        """Call this before the first write of a step. What later steps stand on is never made again."""
+        at = [step.name for step in self.transaction.steps].index(name)
+        if any(step.state != "pending" for step in self.transaction.steps[at + 1 :]):
+            raise Failed(f"step '{name}' cannot be done again after later steps; the pool needs a person to look at it")
+        self._mark(name, "started")
+
+    def done(self, name: str) -> None:
+        """Call this once the result has been verified."""
+        self._mark(name, "done")
+
+    def _mark(self, name: str, state: State) -> None:
+        steps = [StepRecord(name=s.name, state=state if s.name == name else s.state) for s in self.transaction.steps]
+        self.transaction = self.transaction.model_copy(update={"steps": steps})
+        store.write_model(paths.transaction_file(), self.transaction)

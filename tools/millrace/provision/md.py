@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Our md arrays, told apart by UUID alone. What carries another UUID is never stopped, started or written."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.errors import Failed
+from millrace.plan.model import Array
+from millrace.provision.model import ArrayRecord
+from millrace.provision.signature import exported
+from millrace.provision.system import System, demand, settle
+
+HOMEHOST = "millrace"
+PREFIX = "millrace-"
+LOST_MEMBERS = {"raid0": 0, "raid5": 1, "raid6": 2}
+MODULES = ("raid0", "raid1", "raid456")
+
+
+@dataclass(frozen=True)
+class Active:
+    """An array that the kernel has: its md device, and whether it runs or only collects members."""
+
+    device: str
+    running: bool
+    level: str
+    members: int
+
+
+def link_name(array: str) -> str:
+    """Name of an array in /dev/md and in its superblocks."""
+    return PREFIX + array
+
+
+def path(array: str) -> str:
+    """Device of an array by its name in the plan."""
+    return f"/dev/md/{link_name(array)}"
+
+
+def title(array: Array) -> str:
+    """What people call it: RAID6 data."""
+    return f"{array.level.upper()} {array.name}"
+
+
+def needed(array: Array) -> int:
+    """How many members it takes to start the array."""
+    members = len(array.members)
+    return 1 if array.level == "raid1" else members - LOST_MEMBERS[array.level]
+
+
+def same_uuid(one: str, other: str) -> bool:
+    """mdadm groups the digits with colons, libblkid with dashes."""
+    return _digits(one) == _digits(other)
+
+
+def find(system: System, uuid: str) -> Active | None:
+    """The array with this UUID if the kernel has it, whatever it is called."""
+    for device in system.md_devices():
+        detail = exported(system.attempt(["mdadm", "--detail", "--export", f"/dev/{device}"]).out)
+        if same_uuid(detail.get("MD_UUID", ""), uuid):
+            running = system.md_state(device) not in ("clear", "inactive")
+            return Active(device, running, detail.get("MD_LEVEL", ""), int(detail.get("MD_DEVICES", "0")))
+    return None
+
+
+def load_modules(system: System) -> None:
+    """mdadm does not load the module of a level before it assembles."""
+    demand(system, ["modprobe", "--all", *MODULES])
+
+
+def assemble(system: System, record: ArrayRecord, devices: Sequence[str]) -> None:
+    """Start one of our arrays from these members, degraded too. Failed carries mdadm's reason."""
+    stop_inactive(system, record)
+    demand(
+        system,
+        [
+            *("mdadm", "--assemble", path(record.array.name), "--run"),
+            *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
+            *devices,
+        ],
+    )
+
+
+def stop_inactive(system: System, record: ArrayRecord) -> None:
+    """Members that udev has collected but not started are busy until their array is stopped."""
+    active = find(system, record.uuid)
+    if active is not None and not active.running:
+        demand(system, ["mdadm", "--stop", f"/dev/{active.device}"])
+
+
+def linked(system: System, record: ArrayRecord, active: Active) -> bool:
+    """Whether /dev/md/NAME, which everything else uses, leads to this array."""
+    return system.md_link(link_name(record.array.name)) == active.device
+
+
+def ensure_link(system: System, record: ArrayRecord) -> None:
+    """After a start: wait for udev's link, ask once more for it, Failed if it does not come."""
+    settle(system)
+    active = find(system, record.uuid)
+    if active is None or not active.running:
+        raise Failed(f"{title(record.array)} does not run; see `journalctl -k` for the reason")
+    if linked(system, record, active):
+        return
+    demand(system, ["udevadm", "trigger", "--settle", "--action=change", f"/dev/{active.device}"])
+    if not linked(system, record, active):
+        raise Failed(f"{title(record.array)} runs as {active.device} but {path(record.array.name)} is missing; reboot")
+
+
+def _digits(uuid: str) -> str:
+    return uuid.replace(":", "").replace("-", "").lower()

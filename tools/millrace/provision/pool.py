@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether what is mounted is the pool of this server. NFS and SMB wait for a yes."""
+
+from dataclasses import dataclass
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.provision import md
+from millrace.provision.assemble import load_pool
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.signature import signature
+from millrace.provision.system import System
+
+
+@dataclass(frozen=True)
+class Mount:
+    """One line of mountinfo. `options` are those of the file system."""
+
+    point: str
+    kind: str
+    source: str
+    options: list[str]
+
+
+def verify(system: System) -> Pool:
+    """The pool, if its XFS with its log is mounted from its arrays; Failed says what is mounted instead."""
+    pool = load_pool()
+    filesystem = pool.filesystem
+    mount = _mounted(filesystem.mountpoint)
+    if mount is None:
+        raise Failed(f"{filesystem.mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    if mount.kind != "xfs":
+        raise Failed(f"{filesystem.mountpoint} is a {mount.kind}, not the pool")
+    arrays = {md.path(record.array.name): record for record in pool.arrays}
+    _same_array(system, mount.source, arrays[filesystem.device], filesystem.mountpoint)
+    found = signature(system, mount.source).get("UUID")
+    if found != pool.filesystem_uuid:
+        raise Failed(f"{filesystem.mountpoint} is the file system {found}; the pool is {pool.filesystem_uuid}")
+    if filesystem.log_device is not None:
+        log = next((o.removeprefix("logdev=") for o in mount.options if o.startswith("logdev=")), None)
+        if log is None:
+            raise Failed(f"{filesystem.mountpoint} is mounted without its log on {filesystem.log_device}")
+        _same_array(system, log, arrays[filesystem.log_device], filesystem.mountpoint)
+    return pool
+
+
+def parse_mountinfo(text: str) -> list[Mount]:
+    """proc(5): fields before `-` vary in number."""
+    mounts = []
+    for line in text.splitlines():
+        before, _, after = line.partition(" - ")
+        kind, source, options = after.split(" ", 2)
+        mounts.append(Mount(before.split(" ")[4], kind, source, options.split(",")))
+    return mounts
+
+
+def _mounted(point: str) -> Mount | None:
+    # A sandboxed service sees a table of its own under /proc/self; the clients are served from that of process 1.
+    text = (paths.ROOT / "proc/1/mountinfo").read_text()
+    hits = [mount for mount in parse_mountinfo(text) if mount.point == point]
+    return hits[-1] if hits else None
+
+
+def _same_array(system: System, source: str, record: ArrayRecord, point: str) -> None:
+    active = md.find(system, record.uuid)
+    names = {active.device} if active is not None else set()
+    if active is not None and md.linked(system, record, active):
+        names.add(md.link_name(record.array.name))
+    if source.rsplit("/", 1)[-1] not in names:
+        raise Failed(f"{point} uses {source}, which is not {md.title(record.array)} of the pool")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The end of provisioning: what was made becomes the state of this server."""
+
+from millrace import paths, store
+from millrace.provision.model import Pool, Transaction
+from millrace.provision.mount_unit import mount_unit, mount_unit_file
+from millrace.provision.system import System, demand
+
+
+def publish(system: System, transaction: Transaction) -> Pool:
+    """Write down the pool; pool.json comes after all that it stands for, the journal goes last."""
+    digest = transaction.plan.digest()
+    pool = Pool(
+        plan_sha256=digest,
+        created=system.now(),
+        arrays=transaction.arrays,
+        filesystem=transaction.plan.filesystem,
+        filesystem_uuid=transaction.filesystem_uuid,
+    )
+    history = paths.state_dir() / "history" / transaction.id
+    store.write_text(mount_unit_file(), mount_unit(pool.filesystem, digest))
+    store.write_model(paths.approved_plan_file(), transaction.plan)
+    store.write_model(history / "plan.json", transaction.plan)
+    store.write_model(history / "pool.json", pool)
+    demand(system, ["systemctl", "daemon-reload"])
+    store.write_model(paths.pool_file(), pool)
+    clean_up()
+    return pool
+
+
+def clean_up() -> None:
+    """Once pool.json is there, approval and journal have done their work."""
+    paths.approval_file().unlink(missing_ok=True)
+    paths.transaction_file().unlink(missing_ok=True)

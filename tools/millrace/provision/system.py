@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What provisioning asks of the machine, in one place, so that tests can stand a whole server in for it."""
+
+import os
+import shutil
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from millrace import command, paths
+from millrace.command import Result
+from millrace.errors import Failed
+from millrace.inventory.model import Inventory
+from millrace.plan.model import Proposal
+from millrace.provision import gpt
+
+
+class System(Protocol):
+    """The machine. Names are kernel names without `/dev/`; they are good until the next boot or hot-plug only."""
+
+    def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        """Run a tool, whatever its exit status."""
+        ...
+
+    def scan(self) -> Inventory:
+        """A fresh inventory, every drive probed, once the list of drives is stable."""
+        ...
+
+    def propose(self, inventory: Inventory) -> Proposal:
+        """What the planner says about this inventory and the policy of this server."""
+        ...
+
+    def diskseq(self, name: str) -> str | None:
+        """The kernel's number for this very attachment of a disk; another disk under the same name has another."""
+        ...
+
+    def in_use(self, name: str) -> str | None:
+        """Why the block device cannot be opened exclusively, None if it can."""
+        ...
+
+    def gpt_ids(self, name: str, block: int) -> frozenset[str]:
+        """GUIDs in every trace of a GPT at either end of the disk; `block` is its logical block size in bytes."""
+        ...
+
+    def partition(self, partuuid: str) -> str | None:
+        """The partition behind /dev/disk/by-partuuid."""
+        ...
+
+    def md_devices(self) -> list[str]:
+        """All md devices that the kernel has now."""
+        ...
+
+    def md_state(self, name: str) -> str:
+        """md/array_state of an array: clear, inactive, readonly, clean, active, …"""
+        ...
+
+    def md_link(self, name: str) -> str | None:
+        """The md device behind /dev/md/NAME."""
+        ...
+
+    def installed(self, tool: str) -> bool:
+        """Whether a tool is on this system."""
+        ...
+
+    def now(self) -> str:
+        """UTC, to the second, ISO 8601."""
+        ...
+
+    def wait(self, seconds: float) -> None:
+        """Let other parts of the system get on with it."""
+        ...
+
+
+class Linux:
+    """The machine that this runs on."""
+
+    def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        return command.attempt(argv, stdin)
+
+    def scan(self) -> Inventory:
+        from millrace.inventory.collect import collect
+        from millrace.inventory.settle import wait_stable
+
+        wait_stable()
+        return collect()
+
+    def propose(self, inventory: Inventory) -> Proposal:
+        from millrace.plan.policy_file import load_policy
+        from millrace.plan.propose import propose
+
+        return propose(inventory, load_policy())
+
+    def diskseq(self, name: str) -> str | None:
+        return _attribute(f"class/block/{name}/diskseq")
+
+    def in_use(self, name: str) -> str | None:
+        try:
+            os.close(os.open(_device(name), os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
+        except OSError as error:
+            return error.strerror or str(error)
+        return None
+
+    def gpt_ids(self, name: str, block: int) -> frozenset[str]:
+        try:
+            return gpt.read_ids(_device(name), block)
+        except OSError as error:
+            raise Failed(f"{name} cannot be read ({error.strerror}); check the drive and its slot") from error
+
+    def partition(self, partuuid: str) -> str | None:
+        return _behind(f"dev/disk/by-partuuid/{partuuid}")
+
+    def md_devices(self) -> list[str]:
+        blocks = (paths.ROOT / "sys/block").glob("md*")
+        return sorted(block.name for block in blocks if (block / "md").is_dir())
+
+    def md_state(self, name: str) -> str:
+        return _attribute(f"block/{name}/md/array_state") or "clear"
+
+    def md_link(self, name: str) -> str | None:
+        return _behind(f"dev/md/{name}")
+
+    def installed(self, tool: str) -> bool:
+        return shutil.which(tool) is not None
+
+    def now(self) -> str:
+        return datetime.now(UTC).isoformat(timespec="seconds")
+
+    def wait(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+def demand(system: System, argv: Sequence[str], stdin: str | None = None) -> str:
+    """Run a tool that must succeed; Failed carries its last words."""
+    result = system.attempt(argv, stdin)
+    if result.status != 0:
+        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
+        raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {words}")
+    return result.out
+
+
+def settle(system: System) -> None:
+    """Let udev finish, so that /dev/disk/by-partuuid and /dev/md say what is on the drives."""
+    demand(system, ["udevadm", "settle", "--timeout=120"])
+
+
+def _device(name: str) -> Path:
+    return paths.ROOT / "dev" / name
+
+
+def _attribute(relative: str) -> str | None:
+    try:
+        return (paths.ROOT / "sys" / relative).read_text().strip()
+    except OSError:
+        return None
+
+
+def _behind(relative: str) -> str | None:
+    link = paths.ROOT / relative
+    return link.resolve().name if link.exists() else None

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace approve`, `provision`, `assemble`, `pool`."""
+
+import os
+import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from pydantic import BaseModel
+
+from millrace import paths
+from millrace.errors import Refused
+from millrace.provision import apply, approval, follow
+from millrace.provision import assemble as assembling
+from millrace.provision import pool as pools
+from millrace.provision.identity import new_transaction
+from millrace.provision.model import Pool
+from millrace.provision.system import Linux
+
+as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+
+
+@click.command()
+@click.argument("hash_", metavar="HASH")
+@click.option("--no-start", is_flag=True, help="Record the approval only; the next boot builds.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines: the approval, progress, the pool.")
+def approve(hash_: str, no_start: bool, as_json: bool) -> None:
+    """Approve the current plan by its hash and build it."""
+    system = Linux()
+    with _as_root():
+        approved = approval.approve(hash_, _person(), system.now())
+        if as_json:
+            click.echo(approved.model_dump_json())
+        else:
+            click.echo(f"approved: plan {approved.sha256}")
+        if no_start:
+            return
+        if as_json:
+            follow.start_and_follow(system, lambda progress: click.echo(progress.model_dump_json()))
+            click.echo(assembling.load_pool().model_dump_json())
+        else:
+            _follow_on_terminal(system)
+            click.echo("the pool is built; `millrace status` shows it")
+
+
+@click.command()
+@click.option("--dry-run", is_flag=True, help="List the steps of the current plan; write nothing.")
+@click.option("--if-approved", is_flag=True, help="It is no error that nothing is approved.")
+@as_json
+def provision(dry_run: bool, if_approved: bool, as_json: bool) -> None:
+    """Build the approved plan, or finish what a power cut interrupted."""
+    if dry_run:
+        _show_steps(as_json)
+        return
+    with _as_root():
+        outcome = apply.provision(Linux(), _say, if_approved)
+    if as_json:
+        _print(outcome)
+    elif outcome.state == "not-approved":
+        click.echo("no plan is approved: read it with `millrace plan`, then `millrace approve HASH`")
+    else:
+        click.echo(f"the pool {'exists already' if outcome.state == 'already-provisioned' else 'is built'}")
+
+
+@click.command()
+@as_json
+def assemble(as_json: bool) -> None:
+    """Start the arrays of the pool, degraded too."""
+    with _as_root():
+        pool = assembling.assemble(Linux(), _say)
+    if as_json:
+        _print(pool)
+
+
+@click.group()
+def pool() -> None:
+    """The pool of this server."""
+
+
+@pool.command()
+@as_json
+def verify(as_json: bool) -> None:
+    """Prove that the pool is what is mounted."""
+    with _as_root():
+        found = pools.verify(Linux())
+    _print(found) if as_json else click.echo(f"{found.filesystem.mountpoint} is the pool")
+
+
+@pool.command()
+@as_json
+def show(as_json: bool) -> None:
+    """Show arrays, members and file system of the pool."""
+    found = assembling.load_pool()
+    _print(found) if as_json else _show_pool(found)
+
+
+def _follow_on_terminal(system: Linux) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=None)
+        follow.start_and_follow(
+            system,
+            lambda now: bar.update(task, description=now.step or "finishing", completed=now.done, total=now.total),
+        )
+
+
+def _show_steps(as_json: bool) -> None:
+    digest, plan = approval.current_plan()
+    transaction = new_transaction(plan, Linux().now())
+    if as_json:
+        click.echo(apply.Steps(plan_sha256=digest, steps=[step.name for step in transaction.steps]).model_dump_json())
+        return
+    click.echo(f"plan {digest} would be built in {len(transaction.steps)} steps:")
+    for number, step in enumerate(transaction.steps, start=1):
+        click.echo(f"{number:4}  {step.name}")
+
+
+def _show_pool(found: Pool) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(title=f"{found.filesystem.mountpoint}: XFS {found.filesystem_uuid}")
+    for column in ("array", "level", "partition", "serial"):
+        table.add_column(column)
+    for record in found.arrays:
+        members = [(member.label, member.serial) for member in record.members]
+        for label, serial in members or [(name, "") for name in record.array.members]:
+            table.add_row(record.array.name, record.array.level, label, serial)
+    Console().print(table)
+
+
+def _print(document: BaseModel) -> None:
+    click.echo(document.model_dump_json(indent=2))
+
+
+def _say(line: str) -> None:
+    click.echo(line, err=True)
+
+
+def _person() -> str:
+    return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name
+
+
+@contextmanager
+def _as_root() -> Iterator[None]:
+    try:
+        yield
+    except PermissionError as error:
+        raise Refused(f"this needs root ({error.filename or paths.state_dir()}); run it with sudo") from error

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.share.samples import Tools
 
 from millrace import command, paths
 from millrace.admin import one_time
@@ -15,6 +14,7 @@ from millrace.admin.create import create
 from millrace.admin.verbs import admin
 from millrace.command import Result
 from millrace.errors import BadInput, Failed
+from tests.unit.share.samples import Tools
 
 ISSUE = "run/issue.d/60-millrace-admin.issue"
 MARKER = "var/lib/millrace/admin-created"

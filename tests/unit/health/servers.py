@@ -5,13 +5,12 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from tests.unit.share.samples import Tools, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd
-
 from millrace import paths, store
 from millrace.command import Result
 from millrace.health.host import Host
 from millrace.health.model import Finding
+from tests.unit.share.samples import Tools, pool
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd
 
 WELL = {
     "systemctl is-system-running": Result(0, "running\n", ""),

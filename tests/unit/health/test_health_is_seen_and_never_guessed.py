@@ -5,9 +5,6 @@ import os
 from pathlib import Path
 
 import pytest
-from tests.unit.health.servers import filled, host, sentences, set_md, well
-from tests.unit.share.samples import plan
-from tests.unit.tune.fake_sysfs import add_rdma_device
 
 from millrace import paths, store
 from millrace.command import Result
@@ -17,6 +14,9 @@ from millrace.health.collect import CHECKS, collect
 from millrace.health.model import Level
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
+from tests.unit.health.servers import filled, host, sentences, set_md, well
+from tests.unit.share.samples import plan
+from tests.unit.tune.fake_sysfs import add_rdma_device
 
 STARTING = Result(1, "starting\n", "")
 

@@ -4,7 +4,6 @@
 from pathlib import Path
 
 import pytest
-from tests.unit.share.samples import pool, port
 
 from millrace import paths, store
 from millrace.admin import one_time
@@ -15,6 +14,7 @@ from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
 from millrace.share.desired import default_share
 from millrace.share.interfaces import Interface
+from tests.unit.share.samples import pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", "fd00:1::2/64"), port("enp65s0np0", "192.168.100.200/24")]

@@ -2,6 +2,7 @@
 """Everything that can stop provisioning stops it before the first write."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -38,6 +39,29 @@ def test_a_plan_that_changed_since_the_approval_stops_it(world: World) -> None:
         provision(world)
     assert world.writes == []
     assert not paths.transaction_file().exists()
+
+
+def test_an_approval_does_not_outlive_the_server_that_it_was_given_for(world: World) -> None:
+    approve_plan(raid6_plan())
+    world.proposal = raid6_plan().model_copy(update={"capacity": 1})
+    with pytest.raises(Refused):
+        provision(world)
+    world.proposal = raid6_plan()
+    assert apply.provision(world, print, if_approved=True).state == "not-approved"
+    assert world.writes == []
+
+
+def test_a_credential_for_a_refused_plan_is_said_and_fails_no_boot(
+    world: World, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stale = propose(raid6_plan())
+    (root / "millrace.provision").write_text(stale)
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(root))
+    propose(raid6_plan().model_copy(update={"capacity": 1}))
+    said: list[str] = []
+    assert apply.provision(world, said.append, if_approved=True).state == "not-approved"
+    assert "not the hash of the current plan" in said[-1]
+    assert world.commands == []
 
 
 def test_a_plan_that_can_no_longer_be_built_says_why(world: World) -> None:

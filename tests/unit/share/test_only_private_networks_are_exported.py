@@ -5,13 +5,13 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.unit.share.samples import pool, port
 
 from millrace import paths
 from millrace.errors import Failed
 from millrace.share.desired import default_share
 from millrace.share.interfaces import serving
 from millrace.share.networks import client_networks
+from tests.unit.share.samples import pool, port
 
 
 @pytest.fixture

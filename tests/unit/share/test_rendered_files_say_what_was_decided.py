@@ -6,10 +6,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.unit.share.samples import NFSD, pool, port
 
 from millrace.share import nfs, smb
 from millrace.share.desired import default_share
+from tests.unit.share.samples import NFSD, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", speed=None), port("enp65s0np0", "10.0.1.2/24", "fd00:1::2/64")]

@@ -5,13 +5,13 @@ import stat
 from pathlib import Path
 
 import pytest
-from tests.unit.share.samples import Tools, plan, pool, port
 
 from millrace import paths
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.share.apply import apply
 from millrace.share.desired import default_share
+from tests.unit.share.samples import Tools, plan, pool, port
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
 SHARE = default_share(pool(), [], True, PORTS)

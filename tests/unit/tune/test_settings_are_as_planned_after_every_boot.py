@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.unit.share.samples import array, plan, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_rdma_device, add_sysctl
 
 from millrace import paths, store
 from millrace.tune.apply import apply
 from millrace.tune.collect import collect
 from millrace.tune.knob import ListenerKnob, standing
 from millrace.tune.verbs import tune
+from tests.unit.share.samples import array, plan, pool
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_rdma_device, add_sysctl
 
 SYSCTL = {
     "dev.raid.speed_limit_min": "1000\n",

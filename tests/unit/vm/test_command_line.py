@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The virtual server has the shape of the real one: nodes, drives by serial, NICs where they belong."""
+
+import base64
+from pathlib import Path
+
+import pytest
+
+from vm.accel import Accel
+from vm.link import Cables, outside
+from vm.qemu import Files, Options, server_command
+from vm.server import find
+
+SERVER = find("1u12", Path(__file__).parents[2] / "servers")
+FILES = Files(Path("/machine"), Path("/sockets"))
+
+
+def command(accel: str = "tcg", **changes: object) -> list[str]:
+    options = Options(**{"links": outside(2), **changes})  # type: ignore[arg-type]
+    return server_command(SERVER, Accel(accel), FILES, options)
+
+
+def values(argv: list[str], flag: str) -> list[str]:
+    return [argv[i + 1] for i, part in enumerate(argv) if part == flag]
+
+
+def devices(argv: list[str], driver: str) -> list[dict[str, str]]:
+    found = []
+    for value in values(argv, "-device"):
+        name, *settings = value.split(",")
+        if name == driver:
+            found.append(dict(setting.partition("=")[::2] for setting in settings))
+    return found
+
+
+def test_every_drive_has_its_serial_on_a_port_of_its_node() -> None:
+    argv = command()
+    ports = {port["id"]: port["bus"] for port in devices(argv, "pcie-root-port")}
+    found = {nvme["serial"]: ports[nvme["bus"]] for nvme in devices(argv, "nvme")}
+    assert found == {drive.serial: f"node{drive.node}" for drive in SERVER.drives}
+
+
+def test_no_two_ports_share_a_slot_or_a_chassis() -> None:
+    ports = devices(command(), "pcie-root-port")
+    assert len({(port["bus"], port["addr"]) for port in ports}) == len(ports) == 14
+    assert len({port["chassis"] for port in ports}) == len(ports)
+
+
+def test_drives_have_4096_byte_blocks_and_honest_flushes() -> None:
+    argv = command()
+    assert {ns["logical_block_size"] for ns in devices(argv, "nvme-ns")} == {"4096"}
+    assert not any("unsafe" in part or "no-flush" in part for part in argv)
+
+
+def test_two_nodes_share_processors_and_memory_evenly() -> None:
+    argv = command()
+    assert values(argv, "-numa") == [
+        "node,nodeid=0,cpus=0-1,memdev=mem0",
+        "node,nodeid=1,cpus=2-3,memdev=mem1",
+        "dist,src=0,dst=1,val=21",
+    ]
+    assert values(argv, "-m") == ["4096M"]
+    assert [pxb["numa_node"] for pxb in devices(argv, "pxb-pcie")] == ["0", "1"]
+
+
+def test_only_the_boot_disk_is_booted() -> None:
+    argv = command()
+    assert [disk["bootindex"] for disk in devices(argv, "virtio-blk-pci")] == ["0"]
+    assert sum("bootindex" in part for part in argv) == 1
+
+
+def test_services_are_forwarded_on_loopback_only() -> None:
+    [management] = [v for v in values(command(forwards={2049: 40001, 445: 40002}), "-netdev") if "management" in v]
+    assert management == "user,id=management,hostfwd=tcp:127.0.0.1:40002-:445,hostfwd=tcp:127.0.0.1:40001-:2049"
+
+
+def test_a_credential_reaches_the_guest_byte_for_byte() -> None:
+    secret = b"[nfs]\nprivileged_ports = false\n\xff"
+    [value] = [v for v in values(command(credentials={"millrace.policy": secret}), "-smbios") if "credential" in v]
+    name, _, encoded = value.removeprefix("type=11,value=io.systemd.credential.binary:").partition("=")
+    assert name == "millrace.policy"
+    assert base64.b64decode(encoded) == secret
+
+
+def test_commas_on_the_kernel_command_line_survive_qemus_parser() -> None:
+    [value] = values(command(cmdline=["console=ttyS0,115200"]), "-smbios")
+    assert value.endswith("kernel-cmdline-extra=console=ttyS0,,115200")
+
+
+def test_emulation_is_never_left_to_qemus_own_fallback() -> None:
+    assert values(command("tcg"), "-accel") == ["tcg,thread=multi,tb-size=512"]
+    assert values(command("kvm"), "-accel") == ["kvm"]
+
+
+def test_a_server_with_a_nic_that_has_no_cable_is_not_built() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        command(links=outside(1))
+
+
+def test_the_ends_of_a_cable_fit_each_other() -> None:
+    with Cables(2) as cables:
+        for ours, theirs in zip(cables.server_ends, cables.client_ends, strict=True):
+            here = dict(setting.partition("=")[::2] for setting in ours.split(",")[1:])
+            there = dict(setting.partition("=")[::2] for setting in theirs.split(",")[1:])
+            assert (here["local.path"], here["remote.path"]) == (there["remote.path"], there["local.path"])
+        assert len(set(cables.server_ends)) == 2

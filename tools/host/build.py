@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tools/build`: the appliance image (and the tests' client image) from this tree."""
+
+import argparse
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from host import apt, artefacts, check, mkosi, report, stage
+from host.entry import finish
+from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
+from host.progress import clock
+from millrace.errors import BadInput
+
+BUILDING = ".building"
+LOG = "build.log"
+SLOTS = REPO / "mkosi.extra/usr/lib/repart.d"
+# Tools tree, incremental images and workspace beside the image itself.
+SPACE = 8 << 30
+
+
+@dataclass(frozen=True)
+class Target:
+    """One image: what it is made of and where it goes."""
+
+    title: str
+    root: Path
+    inputs: list[Path]
+    output: Path
+    artefacts: list[str]
+    stage: Path
+    image_cache: Path
+    # The client's build takes the appliance's tools tree instead of making its own.
+    tools_tree: Path | None
+    # repart.d of installed machines, whose slots the partitions must fit.
+    slots: Path | None
+
+
+def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
+    """Return the appliance image."""
+    name = artefacts.image_name(REPO)
+    return Target(
+        title=name,
+        root=REPO,
+        inputs=stage.image_inputs(REPO),
+        output=output,
+        artefacts=[name + suffix for suffix in artefacts.APPLIANCE],
+        stage=cache.stages / "image",
+        image_cache=cache.images,
+        tools_tree=None,
+        slots=SLOTS,
+    )
+
+
+def client(cache: Caches, output: Path = CLIENT_OUTPUT) -> Target:
+    """Return the image of the VM that the tests use as a client."""
+    root = REPO / "tests" / "client"
+    if not (root / "mkosi.conf").is_file():
+        raise BadInput(f"There is no client image to build: {root / 'mkosi.conf'} is missing.")
+    return Target(
+        title="test client",
+        root=root,
+        inputs=stage.client_inputs(root),
+        output=output,
+        artefacts=["client.raw", "client.vmlinuz", "client.initrd"],
+        stage=cache.stages / "client",
+        image_cache=cache.root / "cache-client",
+        tools_tree=cache.stages / "image" / "mkosi.tools",
+        slots=None,
+    )
+
+
+def options(target: Target, cache: Caches, output: Path) -> list[str]:
+    """Return mkosi's options for `target`; a directory it names is made."""
+    for directory in (target.image_cache, cache.packages, output):
+        directory.mkdir(parents=True, exist_ok=True)
+    chosen = [
+        f"--cache-directory={target.image_cache}",
+        f"--package-cache-directory={cache.packages}",
+        f"--output-directory={output}",
+    ]
+    if target.tools_tree is not None and target.tools_tree.is_dir():
+        chosen.append(f"--tools-tree={target.tools_tree}")
+    return chosen
+
+
+def up_to_date(target: Target) -> tuple[bool, str]:
+    """Return whether `target` was built from what its inputs are now, and their key."""
+    key = stage.key(target.root, target.inputs, mkosi.VERSION)
+    return artefacts.up_to_date(target.output, key, target.artefacts), key
+
+
+def build(target: Target, cache: Caches) -> bool:
+    """Build `target` where its inputs changed; return whether anything was built."""
+    if up_to_date(target)[0]:
+        return False
+    artefacts.need_space(target.output, SPACE)
+    uri = apt.archive_uri()
+    tool = mkosi.fetch(cache, uri)
+    with mkosi.building(cache):
+        # The build that was waited for may have been of this very tree.
+        done, key = up_to_date(target)
+        if done:
+            return False
+        seconds = _build(target, cache, tool, uri, key)
+    print(f"Built {target.title} in {clock(seconds)}.")
+    return True
+
+
+def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, key: str) -> float:
+    new = target.output / BUILDING
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        stage.stage(target.root, target.inputs, target.stage, uri)
+        seconds = mkosi.run(tool, target.stage, options(target, cache, new), target.output / LOG)
+        if target.slots is not None:
+            report.check_slots(new, target.title, target.slots)
+        artefacts.write_sums(new)
+        (new / artefacts.KEY).write_text(key + "\n")
+        artefacts.publish(new, target.output, keep=(BUILDING, LOG, CLIENT_OUTPUT.name))
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    return seconds
+
+
+def build_appliance() -> None:
+    """Bring the appliance image up to date."""
+    cache = caches()
+    target = appliance(cache)
+    if build(target, cache):
+        report.print_report(target.output, target.title, SLOTS)
+    else:
+        print(f"{target.title} is up to date.")
+
+
+def build_client() -> None:
+    """Bring the client image up to date; needs the appliance's tools tree."""
+    cache = caches()
+    if not (cache.stages / "image" / "mkosi.tools").is_dir():
+        build_appliance()
+    if not build(client(cache), cache):
+        print("The test client is up to date.")
+
+
+def main(arguments: list[str]) -> int:
+    """Build what the command line asks for."""
+    parser = argparse.ArgumentParser(prog="tools/build", description="Build the Millrace image into mkosi.output/.")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")
+    what.add_argument("--check", action="store_true", help="build twice, differently, and compare bit for bit")
+    chosen = parser.parse_args(arguments)
+    if chosen.check:
+        check.check()
+    elif chosen.client:
+        build_client()
+    else:
+        build_appliance()
+    return 0
+
+
+if __name__ == "__main__":
+    finish(main)

@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A running VM: start, look, run commands, pull the plug."""
+
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Self
+
+from qemu.qmp import QMPError
+from qemu.qmp.legacy import QEMUMonitorProtocol
+
+from millrace.errors import Failed
+from vm import agent
+from vm.accel import Accel
+from vm.qemu import Files
+
+CONSOLE_TAIL = 30
+POLL_SECONDS = 0.5
+# Deadlines of the reference host under emulation; `Accel.scale` stretches them.
+BOOT_SECONDS = 300.0
+SHUTDOWN_SECONDS = 180.0
+PRESS_SECONDS = 20.0
+COMMAND_SECONDS = 120.0
+MONITOR_SECONDS = 30.0
+
+Command = Callable[[Files], list[str]]
+
+
+def free_port() -> int:
+    """Return a TCP port on loopback that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+class Machine:
+    """A VM whose disks live in `directory`; used as a context manager it is powered off at the end.
+
+    `command` returns QEMU's command line for the machine's files; it is called at every start.
+    """
+
+    def __init__(self, name: str, directory: Path, accel: Accel, command: Command) -> None:
+        self.name = name
+        self.accel = accel
+        self._sockets = tempfile.mkdtemp(prefix="millrace-")
+        self.files = Files(directory, Path(self._sockets))
+        self._command = command
+        self._process: subprocess.Popen[bytes] | None = None
+        self._agent: agent.Client | None = None
+        self._monitor: QEMUMonitorProtocol | None = None
+        self._console_start = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Life
+
+    def start(self) -> None:
+        """Switch the machine on; returns as soon as QEMU runs."""
+        if self.running:
+            raise Failed(f"{self.name} runs already.")
+        self.files.directory.mkdir(parents=True, exist_ok=True)
+        self._console_start = self.files.console.stat().st_size if self.files.console.exists() else 0
+        log = self.files.directory / "qemu.log"
+        with log.open("ab") as out:
+            self._process = subprocess.Popen(
+                self._command(self.files),
+                stdin=subprocess.DEVNULL,
+                stdout=out,
+                stderr=out,
+                # Ctrl-C on the terminal belongs to the tool, which then shuts the guest down.
+                start_new_session=True,
+            )
+        self.wait_for(self._connect, "QEMU's sockets", MONITOR_SECONDS)
+
+    def _connect(self) -> bool:
+        if not (self.files.qmp.exists() and self.files.channel.exists()):
+            return False
+        try:
+            if self._agent is None:
+                self._agent = agent.Client(self.files.channel)
+            monitor = QEMUMonitorProtocol(str(self.files.qmp))
+            monitor.connect()
+        except (QMPError, OSError):
+            return False
+        self._monitor = monitor
+        return True
+
+    @property
+    def running(self) -> bool:
+        """Whether QEMU runs."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """QEMU's process id."""
+        if self._process is None:
+            raise Failed(f"{self.name} was never started.")
+        return self._process.pid
+
+    def power_cut(self) -> None:
+        """Pull the plug: what the guest did not flush is lost."""
+        if self._process is not None and self._process.poll() is None:
+            self._process.kill()
+        self._gone()
+
+    def shutdown(self, seconds: float = SHUTDOWN_SECONDS) -> None:
+        """Press the power button until the guest, which may not listen to it yet, is off."""
+        deadline = time.monotonic() + seconds * self.accel.scale
+        while self.running and time.monotonic() < deadline:
+            # QEMU may end while it is asked.
+            with suppress(QMPError, OSError):
+                self.qmp("system_powerdown")
+            self._ended(PRESS_SECONDS)
+        self.wait_off(0)
+
+    def wait_off(self, seconds: float = SHUTDOWN_SECONDS) -> None:
+        """Wait until QEMU has ended by itself."""
+        if not self._ended(seconds * self.accel.scale):
+            raise Failed(self._with_console(f"{self.name} did not switch itself off in time"))
+        self._gone()
+
+    def _ended(self, seconds: float) -> bool:
+        if self._process is None:
+            return True
+        try:
+            self._process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            return False
+        return True
+
+    def reboot(self) -> None:
+        """Reboot by the guest's own shutdown; needs a machine that was started with -no-reboot."""
+        self.run("systemctl --no-block reboot")
+        self.wait_off()
+        self.start()
+
+    def _gone(self) -> None:
+        if self._process is not None:
+            self._process.wait()
+        if self._agent is not None:
+            self._agent.close()
+        if self._monitor is not None:
+            self._monitor.close()
+        self._agent = None
+        self._monitor = None
+        for path in (self.files.qmp, self.files.channel):
+            path.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Switch off whatever still runs and remove the sockets; the disks stay."""
+        self.power_cut()
+        shutil.rmtree(self._sockets, ignore_errors=True)
+
+    # Looking
+
+    @property
+    def console(self) -> str:
+        """What the guest wrote to its serial console since the last start."""
+        if not self.files.console.exists():
+            return ""
+        with self.files.console.open("rb") as file:
+            file.seek(self._console_start)
+            return file.read().decode("utf-8", "replace").replace("\r", "")
+
+    def _with_console(self, what: str) -> str:
+        tail = "\n".join(self.console.splitlines()[-CONSOLE_TAIL:])
+        log = self.files.directory / "qemu.log"
+        said = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
+        return f"{what}. QEMU said: {said or 'nothing'}\nThe console's last lines:\n{tail}"
+
+    def wait_for(self, ready: Callable[[], Any], what: str, seconds: float) -> Any:
+        """Poll `ready` until it returns something true and return that.
+
+        Raises Failed with the console's last lines when the machine ends or `seconds` (scaled) are over.
+        """
+        deadline = time.monotonic() + seconds * self.accel.scale
+        while True:
+            alive = self.running
+            if found := ready():
+                return found
+            if not alive:
+                raise Failed(self._with_console(f"{self.name} ended while it was waited for {what}"))
+            if time.monotonic() > deadline:
+                raise Failed(self._with_console(f"{self.name}: no {what} within {seconds * self.accel.scale:.0f} s"))
+            time.sleep(POLL_SECONDS)
+
+    def wait_console(self, text: str, seconds: float = BOOT_SECONDS) -> None:
+        """Wait until the console shows `text`."""
+        self.wait_for(lambda: text in self.console, f"{text!r} on the console", seconds)
+
+    # Acting
+
+    def wait_agent(self, seconds: float = BOOT_SECONDS) -> None:
+        """Wait until commands can be run in the guest."""
+        client = self._client()
+        if not client.wait_hello(seconds * self.accel.scale, lambda: self.running):
+            raise Failed(self._with_console(f"{self.name}: no agent within {seconds * self.accel.scale:.0f} s"))
+
+    def _client(self) -> agent.Client:
+        if self._agent is None:
+            raise Failed(f"{self.name} does not run.")
+        return self._agent
+
+    def run(
+        self, command: str | Sequence[str], *, stdin: str = "", seconds: float = COMMAND_SECONDS, check: bool = True
+    ) -> agent.Result:
+        """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed."""
+        self.wait_agent()
+        argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        try:
+            result = self._client().run(argv, stdin, seconds * self.accel.scale, lambda: self.running)
+        except Failed as error:
+            raise Failed(self._with_console(str(error))) from error
+        if check and result.status != 0:
+            ended = "took too long" if result.status is None else f"ended with {result.status}"
+            raise Failed(f"{self.name}: {argv[-1]!r} {ended}\n{result.out}{result.err}")
+        return result
+
+    def wait_command(self, command: str, what: str, seconds: float = BOOT_SECONDS) -> agent.Result:
+        """Run a shell line in the guest until it succeeds; return its result."""
+
+        def attempt() -> agent.Result | None:
+            result = self.run(command, check=False)
+            return result if result.status == 0 else None
+
+        found = self.wait_for(attempt, what, seconds)
+        assert isinstance(found, agent.Result)
+        return found
+
+    def qmp(self, command: str, **arguments: object) -> Any:
+        """Send a command to QEMU's monitor, for example `device_del` with id="nvme3"."""
+        if self._monitor is None:
+            raise Failed(f"{self.name} does not run.")
+        return self._monitor.cmd(command, **arguments)

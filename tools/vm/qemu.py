@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU's command line for a virtual server. Pure: everything that exists on disk is named by the caller."""
+
+import base64
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vm.accel import QEMU, Accel
+from vm.agent import PORT
+from vm.server import Server
+
+MIB = 1 << 20
+# Free PCI bus numbers behind each NUMA node's expander bridge.
+FIRST_BUS = 32
+BUSES_PER_NODE = 48
+# NIC ports come after the slots of the drives (vm.server.DRIVES_PER_NODE).
+FIRST_NIC_SLOT = 0x14
+LOCAL_DISTANCE_OTHER = 21
+
+
+@dataclass(frozen=True)
+class Files:
+    """What a machine has on disk; sockets are apart because a socket's path may have 107 characters at most."""
+
+    directory: Path
+    sockets: Path
+
+    @property
+    def boot_disk(self) -> Path:
+        """qcow2 overlay over the image."""
+        return self.directory / "boot.qcow2"
+
+    @property
+    def variables(self) -> Path:
+        """The machine's own UEFI variables."""
+        return self.directory / "OVMF_VARS.fd"
+
+    @property
+    def console(self) -> Path:
+        """What the guest wrote to its serial port."""
+        return self.directory / "console.log"
+
+    @property
+    def qmp(self) -> Path:
+        """QEMU's monitor."""
+        return self.sockets / "qmp"
+
+    @property
+    def channel(self) -> Path:
+        """The guest agent's virtio-serial port."""
+        return self.sockets / "channel"
+
+    def drive(self, serial: str) -> Path:
+        """Return the raw file of the NVMe drive with this serial number."""
+        return self.directory / f"{serial}.raw"
+
+
+@dataclass(frozen=True)
+class Options:
+    """What changes from one start to the next.
+
+    `forwards` maps guest TCP ports to ports on the host's loopback. `links` are netdev backends, one for each data
+    NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS.
+    """
+
+    credentials: Mapping[str, bytes] = field(default_factory=dict)
+    cmdline: Sequence[str] = ()
+    forwards: Mapping[int, int] = field(default_factory=dict)
+    links: Sequence[str] = ()
+    no_reboot: bool = True
+    firmware: Path = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
+
+
+def smbios(options: Options) -> list[str]:
+    """Return type 11 strings (systemd-stub(7), systemd.system-credentials(7)); QEMU wants commas doubled."""
+    strings = [
+        f"io.systemd.credential.binary:{name}={base64.b64encode(value).decode()}"
+        for name, value in sorted(options.credentials.items())
+    ]
+    if options.cmdline:
+        strings.append("io.systemd.stub.kernel-cmdline-extra=" + " ".join(options.cmdline))
+    return [part for text in strings for part in ("-smbios", "type=11,value=" + text.replace(",", ",,"))]
+
+
+def platform(accel: Accel, files: Files, no_reboot: bool) -> list[str]:
+    """Return what every VM has: accelerator, console, monitor, agent channel, entropy, panic notice."""
+    argv = [QEMU, *accel.options, "-nodefaults", "-display", "none", "-no-user-config"]
+    argv += ["-chardev", f"file,id=console,path={files.console},append=on", "-serial", "chardev:console"]
+    argv += ["-chardev", f"socket,id=qmp,path={files.qmp},server=on,wait=off", "-mon", "chardev=qmp,mode=control"]
+    argv += ["-chardev", f"socket,id=agent,path={files.channel},server=on,wait=off"]
+    argv += ["-device", "virtio-serial-pci,bus=pcie.0"]
+    argv += ["-device", f"virtserialport,chardev=agent,name={PORT}"]
+    argv += ["-device", "virtio-rng-pci,bus=pcie.0", "-device", "pvpanic"]
+    return [*argv, "-no-reboot"] if no_reboot else argv
+
+
+def nodes(server: Server) -> list[str]:
+    """Return CPUs and memory by NUMA node, and a PCI expander bridge in each."""
+    per_node = {node.cpus for node in server.nodes}
+    even = f",sockets={len(server.nodes)},cores={min(per_node)},threads=1" if len(per_node) == 1 else ""
+    argv = ["-smp", f"{server.cpus}{even}", "-m", f"{server.memory // MIB}M"]
+    first = 0
+    for number, node in enumerate(server.nodes):
+        last = first + node.cpus - 1
+        argv += ["-object", f"memory-backend-ram,id=mem{number},size={node.memory // MIB}M"]
+        argv += ["-numa", f"node,nodeid={number},cpus={first}-{last},memdev=mem{number}"]
+        first = last + 1
+    for number in range(len(server.nodes)):
+        for other in range(number + 1, len(server.nodes)):
+            argv += ["-numa", f"dist,src={number},dst={other},val={LOCAL_DISTANCE_OTHER}"]
+    for number in range(len(server.nodes)):
+        bus = FIRST_BUS + BUSES_PER_NODE * number
+        argv += ["-device", f"pxb-pcie,id=node{number},bus=pcie.0,bus_nr={bus},numa_node={number}"]
+    return argv
+
+
+def _port(name: str, node: int, slot: int, chassis: int) -> list[str]:
+    place = f"bus=node{node},addr={slot:#x}.0,chassis={chassis},slot={chassis}"
+    return ["-device", f"pcie-root-port,id={name},{place}"]
+
+
+def drives(server: Server, files: Files) -> list[str]:
+    """Return one NVMe controller with one namespace for each drive, each on a root port so that it can be pulled."""
+    argv: list[str] = []
+    used = dict.fromkeys(range(len(server.nodes)), 0)
+    for number, drive in enumerate(server.drives):
+        argv += _port(f"bay{number}", drive.node, used[drive.node], number + 1)
+        used[drive.node] += 1
+        # Not cache=unsafe: what the guest flushed must be there after a power cut.
+        backend = f"driver=raw,node-name=drive{number},discard=unmap,detect-zeroes=unmap"
+        backend += f",file.driver=file,file.filename={files.drive(drive.serial)}"
+        argv += ["-blockdev", backend, "-device", f"nvme,id=nvme{number},serial={drive.serial},bus=bay{number}"]
+        sector = f"logical_block_size={drive.block},physical_block_size={drive.block}"
+        argv += ["-device", f"nvme-ns,drive=drive{number},bus=nvme{number},nsid=1,{sector}"]
+    return argv
+
+
+def network(server: Server, options: Options) -> list[str]:
+    """Return the management NIC, forwarded to loopback, and the data NICs on their nodes."""
+    forwards = "".join(f",hostfwd=tcp:127.0.0.1:{host}-:{guest}" for guest, host in sorted(options.forwards.items()))
+    argv = ["-netdev", f"user,id=management{forwards}"]
+    argv += ["-device", "virtio-net-pci,bus=pcie.0,netdev=management,mac=52:54:00:4d:00:00,romfile="]
+    used = dict.fromkeys(range(len(server.nodes)), FIRST_NIC_SLOT)
+    for number, (nic, link) in enumerate(zip(server.nics, options.links, strict=True)):
+        argv += _port(f"nicport{number}", nic.node, used[nic.node], 100 + number)
+        used[nic.node] += 1
+        kind, _, rest = link.partition(",")
+        argv += ["-netdev", ",".join(filter(None, [kind, f"id=data{number}", rest]))]
+        mac = f"52:54:00:4d:01:{number:02x}"
+        argv += ["-device", f"virtio-net-pci,netdev=data{number},bus=nicport{number},mac={mac},romfile="]
+    return argv
+
+
+def server_command(server: Server, accel: Accel, files: Files, options: Options) -> list[str]:
+    """Return the command line of a virtual server that boots `files.boot_disk` by UEFI."""
+    argv = platform(accel, files, options.no_reboot)
+    argv += ["-machine", "q35", "-name", server.name, *nodes(server)]
+    argv += ["-drive", f"if=pflash,format=raw,readonly=on,file={options.firmware}"]
+    argv += ["-drive", f"if=pflash,format=raw,file={files.variables}"]
+    disk = f"driver=qcow2,node-name=boot,discard=unmap,file.driver=file,file.filename={files.boot_disk}"
+    argv += ["-blockdev", disk]
+    # UEFI would try the NVMe drives first.
+    argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
+    return [*argv, *drives(server, files), *network(server, options), *smbios(options)]

@@ -167,9 +167,8 @@ def test_program_of_the_image_starts(tree: Path) -> None:
 
 @pytest.mark.parametrize("unit", sorted(path.name for path in (REPO / "units").glob("*.service")))
 def test_units_have_no_more_rights_than_they_use(tree: Path, unit: str) -> None:
-    verdict = chroot(
-        tree, "/usr/bin/systemd-analyze", "security", "--offline=yes", f"--threshold={EXPOSURE[unit]}", "--no-pager", unit
-    )
+    limit = f"--threshold={EXPOSURE[unit]}"
+    verdict = chroot(tree, "/usr/bin/systemd-analyze", "security", "--offline=yes", limit, "--no-pager", unit)
     assert verdict.returncode == 0, verdict.stdout[-400:] + verdict.stderr
 
 

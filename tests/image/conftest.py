@@ -2,6 +2,7 @@
 """The built image, taken apart: what is in it can be asked without booting it."""
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from host import compare, layout
 from vm import pe
 
-COMPRESSED = b"\x28\xb5\x2f\xfd"
+ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 @pytest.fixture(scope="session")
@@ -27,12 +28,14 @@ def tree(output: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A root directory as first boot makes it: /usr from the image, /etc from the factory's."""
     root = tmp_path_factory.mktemp("image")
     split = next(output.glob("millrace_*.usr-x86-64.raw"))
-    compare.extract(split, root / "usr", layout.caches().stages / "image" / "mkosi.tools")
+    compare.extract_erofs(split, root / "usr", layout.caches().stages / "image" / "mkosi.tools")
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / name).symlink_to(f"usr/{name}")
     (root / "etc").symlink_to("usr/share/factory/etc")
     for name in ("proc", "dev", "run", "tmp", "var"):
         (root / name).mkdir()
+    for name in ("var/lib/samba/private", "var/cache/samba", "run/samba"):
+        (root / name).mkdir(parents=True)
     return root
 
 
@@ -41,16 +44,25 @@ def factory(tree: Path) -> Path:
     return tree / "usr/share/factory/etc"
 
 
+def cpio_names(archive: bytes) -> Iterator[str]:
+    """The names in a "newc" archive (cpio(5)): hexadecimal headers of 110 bytes, everything padded to 4."""
+    at = 0
+    while archive[at : at + 6] == b"070701":
+        size, length = (int(archive[at + field : at + field + 8], 16) for field in (54, 94))
+        yield archive[at + 110 : at + 110 + length - 1].decode()
+        at += (110 + length + 3) // 4 * 4
+        at += (size + 3) // 4 * 4
+
+
 @pytest.fixture(scope="session")
-def initrd_names(uki: Path) -> str:
-    """The names of everything in the initrd, one per line (cpio headers are readable as they are)."""
+def initrd_names(uki: Path) -> set[str]:
+    """The names of everything in the initrd: a microcode archive as it is, then compressed ones, padding between."""
     data = pe.section(uki, ".initrd")
-    plain = data[: data.find(COMPRESSED)].decode("latin-1")
-    unpacked = []
-    start = data.find(COMPRESSED)
-    while start != -1:
-        # each compressed cpio is one zstd frame; what follows it is the next
-        done = subprocess.run(["zstd", "-dcq", "--no-check"], input=data[start:], capture_output=True, check=False)
-        unpacked.append(done.stdout.decode("latin-1"))
-        break
-    return "\n".join([plain, *unpacked])
+    names = set(cpio_names(data))
+    at = data.find(ZSTD)
+    while at != -1:
+        done = subprocess.run(["zstd", "-dcq"], input=data[at:], capture_output=True, check=False)
+        # the four bytes may also stand in the middle of a frame, where nothing can be unpacked
+        names |= set(cpio_names(done.stdout))
+        at = data.find(ZSTD, at + 4)
+    return names

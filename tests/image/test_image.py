@@ -17,7 +17,6 @@ REPO = layout.REPO
 ENABLED = {
     "autovt@.service",
     "cockpit.socket",
-    "ctrl-alt-del.target",
     "dbus-org.freedesktop.network1.service",
     "dbus-org.freedesktop.resolve1.service",
     "dbus-org.freedesktop.timesync1.service",
@@ -27,7 +26,6 @@ ENABLED = {
     "mdcheck_start.timer",
     "mdmonitor-oneshot.timer",
     "nftables.service",
-    "reboot.target",
     "remote-fs.target",
     "ssh.service",
     "sshd.service",
@@ -36,7 +34,6 @@ ENABLED = {
     "systemd-networkd-wait-online.service",
     "systemd-networkd.service",
     "systemd-networkd.socket",
-    "systemd-networkd-persistent-storage.service",
     "systemd-networkd-resolve-hook.socket",
     "systemd-networkd-varlink-metrics.socket",
     "systemd-networkd-varlink.socket",
@@ -50,22 +47,25 @@ ENABLED = {
 }
 # Exposure as systemd counts it, in tenths. Raising a limit needs a reason beside the unit's settings.
 EXPOSURE = {
-    "millrace-inventory.service": 55,
-    "millrace-plan.service": 25,
-    "millrace-provision.service": 65,
-    "millrace-assemble.service": 65,
-    "millrace-pool.service": 45,
-    "millrace-share.service": 65,
-    "millrace-tune.service": 65,
-    "millrace-health.service": 60,
-    "millrace-admin.service": 65,
-    "millrace-nvme-hostid.service": 65,
-    "millrace-retune.service": 65,
+    "millrace-inventory.service": 33,
+    "millrace-plan.service": 13,
+    "millrace-provision.service": 43,
+    "millrace-assemble.service": 39,
+    "millrace-pool.service": 23,
+    "millrace-share.service": 37,
+    "millrace-tune.service": 41,
+    "millrace-health.service": 31,
+    "millrace-admin.service": 42,
+    "millrace-nvme-hostid.service": 33,
+    "millrace-retune.service": 13,
 }
 
 
 def chroot(tree: Path, *argv: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(["chroot", str(tree), *argv], capture_output=True, text=True, check=False)
+    """Run a program of the image in the image; the mounts that it needs are its own and end with it."""
+    script = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec chroot "$0" "$@"'
+    command = ["unshare", "--mount", "--pid", "--fork", "sh", "-c", script, str(tree), *argv]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def test_nothing_belongs_to_one_machine(factory: Path) -> None:
@@ -105,12 +105,13 @@ def test_kernel_command_line_is_the_one_of_the_configuration(uki: Path) -> None:
 
 
 @pytest.mark.parametrize("module", ["nvme", "vmd", "megaraid_sas", "mpt3sas", "mpi3mr", "smartpqi", "ahci"])
-def test_initrd_reaches_the_boot_drive_of_real_servers(initrd_names: str, module: str) -> None:
-    assert f"/{module}.ko" in initrd_names
+def test_initrd_reaches_the_boot_drive_of_real_servers(initrd_names: set[str], module: str) -> None:
+    assert any(Path(name).name.startswith(f"{module}.ko") for name in initrd_names)
 
 
-def test_initrd_cannot_assemble_arrays(initrd_names: str) -> None:
-    assert "bin/mdadm" not in initrd_names
+def test_initrd_cannot_assemble_arrays(initrd_names: set[str]) -> None:
+    assert "usr/bin/systemctl" in initrd_names
+    assert not any(Path(name).name == "mdadm" for name in initrd_names)
 
 
 @pytest.mark.parametrize(
@@ -157,6 +158,11 @@ def test_samba_of_the_image_accepts_the_configuration(tree: Path) -> None:
     assert said.returncode == 0, said.stderr
     assert "Unknown parameter" not in said.stderr
     assert "Ignoring" not in said.stderr
+
+
+def test_limits_of_units_can_be_enforced(tree: Path) -> None:
+    # systemd opens it at run time and goes on without: every SystemCall…= and Restrict…= would be ignored
+    assert (tree / "usr/lib/x86_64-linux-gnu/libseccomp.so.2").exists()
 
 
 def test_program_of_the_image_starts(tree: Path) -> None:

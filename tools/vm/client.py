@@ -12,7 +12,8 @@ from vm.machine import Machine
 from vm.qemu import Files, Options, platform, smbios
 
 MEMORY = "2G"
-CPUS = 2
+# one: emulated CPUs would only take turns with the server's
+CPUS = 1
 NAME = "client"
 # root is the only partition of the image; a direct boot has no loader that could say which disk it came from
 CMDLINE = ("root=/dev/vda1", "rw", "console=ttyS0,115200", "systemd.firstboot=no")

@@ -14,7 +14,6 @@ from millrace.plan.policy_file import load_policy, parse_policy
 @pytest.fixture(autouse=True)
 def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.delenv("CREDENTIALS_DIRECTORY", raising=False)
     return tmp_path
 
 
@@ -32,17 +31,11 @@ def test_no_policy_is_the_defaults() -> None:
     assert load_policy().nfs.privileged_ports is True
 
 
-def test_the_file_wins_over_the_credential(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    put(root / "credentials/millrace.policy", networks("10.1.0.0/16"))
-    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(root / "credentials"))
+def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
+    put(root / "run/millrace/policy.toml", networks("10.1.0.0/16"))
     assert load_policy().nfs.networks == ["10.1.0.0/16"]
     put(root / "etc/millrace/policy.toml", networks("10.2.0.0/16"))
     assert load_policy().nfs.networks == ["10.2.0.0/16"]
-
-
-def test_a_person_at_the_console_gets_the_policy_of_the_units(root: Path) -> None:
-    put(root / "run/credentials/@system/millrace.policy", networks("10.3.0.0/16"))
-    assert load_policy().nfs.networks == ["10.3.0.0/16"]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the policy comes from: the file of the administrator, else the credential of first boot, else the defaults."""
 
-import os
 import tomllib
 from pathlib import Path
 
@@ -10,8 +9,6 @@ from pydantic import ValidationError
 from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.plan.policy import Policy
-
-CREDENTIAL = "millrace.policy"
 
 
 def load_policy() -> Policy:
@@ -46,10 +43,6 @@ def parse_policy(text: str, origin: str) -> Policy:
 
 
 def _candidates() -> list[Path]:
-    unit_credentials = os.environ.get("CREDENTIALS_DIRECTORY")
-    found = [paths.policy_file()]
-    if unit_credentials:
-        found.append(Path(unit_credentials) / CREDENTIAL)
-    # A person at the console must see the plan that the units saw, and a shell has no CREDENTIALS_DIRECTORY.
-    found.append(paths.ROOT / "run/credentials/@system" / CREDENTIAL)
-    return found
+    # One place for every unit and for a person at the console: credentials of units are out of reach of a shell and of
+    # ExecReload=, so tmpfiles.d/millrace.conf copies this one, which is no secret, at every boot.
+    return [paths.policy_file(), paths.run_dir() / "policy.toml"]

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The last changes: who, when, what, and the whole state after each, which is what makes the way back simple."""
+
+from typing import Literal
+
+from millrace import store
+from millrace.config import files
+from millrace.config.model import Config, Wanted
+from millrace.errors import BadInput, Refused
+
+KEPT = 50
+
+
+class Change(Wanted):
+    """One change. `when` is ISO 8601 in UTC, `config` the state after it."""
+
+    schema_version: Literal[1] = 1
+    number: int
+    who: str
+    when: str
+    what: str
+    config: Config
+
+
+def record(change: Change) -> None:
+    """Keep a change durably, and the last 50 of all.
+
+    A change above it was recorded and never became the state (the power went in between): it is gone with this.
+    """
+    store.write_model(files.history_file(change.number), change)
+    for number in files.history_numbers():
+        if number <= change.number - KEPT or number > change.number:
+            files.history_file(number).unlink(missing_ok=True)
+
+
+def read(number: int) -> Change:
+    """The change of this number; Refused if it is not kept, BadInput if its file cannot be understood."""
+    if not files.history_file(number).exists():
+        kept = files.history_numbers()
+        span = f"kept are {kept[0]} to {kept[-1]}" if kept else "none is kept"
+        raise Refused(f"there is no change {number}; {span}: millrace config history")
+    return store.read_model(files.history_file(number), Change)
+
+
+def last_good() -> Change | None:
+    """The newest change that can be read."""
+    for number in reversed(files.history_numbers()):
+        try:
+            return store.read_model(files.history_file(number), Change)
+        except (BadInput, OSError, UnicodeDecodeError):
+            continue
+    return None
+
+
+def changes(up_to: int) -> list[Change]:
+    """All that can be read and took effect, newest first."""
+    found = []
+    for number in reversed(files.history_numbers()):
+        try:
+            change = store.read_model(files.history_file(number), Change)
+        except (BadInput, OSError, UnicodeDecodeError):
+            continue
+        if change.number <= up_to:
+            found.append(change)
+    return found

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wanted state (`/var/lib/millrace/config.json`): what a person decided, and nothing that can be computed."""
+
+from collections.abc import Iterable
+from typing import Annotated, Final, Literal, Self
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+
+from millrace.config import names
+
+SCHEMA: Final = 1
+ADMIN = "admin"  # made at first boot, not kept here; every share may name it
+
+# Below the numbers that people give out by hand, above those of packages and of the administrator.
+FIRST_ID, LAST_ID = 2000, 59999
+FIRST_PROJECT = 1001
+
+# XFS counts quotas in KiB here; a limit below is a slip of the keyboard.
+SMALLEST_LIMIT = 1 << 20
+
+ShareName = Annotated[str, AfterValidator(names.share_name)]
+AccountName = Annotated[str, AfterValidator(names.account_name)]
+Comment = Annotated[str, AfterValidator(names.comment)]
+Network = Annotated[str, AfterValidator(names.network)]
+Client = Annotated[str, AfterValidator(names.client)]
+AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
+Bytes = Annotated[int, Field(ge=SMALLEST_LIMIT, lt=1 << 63)]
+
+Profile = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
+Security = Literal["sys", "krb5", "krb5i", "krb5p"]
+Transport = Literal["none", "tls", "mtls"]
+
+
+class Wanted(BaseModel):
+    """Unknown keys and wrong types are refused, nothing is converted."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class NfsClient(Wanted):
+    """Who may mount, and how. `xprtsec` none means that every transport security is taken."""
+
+    client: Client
+    access: Literal["ro", "rw"] = "rw"
+    squash: Literal["root", "all", "none"] = "root"
+    sec: list[Security] = Field(default=["sys"], min_length=1)
+    xprtsec: list[Transport] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for name, values in (("sec", self.sec), ("xprtsec", self.xprtsec)):
+            if len(set(values)) != len(values):
+                raise ValueError(f"{name} of {self.client} names something twice")
+        return self
+
+
+class Nfs(Wanted):
+    """The NFS side of a share. No client named: the networks of the policy, else the private ones next door."""
+
+    enabled: bool = True
+    clients: list[NfsClient] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        twice = _first_duplicate(one.client for one in self.clients)
+        if twice:
+            raise ValueError(f"the NFS client {twice} is named twice")
+        return self
+
+
+class Smb(Wanted):
+    """The SMB side of a share. No network named: as for NFS. Guests are never let in."""
+
+    enabled: bool = True
+    users: list[AccountName] = Field(default_factory=list)
+    groups: list[AccountName] = Field(default_factory=list)
+    networks: list[Network] = Field(default_factory=list)
+    encryption: Literal["offered", "required"] = "offered"
+    time_machine: bool = False
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        for values in (self.users, self.groups, self.networks):
+            twice = _first_duplicate(values)
+            if twice:
+                raise ValueError(f"{twice} is named twice for SMB")
+        if self.enabled and not self.users and not self.groups:
+            raise ValueError("a share on SMB needs a user or a group: nobody could open it")
+        return self
+
+
+class Share(Wanted):
+    """One directory of the pool that clients mount.
+
+    Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
+    was elsewhere; else it follows from the file system and the name.
+    """
+
+    name: ShareName
+    profile: Profile
+    comment: Comment = ""
+    size: Bytes | None = None
+    soft_size: Bytes | None = None
+    project: int = Field(ge=FIRST_PROJECT, lt=1 << 31)
+    fsid: UUID | None = None
+    nfs: Nfs = Field(default_factory=Nfs)
+    smb: Smb = Field(default_factory=lambda: Smb(users=[ADMIN]))
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
+            raise ValueError(f"the soft limit of {self.name} is above its size")
+        if self.profile == "dataset-ro":
+            writer = next((one.client for one in self.nfs.clients if one.access == "rw"), None)
+            if writer:
+                raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
+        if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
+            raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
+        return self
+
+    @property
+    def both(self) -> bool:
+        """Whether two protocols write one tree, which ends client caches of SMB. facts: NFS writers break no leases."""
+        return self.nfs.enabled and self.smb.enabled and self.profile != "dataset-ro"
+
+
+class User(Wanted):
+    """A local user; its own group has the same name and number."""
+
+    name: AccountName
+    uid: AccountId
+    groups: list[AccountName] = Field(default_factory=list)
+
+
+class Group(Wanted):
+    """A local group."""
+
+    name: AccountName
+    gid: AccountId
+
+
+class Config(Wanted):
+    """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice."""
+
+    schema_version: Literal[1] = SCHEMA
+    serial: int = Field(default=0, ge=0)
+    next_id: int = Field(default=FIRST_ID, ge=FIRST_ID)
+    next_project: int = Field(default=FIRST_PROJECT, ge=FIRST_PROJECT)
+    shares: list[Share] = Field(default_factory=list)
+    users: list[User] = Field(default_factory=list)
+    groups: list[Group] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        _refuse_duplicates(self)
+        _refuse_unknown_accounts(self)
+        return self
+
+    def share(self, name: str) -> Share | None:
+        """The share of this name."""
+        return next((one for one in self.shares if one.name == name), None)
+
+    def user(self, name: str) -> User | None:
+        """The user of this name."""
+        return next((one for one in self.users if one.name == name), None)
+
+    def group(self, name: str) -> Group | None:
+        """The group of this name."""
+        return next((one for one in self.groups if one.name == name), None)
+
+
+def first_config() -> Config:
+    """What a server has on which nobody decided anything yet: the share `data`."""
+    data = Share(name="data", profile="mixed", project=FIRST_PROJECT)
+    return Config(shares=[data], next_project=FIRST_PROJECT + 1)
+
+
+def _first_duplicate(values: Iterable[str]) -> str | None:
+    seen: set[str] = set()
+    for value in values:
+        if value in seen:
+            return value
+        seen.add(value)
+    return None
+
+
+def _refuse_duplicates(config: Config) -> None:
+    twice = _first_duplicate(one.name for one in config.shares)
+    if twice:
+        raise ValueError(f"there is a share {twice} already")
+    accounts = [ADMIN, *(one.name for one in config.users), *(one.name for one in config.groups)]
+    twice = _first_duplicate(accounts)
+    if twice:
+        raise ValueError(f"there is a user or group {twice} already")
+    numbers = [str(one.uid) for one in config.users] + [str(one.gid) for one in config.groups]
+    for what, twice in (
+        ("user or group number", _first_duplicate(numbers)),
+        ("project number", _first_duplicate(str(one.project) for one in config.shares)),
+        ("fsid", _first_duplicate(str(one.fsid) for one in config.shares if one.fsid)),
+    ):
+        if twice:
+            raise ValueError(f"the {what} {twice} is used twice")
+
+
+def _refuse_unknown_accounts(config: Config) -> None:
+    users = {ADMIN, *(one.name for one in config.users)}
+    groups = {one.name for one in config.groups}
+    for share in config.shares:
+        for name in share.smb.users:
+            if name not in users:
+                raise ValueError(f"there is no user {name} for the share {share.name}: millrace user create {name}")
+        for name in share.smb.groups:
+            if name not in groups:
+                raise ValueError(f"there is no group {name} for the share {share.name}: millrace group create {name}")
+    for user in config.users:
+        for name in user.groups:
+            if name not in groups:
+                raise ValueError(f"there is no group {name} for the user {user.name}: millrace group create {name}")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may stand in a name, a comment or a client of NFS. Each refusal is one sentence.
+
+Everything here ends up in files that other programs parse: what passes needs no quoting in exports(5) or smb.conf(5).
+"""
+
+import re
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+
+# Section names with a meaning of their own in smb.conf, and what Windows expects to be administrative.
+RESERVED_SHARES = frozenset({"global", "homes", "printers", "ipc", "admin", "print", "netlogon", "sysvol", "profiles"})
+
+_SHARE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_ACCOUNT = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_NETGROUP = re.compile(r"@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
+COMMENT_LENGTH = 200
+
+
+def shown(text: str) -> str:
+    """What a person typed, fit for one line of an error."""
+    return f"'{text[:40].encode('unicode_escape').decode()}{'…' if len(text) > 40 else ''}'"
+
+
+def share_name(name: str) -> str:
+    """The name, or ValueError."""
+    if not _SHARE.fullmatch(name):
+        raise ValueError(
+            f"{shown(name)} cannot be the name of a share: use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit"
+        )
+    if name in RESERVED_SHARES:
+        raise ValueError(f"{shown(name)} cannot be the name of a share: it means something else to SMB")
+    return name
+
+
+def account_name(name: str) -> str:
+    """The name of a user or group, or ValueError."""
+    if not _ACCOUNT.fullmatch(name):
+        raise ValueError(
+            f"{shown(name)} cannot be the name of a user or group: use 1 to 31 of a-z, 0-9, - and _, first a letter"
+        )
+    return name
+
+
+def comment(text: str) -> str:
+    """A comment that cannot end its line or be expanded, or ValueError. Commas and quotes are fine."""
+    if len(text) > COMMENT_LENGTH:
+        raise ValueError(f"a comment has at most {COMMENT_LENGTH} characters, this one has {len(text)}")
+    if not text.isprintable() or text != text.strip():
+        raise ValueError("a comment is one line of printable characters without blanks at its ends")
+    # smb.conf: a backslash at the end swallows the next line, % begins a substitution.
+    if "\\" in text or "%" in text:
+        raise ValueError("a comment cannot hold a backslash or a percent sign: Samba would read them as commands")
+    return text
+
+
+def network(text: str) -> str:
+    """A network in CIDR form as exports(5) writes it, or ValueError."""
+    if text in {"*", "0.0.0.0/0", "::/0"}:
+        raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
+    try:
+        return str(_parsed(text))
+    except ValueError as error:
+        raise ValueError(_what_is_wrong(text)) from error
+
+
+def client(text: str) -> str:
+    """A client of NFS: a network, an address, a host name or an @netgroup; or ValueError."""
+    if "/" in text or text == "*":
+        return network(text)
+    if text.startswith("@"):
+        if not _NETGROUP.fullmatch(text):
+            raise ValueError(f"{shown(text)} is not the name of a netgroup")
+        return text
+    try:
+        # Python takes anything behind the % of a scoped address, brackets and commas too.
+        if "%" not in text:
+            return str(ip_address(text))
+    except ValueError:
+        pass
+    # All digits at the end would be an address that is none.
+    if not _HOST.fullmatch(text) or text.rsplit(".", 1)[-1].isdigit():
+        raise ValueError(
+            f"{shown(text)} is not a client: give a network (10.0.0.0/24), an address, a host name or an @netgroup, "
+            "and the options apart from it"
+        )
+    return text.lower()
+
+
+def is_network(text: str) -> bool:
+    """Whether a checked client is a network."""
+    return "/" in text
+
+
+def _parsed(text: str) -> IPv4Network | IPv6Network:
+    if "%" in text or text != text.strip():
+        raise ValueError(text)
+    return ip_network(text)
+
+
+def _what_is_wrong(text: str) -> str:
+    try:
+        if "%" in text:
+            raise ValueError(text)
+        loose = ip_network(text, strict=False)
+    except ValueError:
+        return f"{shown(text)} is not a network: write it like 10.0.0.0/24 or fd00:1::/64"
+    return f"{shown(text)} is an address inside a network: did you mean {loose}?"

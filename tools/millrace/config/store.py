@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wanted state on disk: read with a way out, changed by one writer at a time, old or new and never torn."""
+
+import fcntl
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from pydantic import ValidationError
+
+from millrace import store
+from millrace.config import files, history
+from millrace.config.history import Change
+from millrace.config.model import Config, first_config
+from millrace.config.sentence import checked
+from millrace.errors import BadInput, Failed, Refused
+
+Mutate = Callable[[Config], Config]
+Effect = Callable[[Config, Config], None]
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """The wanted state, and what was wrong with its file where another had to stand in for it."""
+
+    config: Config
+    problem: str | None = None
+
+
+def load() -> Config:
+    """The wanted state; says on standard error where the last good one had to stand in for it."""
+    loaded = look()
+    if loaded.problem:
+        print(f"millrace: {loaded.problem}", file=sys.stderr)
+    return loaded.config
+
+
+def look() -> Loaded:
+    """The wanted state: the file, else the last good change, else what a new server has.
+
+    Failed where the file is damaged and no change can stand in: serving a default instead would open what was closed.
+    """
+    try:
+        return Loaded(store.read_model(files.config_file(), Config))
+    except (BadInput, OSError, UnicodeDecodeError) as error:
+        damage = _damage(error)
+    change = history.last_good()
+    if change is not None:
+        return Loaded(
+            change.config,
+            f"{damage}; the state after change {change.number} ({change.what}, {change.when}) stands in for it until "
+            "the next change",
+        )
+    if files.config_file().exists() or files.history_numbers():
+        raise Failed(f"{damage}, and no change in {files.history_dir()} can stand in for it: import an exported one")
+    return Loaded(first_config())
+
+
+def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, anew: bool = False) -> Config:
+    """Change the wanted state: `mutate` makes the new one, `effect(old, new)` makes it true, then it is kept.
+
+    Nothing is kept if either raises; an effect undoes what it did. Waits while another change is under way. BadInput
+    with one sentence where the new state does not agree with itself. `anew` is for an import: it does not mind an old
+    state that nothing can stand in for.
+    """
+    with only_writer():
+        old = _look_anew() if anew else look()
+        new = checked(lambda: _renumbered(old.config, mutate(old.config)))
+        if effect is not None:
+            effect(old.config, new)
+        _keep(new, who, what, old.problem is not None)
+    return new
+
+
+def _look_anew() -> Loaded:
+    try:
+        return look()
+    except Failed as error:
+        return Loaded(first_config(), str(error))
+
+
+@contextmanager
+def only_writer() -> Iterator[None]:
+    """Hold the lock of the wanted state, waiting for it; Refused to anyone but root. It dies with its holder."""
+    path = files.lock_file()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except PermissionError as error:
+        raise Refused("only root changes this server: run this command with sudo") from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _renumbered(old: Config, new: Config) -> Config:
+    # Not model_copy alone: that checks nothing.
+    values = new.model_dump() | {
+        "serial": old.serial + 1,
+        "next_id": max(old.next_id, new.next_id, *(1 + number for number in _accounts(new))),
+        "next_project": max(old.next_project, new.next_project, *(1 + one.project for one in new.shares)),
+    }
+    return Config.model_validate(values)
+
+
+def _accounts(config: Config) -> list[int]:
+    return [one.uid for one in config.users] + [one.gid for one in config.groups]
+
+
+def _keep(new: Config, who: str, what: str, damaged: bool) -> None:
+    when = datetime.now(UTC).isoformat(timespec="seconds")
+    # The history first: config.json is never newer than what can stand in for it.
+    history.record(Change(number=new.serial, who=who, when=when, what=what, config=new))
+    if damaged and files.config_file().exists():
+        os.replace(files.config_file(), files.unreadable_file())
+    store.write_model(files.config_file(), new)
+
+
+def _damage(error: Exception) -> str:
+    """One sentence about a file that could not be read."""
+    path = files.config_file()
+    if not path.exists():
+        return f"{path} is missing"
+    if isinstance(error, BadInput):
+        cause = error.__cause__
+        return f"{path} is damaged" if isinstance(cause, ValidationError) and _is_torn(cause) else str(error)
+    return f"{path} cannot be read: {error}"
+
+
+def _is_torn(error: ValidationError) -> bool:
+    return error.errors()[0]["type"] == "json_invalid"

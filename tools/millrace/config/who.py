@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who is at the keyboard, for the history."""
+
+import os
+import pwd
+
+
+def who() -> str:
+    """The user that became root by sudo or polkit, else the user of this process."""
+    name = os.environ.get("SUDO_USER")
+    if name:
+        return name
+    number = os.environ.get("PKEXEC_UID", "")
+    uid = int(number) if number.isdigit() else os.getuid()
+    try:
+        return pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)

@@ -24,6 +24,7 @@ VERBS = {
     "pool": ("millrace.provision.verbs", "Check the mounted pool."),
     "tune": ("millrace.tune.verbs", "Apply the settings that the kernel forgets."),
     "share": ("millrace.share.verbs", "Shares over NFS and SMB."),
+    "client": ("millrace.client.verbs", "What a client needs to mount a share well."),
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
     "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
     "admin": ("millrace.admin.verbs", "The administrator of this server."),

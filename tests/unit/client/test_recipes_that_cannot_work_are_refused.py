@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recipe that could not work is one sentence that says what works instead."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import ip_interface
+
+import pytest
+
+from millrace.client.model import Recipe
+from millrace.client.trunking import zone
+from millrace.errors import BadInput, Refused
+from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe
+
+ONE_ADDRESS = replace(TRAIN, addresses=[ip_interface("10.0.0.2/24"), ip_interface("fd00::2/64")])
+
+
+@pytest.mark.parametrize(
+    ("ask", "instead"),
+    [
+        (lambda: recipe(protocol="smb-rdma"), "use --protocol nfs-rdma"),
+        (lambda: recipe(protocol="nfs-rdma", rdma=False), "no RDMA device: use --protocol nfs-tcp"),
+        (lambda: recipe(protocol="nfs-rdma", served=replace(TRAIN, xprtsec="tls")), "TLS.*use --protocol nfs-tcp"),
+        (lambda: recipe(protocol="nfs-tcp", served=SMB_ONLY), "not on NFS: use --protocol smb-multichannel"),
+        (lambda: recipe(protocol="smb-multichannel", served=replace(TRAIN, smb=False)), "use --protocol nfs-tcp"),
+        # one family only: the kernel takes no IPv6 connection into a session that began over IPv4
+        (lambda: recipe(protocol="nfs-tcp-trunked", served=ONE_ADDRESS), "several.*or use --protocol nfs-tcp"),
+    ],
+)
+def test_refusals_say_what_to_use_instead(ask: Callable[[], Recipe], instead: str) -> None:
+    with pytest.raises(Refused, match=instead) as refusal:
+        ask()
+    assert "\n" not in str(refusal.value)
+
+
+SMUGGLED = ["", "nas server", "-nas", "nas,soft", "nas:/etc", "a" * 64, "näs", "nas\n10.0.0.1:/ /mnt"]
+
+
+@pytest.mark.parametrize("host", SMUGGLED)
+def test_a_host_name_cannot_smuggle_anything_into_fstab_or_a_zone(host: str) -> None:
+    with pytest.raises(BadInput):
+        zone(host, TRAIN.addresses)
+    if host:
+        for protocol in ("nfs-tcp", "smb-multichannel"):
+            with pytest.raises(BadInput, match="host name"):
+                recipe(protocol=protocol, host=host)
+
+
+@pytest.mark.parametrize("user", ["a b", "alice\npassword=x", "a,uid=0", "\\alice", "A\\B\\c", "-x"])
+def test_a_user_cannot_smuggle_anything_into_the_credentials(user: str) -> None:
+    with pytest.raises(BadInput, match="user"):
+        recipe(protocol="smb-multichannel", user=user)

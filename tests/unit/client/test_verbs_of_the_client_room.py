@@ -1,0 +1,133 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace client …` on a server with two shares."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from millrace import cli, paths, store
+from millrace.client import check
+from millrace.config.model import Config, Nfs, NfsClient, Share, Smb
+from millrace.share import interfaces
+from tests.unit.client.servers import PORTS
+from tests.unit.share.samples import pool
+
+DATASETS = Share(
+    name="datasets",
+    profile="dataset-ro",
+    project=1002,
+    nfs=Nfs(clients=[NfsClient(client="10.0.1.0/24", access="ro", sec=["krb5p", "krb5i"], xprtsec=["mtls"])]),
+    smb=Smb(enabled=False),
+)
+TRAIN = Share(name="train", profile="training", project=1001)
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(interfaces, "serving", lambda: PORTS)
+    store.write_model(paths.pool_file(), pool())
+    configure([TRAIN, DATASETS])
+    for port, mtu in (("enp1s0", 9000), ("enp65s0np0", 1500)):
+        (tmp_path / "sys/class/net" / port).mkdir(parents=True)
+        (tmp_path / "sys/class/net" / port / "mtu").write_text(f"{mtu}\n")
+    return tmp_path
+
+
+def configure(shares: list[Share]) -> None:
+    store.write_model(paths.state_dir() / "config.json", Config(shares=shares, next_project=1100))
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str, str]:
+    with pytest.raises(SystemExit) as end:
+        cli.main(["client", *arguments])
+    said = capsys.readouterr()
+    return end.value.code, said.out, said.err
+
+
+RECIPE = ("recipe", "--profile", "training", "--protocol", "nfs-tcp")
+
+
+def test_a_recipe_can_be_pasted(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, *RECIPE, "--share", "train")
+    assert status == 0
+    assert "\n10.0.0.2:/srv/pool/train /mnt/train nfs vers=4.2,proto=tcp,nconnect=16," in out
+
+
+def test_the_address_is_in_a_network_of_the_clients(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, *RECIPE, "--share", "datasets", "--json")
+    made = json.loads(out)
+    assert status == 0 and made["schema_version"] == 1
+    assert made["source"] == "10.0.1.2:/srv/pool/datasets"
+    assert made["expect"]["mtu"] == 1500
+
+
+def test_a_read_only_share_with_demands(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, *RECIPE, "--share", "datasets", "--json")
+    assert ",ro,sec=krb5p,xprtsec=mtls," in json.loads(out)["fstab"][0]
+
+
+def test_the_only_share_need_not_be_named(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    configure([TRAIN])
+    assert run(capsys, *RECIPE)[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "words"),
+    [
+        ([*RECIPE, "--share", "nosuch"], 2, "no share 'nosuch': there is train, datasets"),
+        (RECIPE, 2, "more than one share, name one with --share: train, datasets"),
+        (["recipe", "--profile", "speed", "--protocol", "nfs-tcp"], 2, "'speed' is not one of"),
+        (["recipe", "--profile", "mixed", "--protocol", "smb"], 2, "'smb' is not one of"),
+        (["recipe", "--profile", "mixed", "--protocol", "smb-rdma", "--share", "train"], 1, "use --protocol nfs-rdma"),
+        (["recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train"], 1, "no RDMA device"),
+        (["zone", "--host", "a b"], 2, "is not a host name"),
+    ],
+)
+def test_what_cannot_be_is_one_sentence(
+    server: Path, arguments: list[str], status: int, words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = run(capsys, *arguments)
+    assert said[:2] == (status, "")
+    assert words in said[2] and said[2].count("\n") == 1
+
+
+def test_rdma_is_offered_where_there_is_a_device(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+    status, out, _ = run(capsys, "recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train")
+    assert status == 0 and "proto=rdma,port=20049,nconnect=4" in out
+
+
+def test_without_a_pool_there_is_nothing_to_mount(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths.pool_file().unlink()
+    status, _, err = run(capsys, *RECIPE)
+    assert status == 1 and "there is no pool yet" in err
+
+
+def test_without_an_address_nobody_can_reach_it(
+    server: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(interfaces, "serving", list)
+    status, _, err = run(capsys, *RECIPE, "--share", "train")
+    assert status == 1 and "no port of this server has an address" in err
+
+
+def test_the_check_takes_what_expect_prints(server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    _, out, _ = run(capsys, "expect", "--profile", "training", "--protocol", "nfs-tcp", "--share", "train")
+    (tmp_path / "expect.json").write_text(out)
+    assert check.load_expectation(str(tmp_path / "expect.json"))["lanes"] == 16
+
+
+def test_the_script_is_printed_as_it_is(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(capsys, "check-script")[1] == Path(check.__file__).read_text()
+
+
+def test_a_zone_for_the_name_server(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = run(capsys, "zone", "--host", "nas")
+    assert status == 0 and out.splitlines()[1:] == [
+        "nas 300 IN A 10.0.0.2",
+        "nas 300 IN A 10.0.1.2",
+        "nas 300 IN AAAA fd00:1::2",
+    ]
+    assert json.loads(run(capsys, "zone", "--host", "nas", "--json")[1])["schema_version"] == 1

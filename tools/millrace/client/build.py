@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a share, a profile and a protocol to a recipe."""
+
+from millrace.client import nfs, smb
+from millrace.client.model import Profile, Protocol, Recipe
+from millrace.client.served import Served
+from millrace.errors import Refused
+
+
+def build(
+    served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None, rdma: bool
+) -> Recipe:
+    """The recipe, or Refused with what to use instead. `rdma`: whether this server has an RDMA device."""
+    if protocol is Protocol.SMB_RDMA:
+        raise Refused(smb.NO_RDMA)
+    if protocol.is_nfs:
+        return nfs.recipe(served, profile, protocol, host, rdma)
+    return smb.recipe(served, profile, protocol, host, user)

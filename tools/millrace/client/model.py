@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recipe contract (`millrace client recipe --json`)."""
+
+from enum import StrEnum
+from typing import Literal
+
+from millrace.inventory.model import Contract
+
+
+class Profile(StrEnum):
+    """What the client does with the share."""
+
+    TRAINING = "training"
+    CHECKPOINT = "checkpoint"
+    DATALOADER = "dataloader"
+    MIXED = "mixed"
+
+
+class Protocol(StrEnum):
+    """How the client reaches the share."""
+
+    NFS_TCP = "nfs-tcp"
+    NFS_TCP_TRUNKED = "nfs-tcp-trunked"
+    NFS_RDMA = "nfs-rdma"
+    SMB_MULTICHANNEL = "smb-multichannel"
+    SMB_RDMA = "smb-rdma"
+
+    @property
+    def is_nfs(self) -> bool:
+        """Whether the mount is of type nfs."""
+        return self.value.startswith("nfs")
+
+
+class Choice(Contract):
+    """One option, taken or left out, and why."""
+
+    option: str
+    reason: str
+    source: str
+
+
+class Note(Contract):
+    """What else a person should know."""
+
+    text: str
+    source: str
+
+
+class File(Contract):
+    """A file to write on the client; `mode` as chmod takes it."""
+
+    path: str
+    mode: str
+    text: str
+
+
+class ModuleParameter(Contract):
+    """A parameter of a kernel module and the least value that the recipe wants."""
+
+    module: str
+    parameter: str
+    at_least: int
+
+
+class Expect(Contract):
+    """What the check script compares a running mount with.
+
+    `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
+    one each. `mtu` in bytes is the server port's.
+    """
+
+    schema_version: Literal[1] = 1
+    share: str
+    profile: Profile
+    protocol: Protocol
+    fstype: Literal["nfs", "cifs"]
+    source: str
+    port: int
+    options: dict[str, str]
+    lanes: int
+    lane_addresses: list[str]
+    modules: list[ModuleParameter]
+    encrypted: bool
+    mtu: int | None
+
+
+class Recipe(Contract):
+    """Everything a client needs to mount one share well.
+
+    Apply `files` (module options, credentials), then one of three that say the same: `fstab` (lines of /etc/fstab) and
+    `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount until the next boot).
+    """
+
+    schema_version: Literal[1] = 1
+    share: str
+    profile: Profile
+    protocol: Protocol
+    host: str
+    mountpoint: str
+    source: str
+    options: list[Choice]
+    left_out: list[Choice]
+    files: list[File]
+    fstab: list[str]
+    fstab_commands: list[str]
+    units: list[File]
+    unit_commands: list[str]
+    commands: list[str]
+    notes: list[Note]
+    zone: str | None
+    expect: Expect
+
+
+class Zone(Contract):
+    """One host name with all addresses of this server, for a zone file of the site's name server."""
+
+    schema_version: Literal[1] = 1
+    name: str
+    addresses: list[str]
+    text: str

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A mount as a line of /etc/fstab, as systemd units and as a command: three spellings of one thing."""
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.client.escape import fstab_field, unit_name, unit_value
+from millrace.client.model import File
+from millrace.render import render
+
+UNITS = "/etc/systemd/system"
+
+# A server that is down holds up what touches the mount, never the boot.
+TIMEOUT = 60
+
+
+@dataclass(frozen=True)
+class Mount:
+    """What is mounted where. `follows` is the mount point of the mount that brings this one with it."""
+
+    description: str
+    fstype: str
+    source: str
+    mountpoint: str
+    options: Sequence[str]
+    follows: str | None = None
+
+
+def fstab(mount: Mount) -> str:
+    """The line of /etc/fstab; systemd.mount(5) has the x-systemd options."""
+    if mount.follows:
+        leader = unit_name(mount.follows, "mount")
+        systemd = [f"x-systemd.wanted-by={leader}", f"x-systemd.after={leader}"]
+    else:
+        systemd = ["x-systemd.automount"]
+    options = [*mount.options, "_netdev", "nofail", *systemd, f"x-systemd.mount-timeout={TIMEOUT}s"]
+    fields = (mount.source, mount.mountpoint, mount.fstype, ",".join(options))
+    return " ".join([*(fstab_field(field) for field in fields), "0", "0"])
+
+
+def units(mount: Mount) -> list[File]:
+    """The .mount unit, and the .automount unit of a mount that stands on its own."""
+    found = [
+        _unit(
+            mount,
+            "mount",
+            description=unit_value(mount.description),
+            source=unit_value(mount.source),
+            fstype=mount.fstype,
+            options=unit_value(",".join(mount.options)),
+            timeout=TIMEOUT,
+            leader=unit_name(mount.follows, "mount") if mount.follows else None,
+        )
+    ]
+    if not mount.follows:
+        found.append(_unit(mount, "automount", description=unit_value(mount.description)))
+    return found
+
+
+def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
+    """Shell commands that make systemd take on fstab lines, or (`enable`) unit files."""
+    found = ["systemctl daemon-reload"]
+    for mount in mounts:
+        if not mount.follows:
+            verb = "enable --now" if enable else "start"
+            found.append(f"systemctl {verb} {shlex.quote(unit_name(mount.mountpoint, 'automount'))}")
+        elif enable:
+            # Before the mount that brings it.
+            found.insert(1, f"systemctl enable {shlex.quote(unit_name(mount.mountpoint, 'mount'))}")
+    return found
+
+
+def commands(mount: Mount) -> list[str]:
+    """Shell commands that mount it until the next boot."""
+    where = shlex.quote(mount.mountpoint)
+    options = shlex.quote(",".join(mount.options))
+    return [f"mkdir -p {where}", f"mount -t {mount.fstype} -o {options} {shlex.quote(mount.source)} {where}"]
+
+
+def _unit(mount: Mount, kind: str, **values: object) -> File:
+    text = render(f"client/{kind}.j2", where=unit_value(mount.mountpoint), **values)
+    return File(path=f"{UNITS}/{unit_name(mount.mountpoint, kind)}", mode="0644", text=text)

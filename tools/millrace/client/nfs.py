@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recipe of an NFS mount."""
+
+from collections.abc import Sequence
+
+from millrace.client import mount, recipes, sources, trunking
+from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
+from millrace.client.mount import Mount
+from millrace.client.served import Served
+from millrace.errors import Refused
+from millrace.render import render
+from millrace.share.interfaces import Address
+
+MODPROBE = "/etc/modprobe.d/millrace-nfs.conf"
+
+# How the kernel prints an option that it spells in another way than it takes it.
+_PRINTED = {"lookupcache=positive": "lookupcache=pos"}
+
+# A mount over RDMA is found under this name in /proc, whatever was asked for.
+_NOT_PRINTED = frozenset({"trunkdiscovery"})
+
+
+def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, rdma: bool) -> Recipe:
+    """The recipe; `rdma` is whether this server has an RDMA device. Refused where the share is not served so."""
+    _refuse(served, protocol, rdma)
+    trunked = protocol is Protocol.NFS_TCP_TRUNKED
+    addresses = trunking.lane_addresses(served.addresses) if trunked else [str(served.addresses[0].ip)]
+    options = [*recipes.nfs_common(_transport(profile, protocol)), *recipes.NFS_CACHING[profile], *_demands(served)]
+    name = trunking.host_name(host) if host else addresses[0]
+    main = Mount(
+        description=f"Millrace share {served.name}",
+        fstype="nfs",
+        source=_source(name, served.path),
+        mountpoint=f"/mnt/{served.name}",
+        options=[one.option for one in options],
+    )
+    mounts = [main, *_lane_mounts(main, served, addresses, named=host is not None)] if trunked else [main]
+    return Recipe(
+        share=served.name,
+        profile=profile,
+        protocol=protocol,
+        host=name,
+        mountpoint=main.mountpoint,
+        source=main.source,
+        options=options,
+        left_out=[*recipes.NFS_LEFT_OUT[profile], *recipes.MODULE_LEFT_OUT],
+        files=[_modprobe(profile)],
+        fstab=[mount.fstab(one) for one in mounts],
+        fstab_commands=mount.activation(mounts, enable=False),
+        unit_commands=mount.activation(mounts, enable=True),
+        units=[unit for one in mounts for unit in mount.units(one)],
+        commands=[line for one in mounts for line in mount.commands(one)],
+        notes=_notes(served, protocol, addresses),
+        zone=trunking.zone(host, _of(served.addresses, addresses)).text if trunked and host else None,
+        expect=_expect(served, profile, protocol, options, addresses),
+    )
+
+
+def _refuse(served: Served, protocol: Protocol, rdma: bool) -> None:
+    if not served.nfs:
+        raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
+    if protocol is not Protocol.NFS_RDMA:
+        return
+    if not rdma:
+        raise Refused("this server has no RDMA device: use --protocol nfs-tcp, or nfs-tcp-trunked over several ports")
+    if served.xprtsec:
+        raise Refused(f"the share {served.name} asks for TLS, which is for TCP only: use --protocol nfs-tcp")
+
+
+def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
+    if protocol is Protocol.NFS_RDMA:
+        return recipes.rdma()
+    return recipes.trunked() if protocol is Protocol.NFS_TCP_TRUNKED else recipes.tcp(profile)
+
+
+def _demands(served: Served) -> list[Choice]:
+    """What the share itself asks of a mount."""
+    found = []
+    if served.read_only:
+        found.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
+    if served.sec:
+        found.append(Choice(option=f"sec={served.sec}", reason="the share takes no other", source=sources.NFS_MANUAL))
+    if served.xprtsec:
+        reason = "the share takes no unencrypted connection; the client runs tlshd"
+        found.append(Choice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
+    return found
+
+
+def _lane_mounts(main: Mount, served: Served, addresses: Sequence[str], named: bool) -> list[Mount]:
+    # The same options as the main mount: whichever the client mounts first decides nconnect for all.
+    return [
+        Mount(
+            description=f"Millrace share {served.name}: lane to {lane.address}",
+            fstype=main.fstype,
+            source=_source(lane.address, served.path),
+            mountpoint=lane.mountpoint,
+            options=main.options,
+            follows=main.mountpoint,
+        )
+        for lane in trunking.lanes(served.name, addresses, named)
+    ]
+
+
+def _source(host: str, path: str) -> str:
+    return f"[{host}]:{path}" if ":" in host else f"{host}:{path}"
+
+
+def _of(addresses: Sequence[Address], chosen: Sequence[str]) -> list[Address]:
+    return [one for one in addresses if str(one.ip) in chosen]
+
+
+def _modprobe(profile: Profile) -> File:
+    text = render(
+        "client/modprobe.j2",
+        profile=profile,
+        parameters=recipes.module_parameters(profile),
+        left_out=recipes.MODULE_LEFT_OUT,
+    )
+    return File(path=MODPROBE, mode="0644", text=text)
+
+
+def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
+    found = [
+        Note(
+            text="The first mount of a server decides nconnect for all mounts of it: a mount that is there already "
+            "must go before this one counts.",
+            source=sources.NFS_MANUAL,
+        ),
+        Note(
+            text="All connections share one session: max_session_slots bounds the requests in flight (128 at 200 µs "
+            "are 640 000 a second), not nconnect.",
+            source=sources.NFS_SLOTS,
+        ),
+    ]
+    if protocol is Protocol.NFS_TCP_TRUNKED:
+        return [*found, *trunking.notes(addresses, len(served.addresses))]
+    if protocol is Protocol.NFS_RDMA:
+        text = "The client needs an RDMA device on the same fabric as the server's; TLS does not go over RDMA."
+        found.append(Note(text=text, source=sources.TLS_TCP))
+    return found
+
+
+def _expect(
+    served: Served, profile: Profile, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
+) -> Expect:
+    printed = [_PRINTED.get(one.option, one.option) for one in options if one.option not in _NOT_PRINTED]
+    trunked = protocol is Protocol.NFS_TCP_TRUNKED
+    rdma = protocol is Protocol.NFS_RDMA
+    single = recipes.RDMA_CONNECTIONS if rdma else recipes.TCP_CONNECTIONS[profile]
+    return Expect(
+        share=served.name,
+        profile=profile,
+        protocol=protocol,
+        fstype="nfs",
+        source=served.path,
+        port=recipes.RDMA_PORT if rdma else recipes.NFS_PORT,
+        options={key: value for key, _, value in (text.partition("=") for text in printed)},
+        lanes=trunking.connections(addresses) if trunked else single,
+        lane_addresses=list(addresses) if trunked else [],
+        modules=recipes.module_parameters(profile),
+        encrypted=served.xprtsec is not None,
+        mtu=served.mtu,
+    )

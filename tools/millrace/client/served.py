@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One share as a client meets it: its path, the addresses it is reached on, and what it asks of a mount."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+
+from millrace import paths
+from millrace.config import names
+from millrace.config.model import Config, Nfs, Share
+from millrace.errors import BadInput, Refused
+from millrace.share.interfaces import Address, Interface
+from millrace.share.networks import Network
+
+
+@dataclass(frozen=True)
+class Served:
+    """A share from outside. `addresses` in the order of preference, `mtu` in bytes of the first one's port."""
+
+    name: str
+    path: str
+    addresses: list[Address]
+    mtu: int | None
+    nfs: bool
+    smb: bool
+    read_only: bool
+    sec: str | None
+    xprtsec: str | None
+    posix: bool
+    leases: bool
+
+
+def served(config: Config, name: str | None, mountpoint: str, ports: Sequence[Interface]) -> Served:
+    """The share `name`, or the only one; BadInput where there is no such share, Refused where nobody can reach it."""
+    share = _chosen(config, name)
+    addresses = reachable(ports, _networks(share))
+    # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
+    one_tree = share.both or share.profile == "mixed"
+    return Served(
+        name=share.name,
+        path=f"{mountpoint}/{share.name}",
+        addresses=addresses,
+        mtu=_mtu(ports, addresses[0]),
+        nfs=share.nfs.enabled,
+        smb=share.smb.enabled,
+        read_only=share.profile == "dataset-ro" or _all_read_only(share.nfs),
+        sec=_security(share.nfs),
+        xprtsec=_transport_security(share.nfs),
+        posix=not one_tree and not share.smb.time_machine,
+        leases=not one_tree,
+    )
+
+
+def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[Address]:
+    """Addresses of this server in the clients' networks, else all; IPv4 first, first those of ports with a link."""
+    links = [port for port in ports if port.carrier] or list(ports)
+    every = sorted((address for port in links for address in port.addresses), key=lambda one: one.version)
+    near = [one for one in every if any(_contains(network, one) for network in networks)]
+    found = near or every
+    if not found:
+        raise Refused("no port of this server has an address yet: connect a cable and give it one")
+    return found
+
+
+def _chosen(config: Config, name: str | None) -> Share:
+    there = ", ".join(one.name for one in config.shares)
+    if not config.shares:
+        raise Refused("there is no share yet: millrace share create NAME")
+    if name is None:
+        if len(config.shares) > 1:
+            raise BadInput(f"there is more than one share, name one with --share: {there}")
+        return config.shares[0]
+    share = config.share(name)
+    if share is None:
+        raise BadInput(f"there is no share {names.shown(name)}: there is {there}")
+    return share
+
+
+def _networks(share: Share) -> list[Network]:
+    named = [*(one.client for one in share.nfs.clients), *share.smb.networks]
+    return [ip_network(text) for text in named if names.is_network(text)]
+
+
+def _contains(network: Network, address: Address) -> bool:
+    return network.version == address.version and address.ip in network
+
+
+def _mtu(ports: Iterable[Interface], address: Address) -> int | None:
+    port = next(one for one in ports if address in one.addresses)
+    try:
+        return int((paths.ROOT / "sys/class/net" / port.name / "mtu").read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _all_read_only(nfs: Nfs) -> bool:
+    return bool(nfs.clients) and all(one.access == "ro" for one in nfs.clients)
+
+
+def _security(nfs: Nfs) -> str | None:
+    """The flavour that a mount must name: none where anyone is let in with the default."""
+    if not nfs.clients or any("sys" in one.sec for one in nfs.clients):
+        return None
+    return nfs.clients[0].sec[0]
+
+
+def _transport_security(nfs: Nfs) -> str | None:
+    if not nfs.clients or any(not one.xprtsec or "none" in one.xprtsec for one in nfs.clients):
+        return None
+    return nfs.clients[0].xprtsec[0]

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The recipe of an SMB mount."""
+
+import re
+from collections.abc import Sequence
+
+from millrace.client import mount, recipes, sources
+from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
+from millrace.client.mount import Mount
+from millrace.client.served import Served
+from millrace.client.trunking import host_name
+from millrace.errors import BadInput, Refused
+
+NO_RDMA = (
+    "SMB over RDMA (SMB Direct) is not offered: neither the kernel nor Samba has it today; use --protocol nfs-rdma for "
+    "RDMA or smb-multichannel for SMB"
+)
+
+DEFAULT_USER = "admin"
+
+_USER = re.compile(r"(?:(?P<domain>[A-Za-z0-9.-]{1,63})\\)?(?P<name>[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63})")
+
+
+def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
+    """The recipe; Refused where the share is not on SMB."""
+    if not served.smb:
+        raise Refused(f"the share {served.name} is not on SMB: use --protocol nfs-tcp, or switch SMB on")
+    name = host_name(host) if host else str(served.addresses[0].ip)
+    credentials = _credentials(served.name, user or DEFAULT_USER)
+    options = [*recipes.smb_common(served.posix), *recipes.smb_caching(profile, served.leases), *_demands(served)]
+    main = Mount(
+        description=f"Millrace share {served.name}",
+        fstype="cifs",
+        source=f"//{name}/{served.name}",
+        mountpoint=f"/mnt/{served.name}",
+        options=[*(one.option for one in options), f"credentials={credentials.path}"],
+    )
+    return Recipe(
+        share=served.name,
+        profile=profile,
+        protocol=protocol,
+        host=name,
+        mountpoint=main.mountpoint,
+        source=main.source,
+        options=options,
+        left_out=[*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)],
+        files=[credentials],
+        fstab=[mount.fstab(main)],
+        fstab_commands=mount.activation([main], enable=False),
+        unit_commands=mount.activation([main], enable=True),
+        units=mount.units(main),
+        commands=mount.commands(main),
+        notes=_notes(served, credentials.path),
+        zone=None,
+        expect=_expect(served, profile, protocol, options),
+    )
+
+
+def _credentials(share: str, user: str) -> File:
+    match = _USER.fullmatch(user)
+    if match is None:
+        raise BadInput(f"{user[:40]!r} is not the name of a user: write NAME or DOMAIN\\NAME")
+    domain = f"domain={match['domain']}\n" if match["domain"] else ""
+    text = f"username={match['name']}\n{domain}password=\n"
+    return File(path=f"/etc/millrace-{share}.credentials", mode="0600", text=text)
+
+
+def _demands(served: Served) -> list[Choice]:
+    if not served.read_only:
+        return []
+    return [Choice(option="ro", reason="the share is read-only", source=sources.CIFS_MANUAL)]
+
+
+def _notes(served: Served, credentials: str) -> list[Note]:
+    found = [
+        Note(text=f"Put the password into {credentials}; nothing else may read it.", source=sources.CIFS_MANUAL),
+        Note(
+            text="One client is served by one process of the server, whose main thread is the ceiling (about 3 GB/s "
+            "encrypted). Beyond it mount the share several times with `nosharesock` added and split the "
+            "directories over the mounts; many clients need nothing.",
+            source=sources.CIFS_PROCESS,
+        ),
+        Note(
+            text="Extra channels go to the ports that the server advertises; one that this client cannot reach costs "
+            "time at every mount.",
+            source=sources.CIFS_CLIENT,
+        ),
+    ]
+    if not served.posix:
+        text = "Files belong to root on this client: add uid=NAME,gid=NAME for another user."
+        found.append(Note(text=text, source=sources.CIFS_MANUAL))
+    return found
+
+
+def _expect(served: Served, profile: Profile, protocol: Protocol, options: Sequence[Choice]) -> Expect:
+    # multichannel is printed as max_channels.
+    printed = [one.option for one in options if one.option != "multichannel"]
+    return Expect(
+        share=served.name,
+        profile=profile,
+        protocol=protocol,
+        fstype="cifs",
+        source=served.name,
+        port=recipes.SMB_PORT,
+        options={key: value for key, _, value in (text.partition("=") for text in printed)},
+        lanes=recipes.CHANNELS,
+        lane_addresses=[],
+        modules=[],
+        encrypted=True,
+        mtu=served.mtu,
+    )

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A recipe as a person reads and copies it: nothing is wrapped, what is not a line of a file is a comment."""
+
+from collections.abc import Iterable
+
+from millrace.client.model import Choice, Recipe
+
+
+def lines(recipe: Recipe) -> list[str]:
+    """The whole recipe in the order in which it is applied."""
+    found = [
+        f"# Share {recipe.share}, profile {recipe.profile}, {recipe.protocol}. On the client, as root.",
+        "# First this; then one of A, B and C, which mount the same.",
+    ]
+    for file in recipe.files:
+        found += _section(f"{file.path}, mode {file.mode}", file.text)
+    found += _section("A: /etc/fstab", "\n".join(recipe.fstab))
+    found += _section("A: commands", "\n".join(recipe.fstab_commands))
+    for unit in recipe.units:
+        found += _section(f"B: {unit.path}", unit.text)
+    found += _section("B: commands", "\n".join(recipe.unit_commands))
+    found += _section("C: commands, till the next boot", "\n".join(recipe.commands))
+    if recipe.zone:
+        found += _section("zone file of the name server", recipe.zone)
+    found += ["", "# ==== why", *_choices(recipe.options), "#", "# ==== left out", *_choices(recipe.left_out)]
+    found += ["#", "# ==== to know", *(f"# - {note.text} [{note.source}]" for note in recipe.notes)]
+    return found
+
+
+def _section(title: str, text: str) -> list[str]:
+    return ["", f"# ==== {title}", *text.rstrip("\n").split("\n")]
+
+
+def _choices(choices: Iterable[Choice]) -> list[str]:
+    return [f"# {one.option}: {one.reason} [{one.source}]" for one in choices]

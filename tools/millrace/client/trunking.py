@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several addresses of one server in one NFS session, and the host name that has them all."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.client import recipes, sources
+from millrace.client.escape import unit_name
+from millrace.client.model import Note, Zone
+from millrace.errors import BadInput, Refused
+from millrace.render import render
+from millrace.share.interfaces import Address
+
+TALK_ADDRESSES_PER_PORT = 4
+
+_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*")
+
+
+@dataclass(frozen=True)
+class Lane:
+    """A mount whose only purpose is one more connection to one more address."""
+
+    address: str
+    mountpoint: str
+    unit: str
+
+
+def lane_addresses(addresses: Sequence[Address]) -> list[str]:
+    """The addresses of a trunk: one family, as many as the kernel takes; Refused where there is only one."""
+    # The kernel takes a further connection only in the family of the first.
+    family = [str(one.ip) for one in addresses if one.version == addresses[0].version]
+    if len(family) < 2:
+        raise Refused(
+            "this server has one address that the clients of this share can use, trunking needs several: give its "
+            "ports secondary addresses or use --protocol nfs-tcp"
+        )
+    return family[: recipes.MAX_ADDRESSES]
+
+
+def lanes(share: str, addresses: Sequence[str], named: bool) -> list[Lane]:
+    """The mounts beside the main one. With a host name (`named`) any address may be the main one's, so all get one."""
+    return [_lane(share, one) for one in (addresses if named else addresses[1:])]
+
+
+def connections(addresses: Sequence[str]) -> int:
+    """How many connections the client should have: the kernel adds a single one for each further address."""
+    return recipes.TRUNKED_CONNECTIONS + len(addresses) - 1
+
+
+def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
+    """What to know about trunking on Linux clients."""
+    found = [
+        Note(
+            text=(
+                f"nconnect counts for the first address only: {recipes.TRUNKED_CONNECTIONS} connections to it, one to "
+                "each further address. The talk saw it on Ubuntu; the code is the same in every Linux. The way out is "
+                f"several secondary addresses on each port (the talk has {TALK_ADDRESSES_PER_PORT}) and one host name "
+                "with all of them; each address is one more connection."
+            ),
+            source=sources.TALK_TRUNKING,
+        ),
+        Note(
+            text=(
+                "A host name alone adds no connection: mount resolves it to one address. The mounts under "
+                "/run/millrace/lanes bring in the others; they show the same files and are not for use."
+            ),
+            source=sources.NFS_TRUNK,
+        ),
+        Note(
+            text=f"This server is reached on {len(addresses)} addresses: {connections(addresses)} connections. "
+            "Ports in networks of their own keep the traffic of an address on its port.",
+            source=sources.TALK_TRUNKING,
+        ),
+    ]
+    if on_server > len(addresses):
+        found.append(
+            Note(
+                text=f"Addresses of the server left out: {on_server - len(addresses)}. One session takes at most "
+                f"{recipes.MAX_ADDRESSES}, all IPv4 or all IPv6.",
+                source=sources.NFS_TRUNK,
+            )
+        )
+    return found
+
+
+def zone(name: str, addresses: Sequence[Address]) -> Zone:
+    """Records that give one host name all addresses; BadInput where the name cannot be one."""
+    name = host_name(name)
+    return Zone(
+        name=name,
+        addresses=[str(one.ip) for one in addresses],
+        # A name with dots is complete, one without belongs to the zone of the file.
+        text=render("client/zone.j2", name=f"{name}." if "." in name else name, addresses=addresses),
+    )
+
+
+def host_name(name: str) -> str:
+    """The name, if it can stand in a mount source and in a zone file; else BadInput."""
+    if not _HOST.fullmatch(name):
+        raise BadInput(f"{name[:40]!r} is not a host name: use letters, digits, - and dots, or leave --host out")
+    return name
+
+
+def _lane(share: str, address: str) -> Lane:
+    mountpoint = f"/run/millrace/lanes/{share}/{address}"
+    return Lane(address, mountpoint, unit_name(mountpoint, "mount"))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace client …`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from millrace.client.model import Recipe
+
+PROFILES = ("training", "checkpoint", "dataloader", "mixed")
+PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel", "smb-rdma")
+
+_profile = click.option("--profile", type=click.Choice(PROFILES), required=True, help="What the client does.")
+_protocol = click.option("--protocol", type=click.Choice(PROTOCOLS), required=True, help="How it reaches the share.")
+_share = click.option("--share", metavar="NAME", help="The share; not needed where there is only one.")
+_host = click.option("--host", metavar="NAME", help="The name of this server for clients; else an address is used.")
+_user = click.option("--user", metavar="NAME", help="The SMB user, or DOMAIN\\NAME.")
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+
+
+@click.group()
+def client() -> None:
+    """Mount recipes for clients, and the check of a mount."""
+
+
+@client.command()
+@_profile
+@_protocol
+@_share
+@_host
+@_user
+@_json
+def recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, as_json: bool) -> None:
+    """What a client needs to mount a share well."""
+    from millrace.client import text
+
+    made = _made(profile, protocol, share, host, user)
+    click.echo(made.model_dump_json(indent=2) if as_json else "\n".join(text.lines(made)))
+
+
+@client.command()
+@_profile
+@_protocol
+@_share
+@_json
+def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> None:
+    """What the check script expects of such a mount; always JSON."""
+    del as_json
+    click.echo(_made(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
+
+
+@client.command("check-script")
+def check_script() -> None:
+    """The script that checks a mount on the client: `python3 check.py /mnt/data --expect FILE`."""
+    from pathlib import Path
+
+    click.echo((Path(__file__).parent / "check.py").read_text(), nl=False)
+
+
+@client.command()
+@_host
+@_json
+def zone(host: str | None, as_json: bool) -> None:
+    """Records for a name server: one name with all data addresses of this server."""
+    import socket
+
+    from millrace.client.served import reachable
+    from millrace.client.trunking import zone as make
+    from millrace.share import interfaces
+
+    made = make(host or socket.gethostname(), reachable(interfaces.serving(), []))
+    click.echo(made.model_dump_json(indent=2) if as_json else made.text, nl=as_json)
+
+
+def _made(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
+    from millrace import paths, store
+    from millrace.client.build import build
+    from millrace.client.model import Profile, Protocol
+    from millrace.client.served import served
+    from millrace.config.store import load
+    from millrace.errors import Refused
+    from millrace.provision.model import Pool
+    from millrace.share import interfaces
+    from millrace.share.nfs import has_rdma_device
+
+    if not paths.pool_file().exists():
+        raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
+    mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
+    one = served(load(), share, mountpoint, interfaces.serving())
+    return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

@@ -115,6 +115,20 @@ def test_a_trunk_without_its_lanes_is_told_from_one_with_them(tmp_path: Path) ->
     assert wrong(client, expect) == {}
 
 
+def test_lanes_that_are_mounted_late_are_waited_for(tmp_path: Path) -> None:
+    client = nfs_client(tmp_path, "mountstats-four-of-sixteen")
+    complete = nfs_client(tmp_path / "complete", "mountstats-trunked").read("proc/self/mountstats") or ""
+    client.while_waiting = lambda: client.write("proc/self/mountstats", complete)
+    assert wrong(client, expectation("training", "nfs-tcp-trunked")) == {}
+    assert client.waited == 1.0
+
+
+def test_without_lanes_nothing_is_waited_for(tmp_path: Path) -> None:
+    client = nfs_client(tmp_path, "mountstats-four-of-sixteen")
+    assert wrong(client, expectation())
+    assert client.waited == 0.0
+
+
 # SMB channels and encryption
 
 

@@ -2,6 +2,7 @@
 """`millrace client …` on a server with two shares."""
 
 import json
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -121,6 +122,18 @@ def test_the_check_takes_what_expect_prints(server: Path, tmp_path: Path, capsys
 
 def test_the_script_is_printed_as_it_is(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(capsys, "check-script")[1] == Path(check.__file__).read_text()
+
+
+def test_a_kit_has_all_that_a_client_needs(server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = tmp_path / "kit.tar"
+    assert run(capsys, "kit", *RECIPE[1:], "--share", "train", str(name))[0] == 0
+    with tarfile.open(name) as archive:
+        members = {one.name.removeprefix("millrace-train/"): one for one in archive}
+        archive.extractall(tmp_path, filter="data")
+    assert {"README", "recipe.json", "check.py", "fstab", "root/etc/modprobe.d/millrace-nfs.conf"} <= set(members)
+    assert "root/etc/systemd/system/mnt-train.automount" in members
+    assert members["check.py"].mode == 0o755
+    assert check.load_expectation(str(tmp_path / "millrace-train/recipe.json"))["share"] == "train"
 
 
 def test_a_zone_for_the_name_server(server: Path, capsys: pytest.CaptureFixture[str]) -> None:

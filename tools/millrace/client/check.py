@@ -36,7 +36,7 @@ BRAKES = (
 )
 
 SLOW_LINK = 10000  # Mbit/s: below it a mount has probably taken a management port
-CHANNEL_WAIT = 30.0  # seconds; SMB opens further channels after the mount
+CHANNEL_WAIT = 30.0  # seconds; further channels of SMB and lanes of NFS come after the mount
 ANSWER_WAIT = 60.0  # seconds until a server that does not answer is called so
 DEFAULT_SLOTS = 64
 TCP_INFO_PMTU, TCP_INFO_RTT = 60, 68  # offsets into struct tcp_info, linux/tcp.h
@@ -407,7 +407,7 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
     if mount is None or found[0].status != OK:
         return found
     if expect["fstype"] == "nfs":
-        options, transports = parse_mountstats(system.read("proc/self/mountstats") or "", where)
+        options, transports = _transports(expect, where, system)
         # mountstats has the defaults too; only ro belongs to the mount and not to what is mounted.
         options = {**(options or mount.options), **({"ro": ""} if "ro" in mount.options else {})}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
@@ -426,6 +426,18 @@ def _mounted(where: str, system: System) -> Mount | None:
     mounts = parse_mounts(system.read("proc/self/mounts") or "")
     there = [one for one in mounts if one.where == where and one.fstype in ("nfs", "nfs4", "cifs", "smb3")]
     return there[-1] if there else None
+
+
+def _transports(expect: dict[str, Any], where: str, system: System) -> tuple[dict[str, str], list[Transport]]:
+    """Options and connections; waits for lanes, which systemd mounts when the mount itself is there."""
+    waited = 0.0
+    while True:
+        options, transports = parse_mountstats(system.read("proc/self/mountstats") or "", where)
+        complete = sum(1 for one in transports if one.connects > 0) >= expect["lanes"]
+        if complete or not expect["lane_addresses"] or waited >= CHANNEL_WAIT:
+            return options, transports
+        system.wait(1.0)
+        waited += 1.0
 
 
 def _sessions(expect: dict[str, Any], mount: Mount, system: System) -> list[Session]:

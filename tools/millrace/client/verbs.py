@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace client …`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -48,6 +48,20 @@ def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> Non
     """What the check script expects of such a mount; always JSON."""
     del as_json
     click.echo(_made(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
+
+
+@client.command()
+@_profile
+@_protocol
+@_share
+@_host
+@_user
+@click.argument("output", type=click.File("wb"), metavar="FILE")
+def kit(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, output: BinaryIO) -> None:
+    """Write recipe, files and check as one tar; `-` is standard output."""
+    from millrace.client.kit import tar
+
+    output.write(tar(_made(profile, protocol, share, host, user)))
 
 
 @client.command("check-script")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One tar with everything for a client: the recipe to read, the files where they belong, and the check."""
+
+import io
+import tarfile
+from pathlib import Path
+
+from millrace.client import text
+from millrace.client.model import File, Recipe
+
+CHECK = Path(__file__).parent / "check.py"
+
+
+def files(recipe: Recipe) -> list[File]:
+    """What is in the kit; files of the client's /etc under `root/` so that a person can copy them."""
+    return [
+        File(path="README", mode="0644", text="\n".join(text.lines(recipe)) + "\n"),
+        File(path="recipe.json", mode="0644", text=recipe.model_dump_json(indent=2) + "\n"),
+        File(path="check.py", mode="0755", text=CHECK.read_text()),
+        File(path="fstab", mode="0644", text="\n".join(recipe.fstab) + "\n"),
+        *(one.model_copy(update={"path": f"root{one.path}"}) for one in [*recipe.files, *recipe.units]),
+    ]
+
+
+def tar(recipe: Recipe) -> bytes:
+    """The kit; the same recipe gives the same bytes."""
+    buffer = io.BytesIO()
+    with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for file in files(recipe):
+            data = file.text.encode()
+            member = tarfile.TarInfo(f"millrace-{recipe.share}/{file.path}")
+            member.size, member.mode = len(data), int(file.mode, 8)
+            archive.addfile(member, io.BytesIO(data))
+    return buffer.getvalue()

@@ -12,9 +12,8 @@ from millrace.health.banner import banner, image_version
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
-from millrace.share.desired import default_share
 from millrace.share.interfaces import Interface
-from tests.unit.share.samples import pool, port
+from tests.unit.share.samples import default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", "fd00:1::2/64"), port("enp65s0np0", "192.168.100.200/24")]

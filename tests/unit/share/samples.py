@@ -3,11 +3,16 @@
 
 from collections.abc import Mapping, Sequence
 from ipaddress import ip_interface
+from uuid import UUID
 
 from millrace.command import Result
+from millrace.config.model import Config, first_config
 from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.share.desired import Surroundings, resolve
 from millrace.share.interfaces import Interface
+from millrace.share.model import Share
+from millrace.share.networks import client_networks
 
 
 class Tools:
@@ -100,3 +105,18 @@ def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
 
 def port(name: str, *addresses: str, speed: int | None = 100000, carrier: bool = True) -> Interface:
     return Interface(name, [ip_interface(text) for text in addresses], carrier, speed)
+
+
+def surroundings(networks: Sequence[str] = ("10.0.0.0/24",), of: Pool | None = None) -> Surroundings:
+    return Surroundings("/srv/pool", UUID((of or pool()).filesystem_uuid), list(networks), True)
+
+
+def default_share(of: Pool, named: Sequence[str], privileged: bool, ports: Sequence[Interface]) -> Share:
+    """The share `data` of a server on which nobody decided anything yet."""
+    here = Surroundings("/srv/pool", UUID(of.filesystem_uuid), client_networks(named, ports), privileged)
+    return resolve(first_config().shares[0], first_config(), here)
+
+
+def resolved(config: Config, networks: Sequence[str] = ("10.0.0.0/24",)) -> dict[str, Share]:
+    """All shares of a wanted state, by name."""
+    return {one.name: resolve(one, config, surroundings(networks)) for one in config.shares}

@@ -8,10 +8,9 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.share.desired import default_share
 from millrace.share.interfaces import serving
 from millrace.share.networks import client_networks
-from tests.unit.share.samples import pool, port
+from tests.unit.share.samples import default_share, pool, port
 
 
 @pytest.fixture

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.share import nfs, smb
-from millrace.share.desired import default_share
-from tests.unit.share.samples import NFSD, pool, port
+from tests.unit.share.samples import NFSD, default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", speed=None), port("enp65s0np0", "10.0.1.2/24", "fd00:1::2/64")]

@@ -10,8 +10,7 @@ from millrace import paths
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.share.apply import apply
-from millrace.share.desired import default_share
-from tests.unit.share.samples import Tools, plan, pool, port
+from tests.unit.share.samples import Tools, default_share, plan, pool, port
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
 SHARE = default_share(pool(), [], True, PORTS)
@@ -27,10 +26,12 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) -> None:
     tools = Tools(STOPPED)
-    report = apply(plan(), [SHARE], PORTS, tools)
+    report = apply(plan(), pool(), [SHARE], PORTS, tools)
     assert sorted(report.changed) == [
         "/etc/exports.d/millrace.exports",
         "/etc/nfs.conf.d/millrace.conf",
+        "/etc/projects",
+        "/etc/projid",
         "/etc/samba/smb.conf",
         "/run/millrace/nfsd.env",
     ]
@@ -39,34 +40,34 @@ def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) ->
 
 
 def test_everyone_may_create_in_a_new_share_and_only_owners_delete(server: Path) -> None:
-    apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o1777
 
 
 def test_the_mode_that_users_gave_a_share_stays(server: Path) -> None:
     (server / "srv/pool/data").mkdir(0o750)
-    apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o750
 
 
 def test_a_file_in_the_way_of_a_share_is_named_and_kept(server: Path) -> None:
     (server / "srv/pool/data").write_text("mine")
     with pytest.raises(Failed, match="not a directory"):
-        apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+        apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     assert (server / "srv/pool/data").read_text() == "mine"
 
 
 def test_the_second_time_nothing_is_written_and_samba_hears_nothing(server: Path) -> None:
-    apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     tools = Tools()
-    report = apply(plan(), [SHARE], PORTS, tools)
+    report = apply(plan(), pool(), [SHARE], PORTS, tools)
     assert report.changed == []
     assert not tools.called("testparm") and not tools.called("smbcontrol") and not tools.called("systemctl restart")
 
 
 def test_a_running_nfs_server_is_told_of_its_exports(server: Path) -> None:
     tools = Tools()
-    report = apply(plan(), [SHARE], PORTS, tools)
+    report = apply(plan(), pool(), [SHARE], PORTS, tools)
     assert tools.called("exportfs -ra") and "nfs-server.service" in report.reloaded
 
 
@@ -82,26 +83,26 @@ def test_an_smb_conf_that_samba_does_not_like_replaces_nothing_while_nfs_goes_on
     (server / "etc/samba/smb.conf").write_text("[global]\n")
     tools = Tools({"testparm": answer})
     with pytest.raises(Failed, match="the old one stays"):
-        apply(plan(), [SHARE], PORTS, tools)
+        apply(plan(), pool(), [SHARE], PORTS, tools)
     assert (server / "etc/samba/smb.conf").read_text() == "[global]\n"
     assert not tools.called("smbcontrol")
     assert (server / "etc/exports.d/millrace.exports").exists()
 
 
 def test_clients_stay_connected_where_only_shares_change(server: Path) -> None:
-    apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     tools = Tools()
-    apply(plan(), [SHARE.model_copy(update={"name": "other"})], PORTS, tools)
+    apply(plan(), pool(), [SHARE.model_copy(update={"name": "other"})], PORTS, tools)
     assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
 
 
 def test_a_new_port_needs_a_restart_as_smbd_opens_its_listeners_once(server: Path) -> None:
-    apply(plan(), [SHARE], PORTS, Tools(STOPPED))
+    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
     tools = Tools()
-    apply(plan(), [SHARE], [*PORTS, port("enp2s0", "10.0.1.2/24")], tools)
+    apply(plan(), pool(), [SHARE], [*PORTS, port("enp2s0", "10.0.1.2/24")], tools)
     assert tools.called("systemctl restart --no-block smbd.service") and not tools.called("smbcontrol")
 
 
 def test_a_share_that_is_not_exported_is_reported_with_the_reason(server: Path) -> None:
-    report = apply(plan(), [default_share(pool(), [], True, [])], [], Tools(STOPPED))
+    report = apply(plan(), pool(), [default_share(pool(), [], True, [])], [], Tools(STOPPED))
     assert report.warnings and "data is not exported: No port" in report.warnings[0]

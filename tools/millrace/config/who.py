@@ -4,6 +4,8 @@
 import os
 import pwd
 
+from millrace.errors import Refused
+
 
 def who() -> str:
     """The user that became root by sudo or polkit, else the user of this process."""
@@ -16,3 +18,9 @@ def who() -> str:
         return pwd.getpwuid(uid).pw_name
     except KeyError:
         return str(uid)
+
+
+def only_root() -> None:
+    """Refused to anyone but root."""
+    if os.geteuid() != 0:
+        raise Refused("only root changes this server: run this command with sudo")

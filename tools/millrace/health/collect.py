@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from millrace.errors import MillraceError
-from millrace.health.checks import arrays, cockpit, filesystem, nfs, pool, smb, units
+from millrace.health.checks import arrays, cockpit, filesystem, nfs, pool, shares, smb, units
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
 
@@ -17,6 +17,7 @@ CHECKS: Mapping[str, Check] = {
     "filesystem": filesystem.check,
     "nfs": nfs.check,
     "smb": smb.check,
+    "shares": shares.check,
     "units": units.check,
     "cockpit": cockpit.check,
 }

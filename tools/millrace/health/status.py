@@ -62,4 +62,6 @@ def _pool(status: Status) -> str:
 
 
 def _share(share: Share) -> str:
-    return f"{share.name}  SMB; NFS to {', '.join(share.networks)}" if share.networks else f"{share.name}  SMB only"
+    sides = ["SMB"] if share.smb else []
+    sides += [f"NFS to {', '.join(share.networks)}"] if share.networks else []
+    return f"{share.name}  {'; '.join(sides) or 'not served'}" + ("" if share.networks or not share.smb else " only")

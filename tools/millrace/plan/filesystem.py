@@ -31,7 +31,7 @@ def plan_filesystem(layout: Layout, server: Server) -> tuple[Filesystem, list[De
         stripe_width=width,
         allocation_groups=allocation_groups(layout.capacity, layout.data_partition, server.cores),
         sector=SECTOR,
-        mount_options=["noatime", "logbsize=256k", "largeio", f"logdev={LOG_DEVICE}"],
+        mount_options=["noatime", "logbsize=256k", "largeio", "prjquota", f"logdev={LOG_DEVICE}"],
     )
     return filesystem, _decisions(filesystem, layout, server)
 
@@ -86,7 +86,8 @@ def _decisions(filesystem: Filesystem, layout: Layout, server: Server) -> list[D
             name="filesystem.mount_options",
             value=list(filesystem.mount_options),
             reason="No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
-            "large blocks advertised to programs (largeio), the log on its own array (logdev).",
+            "large blocks advertised to programs (largeio), room for limits of shares (prjquota), the log on its own "
+            "array (logdev).",
             source=sources.TALK_FORMAT,
         ),
     ]

@@ -1,86 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
 """Make the files say what is desired, and tell the servers that run."""
 
-import os
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 
 from millrace import command, paths, store
-from millrace.command import Result
 from millrace.errors import Failed
 from millrace.plan.model import Plan
-from millrace.share import nfs, smb
+from millrace.provision.model import Pool
+from millrace.share import directories, exports, nfs, quota, rendered, smb
 from millrace.share.interfaces import Interface
 from millrace.share.model import RenderReport, Share
+from millrace.share.tools import Runner, is_active, must
 
-Runner = Callable[[Sequence[str]], Result]
+NO_QUOTA = "the pool is mounted without project quotas: limits of shares do not hold and their usage is not known"
 
 
 def apply(
-    plan: Plan, shares: Sequence[Share], ports: Sequence[Interface], run: Runner = command.attempt
+    plan: Plan,
+    pool: Pool,
+    shares: Sequence[Share],
+    ports: Sequence[Interface],
+    run: Runner = command.attempt,
+    force: bool = False,
 ) -> RenderReport:
     """Create the directories, write what changed, reload what runs. The caller has verified the pool.
 
-    NFS comes first: an smb.conf that Samba refuses raises Failed, keeps the old one and leaves NFS serving.
+    NFS comes first: an smb.conf that Samba refuses raises Failed, keeps the old one and leaves NFS serving. A file
+    that was edited by hand is kept and reported, or with `force` replaced and kept aside.
     """
-    for share in shares:
-        _create_directory(paths.ROOT / share.path.lstrip("/"))
+    warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
+    warnings += _prepare(pool, shares, run)
+    drift = [name for name in _texts(plan, shares, ports) if rendered.is_edited(name)]
     changed, reloaded = [], []
-    files = {
-        nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device()),
-        nfs.ENVIRONMENT: nfs.environment(plan.nfsd),
-        nfs.EXPORTS: nfs.exports(shares),
-    }
-    changed += [name for name, text in files.items() if store.write_text(paths.ROOT / name, text)]
-    if _is_active("nfs-server.service", run):
-        _tell(["exportfs", "-ra"], run)
+    for name, text in _nfs_texts(plan, shares).items():
+        if (force or name not in drift) and rendered.put(name, text):
+            changed.append(name)
+    if store.write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
+        changed.append(nfs.ENVIRONMENT)
+    warnings += [f"{path} is not of Millrace and is served beside the shares" for path in exports.foreign_files()]
+    warnings += [f"the registry of Samba has the share {name}, which is not of Millrace" for name in _strangers(run)]
+    if is_active("nfs-server.service", run):
+        served = shares if force or nfs.EXPORTS not in drift else []
+        warnings += exports.reload(served, run)
         reloaded.append("nfs-server.service")
-    told = _apply_smb(smb.configuration(shares, ports), run)
+    told = _apply_smb(smb.configuration(shares, ports), run) if force or smb.CONFIGURATION not in drift else None
     if told is not None:
         changed.append(smb.CONFIGURATION)
         reloaded += told
-    warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
-    return RenderReport(changed=[f"/{name}" for name in changed], reloaded=reloaded, warnings=warnings)
+    return RenderReport(
+        changed=[f"/{name}" for name in changed],
+        reloaded=reloaded,
+        warnings=warnings,
+        drift=[f"/{name}" for name in drift],
+    )
+
+
+def _strangers(run: Runner) -> list[str]:
+    """Shares in the registry, which smbd serves beside ours: nobody here puts any there."""
+    result = run(["net", "conf", "listshares"])
+    return [line.strip() for line in result.out.splitlines() if line.strip() not in ("", "global")]
+
+
+def _nfs_texts(plan: Plan, shares: Sequence[Share]) -> dict[str, str]:
+    return {
+        nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device()),
+        nfs.EXPORTS: nfs.exports(shares),
+        quota.PROJECTS: quota.projects(shares),
+        quota.PROJECT_NAMES: quota.project_names(shares),
+    }
+
+
+def _texts(plan: Plan, shares: Sequence[Share], ports: Sequence[Interface]) -> dict[str, str]:
+    return {**_nfs_texts(plan, shares), smb.CONFIGURATION: smb.configuration(shares, ports)}
+
+
+def _prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
+    """Directories and quotas; what XFS does not take is a warning here, as serving goes before counting."""
+    made = {share.name for share in shares if directories.create(share)}
+    if not quota.enabled(pool.filesystem.mountpoint):
+        return [NO_QUOTA] if shares else []
+    warnings = []
+    for share in shares:
+        try:
+            quota.assign(share, pool, run, anew=share.name in made)
+        except Failed as error:
+            warnings.append(f"the quota of {share.name} is not set: {error}")
+    return warnings
 
 
 def _apply_smb(text: str, run: Runner) -> list[str] | None:
     """The services that were told, or None if smb.conf already says `text`."""
     target = paths.ROOT / smb.CONFIGURATION
     before = target.read_text() if target.is_file() else ""
-    if text == before:
+    if text != before:
+        smb.validate(text, run)
+    if not rendered.put(smb.CONFIGURATION, text):
         return None
-    smb.validate(text, run)
-    store.write_text(target, text)
-    if not _is_active("smbd.service", run):
+    if not is_active("smbd.service", run):
         return []
     # smbd opens its listeners once; anything else it takes on while clients stay connected.
     same_listeners = smb.listeners(text) == smb.listeners(before)
     # Without waiting: smbd is ordered after the unit that this runs in.
     restart = ["systemctl", "restart", "--no-block", "smbd.service"]
-    _tell(["smbcontrol", "smbd", "reload-config"] if same_listeners else restart, run)
+    must(run, ["smbcontrol", "smbd", "reload-config"] if same_listeners else restart)
     return ["smbd.service"]
-
-
-def _create_directory(path: Path) -> None:
-    """Everyone may create, only owners delete; the mode of a directory that exists is its users' choice."""
-    if path.is_dir():
-        return
-    mask = os.umask(0)
-    try:
-        # In one step: a power cut between mkdir and chmod would leave a mode that nobody chose.
-        path.mkdir(0o1777)
-    except FileExistsError as error:
-        raise Failed(f"{path} is in the way of a share: it is not a directory, move it elsewhere") from error
-    finally:
-        os.umask(mask)
-
-
-def _is_active(unit: str, run: Runner) -> bool:
-    return run(["systemctl", "is-active", "--quiet", unit]).status == 0
-
-
-def _tell(argv: Sequence[str], run: Runner) -> None:
-    result = run(argv)
-    if result.status != 0:
-        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
-        raise Failed(f"{' '.join(argv)} failed with status {result.status}: {words}")

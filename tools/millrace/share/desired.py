@@ -1,34 +1,106 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares that should exist. In this release: one, `data`, open to whoever may mount it."""
+"""The shares that should exist: the wanted state, with the networks, paths and identities of this server."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from uuid import UUID, uuid5
 
+from millrace.config import store
+from millrace.config.model import ADMIN, Config, NfsClient
+from millrace.config.model import Share as Wanted
+from millrace.plan.policy import Policy
 from millrace.plan.policy_file import load_policy
 from millrace.provision.model import Pool
 from millrace.share import interfaces
 from millrace.share.interfaces import Interface
-from millrace.share.model import Share
+from millrace.share.model import Share, SmbAccess
 from millrace.share.networks import NO_NETWORK, client_networks
 
+ADMIN_UID = 1000
 
-def default_share(pool: Pool, named: Sequence[str], privileged: bool, ports: Sequence[Interface]) -> Share:
-    """The share `data` of `pool`. `named` are the client networks of the policy, `ports` where clients can reach us."""
-    networks = client_networks(named, ports)
-    name = "data"
-    return Share(
-        name=name,
-        path=f"{pool.filesystem.mountpoint}/{name}",
-        networks=networks,
-        privileged_ports=privileged,
-        # The same after a move to other drives' slots, another when the pool was made anew.
-        fsid=uuid5(UUID(pool.filesystem_uuid), name),
-        obstacle=None if networks else NO_NETWORK,
+
+@dataclass(frozen=True)
+class Surroundings:
+    """What a share is filled in from. `networks` are those of the policy, else the private ones next door."""
+
+    mountpoint: str
+    filesystem_uuid: UUID
+    networks: list[str]
+    privileged_ports: bool
+
+
+def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surroundings:
+    """The surroundings on this server; `ports` are where clients can reach us."""
+    return Surroundings(
+        mountpoint=pool.filesystem.mountpoint,
+        filesystem_uuid=UUID(pool.filesystem_uuid),
+        networks=client_networks(policy.nfs.networks, ports),
+        privileged_ports=policy.nfs.privileged_ports,
     )
 
 
-def shares(pool: Pool, ports: Sequence[Interface] | None = None) -> list[Share]:
-    """All shares of `pool` under this server's policy and addresses."""
-    policy = load_policy()
+def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
+    """One share with everything filled in."""
+    exports = _exports(wanted, here)
+    smb = _smb(wanted, here)
+    unreachable = (wanted.nfs.enabled and not exports) or (smb is not None and not smb.networks)
+    return Share(
+        name=wanted.name,
+        path=f"{here.mountpoint}/{wanted.name}",
+        profile=wanted.profile,
+        comment=wanted.comment,
+        project=wanted.project,
+        size=wanted.size,
+        soft_size=wanted.soft_size,
+        networks=[one.client for one in exports],
+        exports=exports,
+        privileged_ports=here.privileged_ports,
+        # The same after a move to other drives' slots, another when the pool was made anew.
+        fsid=wanted.fsid or uuid5(here.filesystem_uuid, wanted.name),
+        smb=smb,
+        homes=_homes(wanted, config) if wanted.profile == "home" else {},
+        obstacle=NO_NETWORK if unreachable else None,
+    )
+
+
+def resolve_all(config: Config, here: Surroundings) -> list[Share]:
+    """All shares with everything filled in."""
+    return [resolve(one, config, here) for one in config.shares]
+
+
+def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config | None = None) -> list[Share]:
+    """All shares of `pool` under this server's policy and addresses; the wanted state is read where none is given."""
     found = interfaces.serving() if ports is None else ports
-    return [default_share(pool, policy.nfs.networks, policy.nfs.privileged_ports, found)]
+    return resolve_all(config or store.load(), surroundings(pool, load_policy(), found))
+
+
+def _exports(wanted: Wanted, here: Surroundings) -> list[NfsClient]:
+    if not wanted.nfs.enabled:
+        return []
+    if wanted.profile == "dataset-ro":
+        default = [NfsClient(client=network, access="ro") for network in here.networks]
+    else:
+        default = [NfsClient(client=network) for network in here.networks]
+    return list(wanted.nfs.clients) or default
+
+
+def _smb(wanted: Wanted, here: Surroundings) -> SmbAccess | None:
+    if not wanted.smb.enabled:
+        return None
+    return SmbAccess(
+        users=list(wanted.smb.users),
+        groups=list(wanted.smb.groups),
+        networks=list(wanted.smb.networks) or here.networks,
+        # A home is private on its way, too.
+        encryption="required" if wanted.profile == "home" else wanted.smb.encryption,
+        time_machine=wanted.smb.time_machine,
+    )
+
+
+def _homes(wanted: Wanted, config: Config) -> dict[str, int]:
+    allowed = set(wanted.smb.groups)
+    homes = {ADMIN: ADMIN_UID} if ADMIN in wanted.smb.users else {}
+    for user in config.users:
+        if user.name in wanted.smb.users or allowed & set(user.groups):
+            homes[user.name] = user.uid
+    return homes

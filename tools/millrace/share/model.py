@@ -1,25 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share contract (`millrace share list --json`)."""
+"""The share contract (`millrace share list --json`): the wanted state with everything filled in that is computed."""
 
 from typing import Literal
 from uuid import UUID
 
+from pydantic import Field
+
+from millrace.config.model import NfsClient, Profile
 from millrace.inventory.model import Contract
+
+
+class SmbAccess(Contract):
+    """Who opens a share over SMB. `networks` in CIDR form; none means that nobody can reach it."""
+
+    users: list[str]
+    groups: list[str]
+    networks: list[str]
+    encryption: Literal["offered", "required"]
+    time_machine: bool
 
 
 class Share(Contract):
     """One directory of the pool that clients mount.
 
-    `networks` are the client networks of its NFS export in CIDR form; none means that it is not exported, and
-    `obstacle` says why. `fsid` identifies it in NFS file handles: it must never change while clients have it mounted.
+    `networks` are the clients of its NFS export; none means that it is not exported, and `obstacle` says why if it
+    should be. `fsid` identifies it in NFS file handles: it must never change while clients have it mounted. Sizes in
+    bytes; `used` is null where quotas are off or were not asked. `homes` are the directories for users below it, with
+    their numbers.
     """
 
     name: str
     path: str
+    profile: Profile
+    comment: str
+    project: int
+    size: int | None
+    soft_size: int | None
+    used: int | None = None
     networks: list[str]
+    exports: list[NfsClient]
     privileged_ports: bool
     fsid: UUID
+    smb: SmbAccess | None
+    homes: dict[str, int]
     obstacle: str | None
+
+    @property
+    def both(self) -> bool:
+        """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
+        return bool(self.exports) and self.smb is not None and self.profile != "dataset-ro"
 
 
 class ShareList(Contract):
@@ -30,9 +59,23 @@ class ShareList(Contract):
 
 
 class RenderReport(Contract):
-    """What `millrace share render` changed: file paths, and services told about it."""
+    """What `millrace share render` changed: file paths, and services told about it.
+
+    `drift` names files that were edited by hand: kept as they are, or replaced with the edit kept aside.
+    """
 
     schema_version: Literal[1] = 1
     changed: list[str]
     reloaded: list[str]
+    warnings: list[str]
+    drift: list[str] = Field(default_factory=list)
+
+
+class ChangeReport(Contract):
+    """What a change of one share did. `share` is null where it was removed."""
+
+    schema_version: Literal[1] = 1
+    serial: int
+    share: Share | None
+    verified: list[str]
     warnings: list[str]

@@ -4,6 +4,7 @@
 from collections.abc import Sequence
 
 from millrace import paths
+from millrace.config.model import NfsClient
 from millrace.plan.model import Nfsd
 from millrace.share.model import Share
 
@@ -13,6 +14,11 @@ ENVIRONMENT = "run/millrace/nfsd.env"
 
 # As /proc/fs/nfsd/portlist has it.
 RDMA_LISTENER = "rdma 20049"
+
+# In the file for a share that is of SMB alone.
+NOT_FOR_NFS = "it is not for NFS"
+
+_SQUASH = {"root": "root_squash", "all": "all_squash", "none": "no_root_squash"}
 
 
 def has_rdma_device() -> bool:
@@ -26,7 +32,28 @@ def exports(shares: Sequence[Share]) -> str:
     # Here and not above: health looks at this module every 30 s and renders nothing.
     from millrace.render import render
 
-    return render(f"{EXPORTS}.j2", shares=shares)
+    return render(f"{EXPORTS}.j2", shares=shares, options=options, not_for_nfs=NOT_FOR_NFS)
+
+
+def options(share: Share, client: NfsClient) -> str:
+    """The options of one client's entry, in brackets.
+
+    Last come sec and xprtsec: exports(5) applies what follows a flavour to that flavour only.
+    """
+    words = [
+        client.access,
+        "sync",
+        "no_wdelay",
+        "no_subtree_check",
+        _SQUASH[client.squash],
+        f"fsid={share.fsid}",
+        "secure" if share.privileged_ports else "insecure",
+    ]
+    if client.sec != ["sys"]:
+        words.append(f"sec={':'.join(client.sec)}")
+    if client.xprtsec:
+        words.append(f"xprtsec={':'.join(client.xprtsec)}")
+    return ",".join(words)
 
 
 def settings(nfsd: Nfsd, rdma: bool) -> str:

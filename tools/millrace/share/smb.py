@@ -10,6 +10,7 @@ from millrace.errors import Failed
 from millrace.render import render
 from millrace.share.interfaces import Interface
 from millrace.share.model import Share
+from millrace.share.smb_parameters import parameters
 
 CONFIGURATION = "etc/samba/smb.conf"
 
@@ -19,7 +20,7 @@ _COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
 
 def configuration(shares: Sequence[Share], interfaces: Sequence[Interface]) -> str:
     """The text of smb.conf."""
-    return render(f"{CONFIGURATION}.j2", shares=shares, interfaces=interface_list(interfaces))
+    return render(f"{CONFIGURATION}.j2", shares=shares, interfaces=interface_list(interfaces), parameters=parameters)
 
 
 def interface_list(interfaces: Sequence[Interface]) -> str:

@@ -1,10 +1,45 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace share …`."""
 
+from typing import Any
+
 import click
 
 from millrace import paths, store
 from millrace.provision.model import Pool
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_profile = click.option(
+    "--profile",
+    type=click.Choice(["training", "checkpoint", "dataset-ro", "home", "mixed"]),
+    help="What it is for; mixed is for NFS and SMB on one tree.",
+)
+
+
+def _settings(function: Any) -> Any:
+    """The options that create and set share."""
+    for option in (
+        click.option("--comment", help="One line, shown to SMB clients."),
+        click.option("--size", metavar="SIZE", help="Most that it may hold: 500G, 10T (powers of 1024), or none."),
+        click.option("--soft-size", metavar="SIZE", help="Above it for a week, and writing ends; or none."),
+        click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve it over NFS."),
+        click.option(
+            "--nfs-client",
+            "nfs_clients",
+            multiple=True,
+            metavar="CLIENT",
+            help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all sec=krb5:krb5p "
+            "xprtsec=tls'. Repeat it; 'default' is the networks of the policy.",
+        ),
+        click.option("--smb/--no-smb", "smb", default=None, help="Serve it over SMB."),
+        click.option("--smb-user", "smb_users", multiple=True, help="Repeat it; admin where nobody is named."),
+        click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
+        click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default' is as for NFS."),
+        click.option("--encryption", type=click.Choice(["offered", "required"]), help="Of SMB."),
+        click.option("--time-machine/--no-time-machine", default=None, help="Backups of macOS; SMB only."),
+    ):
+        function = option(function)
+    return function
 
 
 @click.group()
@@ -13,37 +48,68 @@ def share() -> None:
 
 
 @share.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@_json
 def list_(as_json: bool) -> None:
-    """The shares of this server and who may mount them."""
-    from millrace.share.desired import shares
+    """The shares of this server, who may mount them and what they hold."""
+    from millrace.share.listing import listed, rows
     from millrace.share.model import ShareList
 
     exists = paths.pool_file().exists()
-    found = ShareList(shares=shares(store.read_model(paths.pool_file(), Pool)) if exists else [])
+    found = ShareList(shares=listed(store.read_model(paths.pool_file(), Pool)) if exists else [])
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
-    if not found.shares:
+    if not exists:
         click.echo("There is no share yet: there is no pool. `millrace status` says what to do next.")
-    for one in found.shares:
-        click.echo(f"{one.name}  {one.path}  {', '.join(one.networks) or 'not exported: ' + (one.obstacle or '')}")
+    for row in rows(found.shares):
+        click.echo(row)
 
 
 @share.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def render(as_json: bool) -> None:
-    """Write the configuration of the NFS and SMB servers; changes only what differs."""
-    from millrace.provision.pool import verify
-    from millrace.provision.system import Linux
-    from millrace.share import interfaces
-    from millrace.share.apply import apply
-    from millrace.share.approved import approved_plan
-    from millrace.share.desired import shares
+@click.argument("name")
+@_profile
+@_settings
+@_json
+def create(name: str, as_json: bool, **settings: Any) -> None:
+    """Make a share and serve it; an existing directory of the name is kept with what is in it."""
+    from millrace.share.edit import create_share
 
-    pool = verify(Linux())
-    ports = interfaces.serving()
-    report = apply(approved_plan(), shares(pool, ports), ports)
+    _report(create_share(name, settings), as_json)
+
+
+@share.command("set")
+@click.argument("name")
+@_profile
+@_settings
+@_json
+def set_(name: str, as_json: bool, **settings: Any) -> None:
+    """Change what is named, and nothing else."""
+    from millrace.share.edit import set_share
+
+    _report(set_share(name, settings), as_json)
+
+
+@share.command()
+@click.argument("name")
+@click.option("--delete-data", metavar="NAME", help="Delete the data too; NAME once more.")
+@_json
+def remove(name: str, delete_data: str | None, as_json: bool) -> None:
+    """Stop serving a share; its data stays."""
+    from millrace.share.edit import remove_share
+
+    _report(remove_share(name, delete_data), as_json)
+
+
+@share.command()
+@click.option("--force", is_flag=True, help="Replace files that were edited by hand; the edits are kept aside.")
+@_json
+def render(force: bool, as_json: bool) -> None:
+    """Write the configuration of the NFS and SMB servers; changes only what differs."""
+    from millrace.config.store import load, only_writer
+    from millrace.share.server import this_server
+
+    with only_writer():
+        report = this_server().apply(load(), force)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
         return
@@ -51,5 +117,20 @@ def render(as_json: bool) -> None:
         click.echo(f"changed {path}")
     for service in report.reloaded:
         click.echo(f"told {service}")
+    for path in report.drift:
+        click.echo(
+            f"{path} had been edited by hand: "
+            + ("replaced, the edit is in /var/lib/millrace/replaced" if force else "kept; see millrace health")
+        )
     for warning in report.warnings:
         click.echo(f"warning: {warning}")
+
+
+def _report(report: Any, as_json: bool) -> None:
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+        return
+    for line in report.verified:
+        click.echo(line)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)

@@ -35,7 +35,9 @@ def check(host: Host) -> list[Finding]:
 def _exported() -> bool:
     path = paths.ROOT / nfs.EXPORTS
     lines = path.read_text().splitlines() if path.exists() else []
-    return any(line.strip() and not line.startswith("#") for line in lines)
+    # A server whose shares are all of SMB alone lacks no client network.
+    unwanted = lines and not any("is not exported" in line and nfs.NOT_FOR_NFS not in line for line in lines)
+    return bool(unwanted) or any(line.strip() and not line.startswith("#") for line in lines)
 
 
 def _lines(name: str) -> list[str]:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wanted state in a file that moves a box: everything that a person decided, passwords as hashes only."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, ValidationError
+
+from millrace import store
+from millrace.config.model import AccountName, Config, Wanted
+from millrace.config.sentence import sentence
+from millrace.errors import BadInput, Refused
+from millrace.share.tools import Runner
+from millrace.user import accounts
+
+READS = 1  # schema
+
+# What stands in shadow(5) between two colons; what NT hashes look like.
+ShadowHash = Annotated[str, Field(pattern=r"^\$[!-9;-~]{1,300}$")]
+NtHash = Annotated[str, Field(pattern=r"^[0-9A-F]{32}$")]
+
+
+class Portable(Wanted):
+    """An exported state. `when` is ISO 8601 in UTC."""
+
+    schema_version: Literal[1] = 1
+    kind: Literal["millrace-config"] = "millrace-config"
+    when: str
+    config: Config
+    shadow: dict[AccountName, ShadowHash]
+    nt: dict[AccountName, NtHash]
+
+
+def export(config: Config, path: Path, run: Runner) -> Portable:
+    """Write the state with the hashes of its users; only the owner of the file may read it."""
+    names = [user.name for user in config.users]
+    made = Portable(
+        when=datetime.now(UTC).isoformat(timespec="seconds"),
+        config=config,
+        shadow=accounts.shadow_hashes(names),
+        nt=accounts.nt_hashes(names, run) if names else {},
+    )
+    try:
+        store.write_model(path, made, mode=0o600)
+    except OSError as error:
+        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+    return made
+
+
+def read(path: Path) -> Portable:
+    """An exported state; Refused for one of another schema, BadInput for what is none."""
+    try:
+        text = path.read_text()
+        document = json.loads(text)
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    except ValueError as error:
+        raise BadInput(f"{path} is not an exported configuration: {error}") from error
+    if not isinstance(document, dict) or document.get("kind") != "millrace-config":
+        raise BadInput(f"{path} is not an exported configuration: millrace config export writes one")
+    schemas = [document.get("schema_version"), (document.get("config") or {}).get("schema_version")]
+    other = next((one for one in schemas if one != READS), READS)
+    if other != READS:
+        raise Refused(
+            f"{path} was exported with schema {other}, this release reads schema {READS}: "
+            "import it with the release that exported it"
+        )
+    try:
+        found = Portable.model_validate_json(text)
+    except ValidationError as error:
+        raise BadInput(f"{path}: {sentence(error)}") from error
+    strangers = (set(found.shadow) | set(found.nt)) - {user.name for user in found.config.users}
+    if strangers:
+        raise BadInput(f"{path} has a password of {min(strangers)}, who is not a user in it")
+    return found

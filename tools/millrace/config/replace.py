@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Another whole state in the place of this one: rollback and import."""
+
+from collections.abc import Callable
+from typing import Literal
+
+from millrace import paths
+from millrace.config import history, store
+from millrace.config.model import Config
+from millrace.config.portable import Portable
+from millrace.config.who import only_root, who
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.inventory.model import Contract
+from millrace.share.change import Serving
+from millrace.share.server import Server, this_server
+from millrace.share.tools import Runner
+from millrace.user import accounts
+
+
+class ReplaceReport(Contract):
+    """What rollback or import did. `without_password` are users that were made and cannot log in yet."""
+
+    schema_version: Literal[1] = 1
+    serial: int
+    verified: list[str]
+    warnings: list[str]
+    without_password: list[str]
+
+
+def rollback(number: int, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+    """The state after a change, as a new change; nothing happens if that state cannot be served."""
+    only_root()
+    wanted = history.read(number)
+    now = store.look().config.serial
+    if number > now:
+        raise Refused(f"change {number} never took effect; the last one is {now}: millrace config history")
+    return _replace(f"config rollback {number}", wanted.config, run, server)
+
+
+def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+    """An exported state with its passwords, in the place of this one."""
+    only_root()
+    report = _replace("config import", portable.config, run, server, anew=True)
+    accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
+    known = set(portable.shadow) | set(portable.nt)
+    return report.model_copy(update={"without_password": [n for n in report.without_password if n not in known]})
+
+
+def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server], anew: bool = False) -> ReplaceReport:
+    # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
+    serving = Serving(server()) if paths.pool_file().exists() else None
+    made: list[str] = []
+
+    def effect(old: Config, new: Config) -> None:
+        before = {user.name for user in old.users}
+        try:
+            made.extend(accounts.ensure(new, run))
+            if serving is not None:
+                serving(old, new)
+        except BaseException:
+            _take_back([name for name in made if name not in before], run)
+            raise
+        # Last: a password that is gone cannot be undone.
+        accounts.remove_unwanted(old, new, run)
+
+    config = store.change(who(), what, lambda old: wanted, effect, anew=anew)
+    return ReplaceReport(
+        serial=config.serial,
+        verified=serving.verified if serving else [],
+        warnings=serving.warnings if serving else ["there is no pool yet: the shares are served when there is one"],
+        without_password=made,
+    )
+
+
+def _take_back(names: list[str], run: Runner) -> None:
+    for name in names:
+        try:
+            accounts.remove_user(name, run)
+        except MillraceError as error:
+            raise Failed(f"the user {name} was made and could not be removed again: {error}") from error

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace config …`."""
+
+from pathlib import Path
+from typing import Literal
+
+import click
+
+from millrace import command
+from millrace.inventory.model import Contract
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
+
+
+class HistoryEntry(Contract):
+    """One change, without the state after it."""
+
+    number: int
+    who: str
+    when: str
+    what: str
+
+
+class History(Contract):
+    """The changes that are kept, newest first."""
+
+    schema_version: Literal[1] = 1
+    changes: list[HistoryEntry]
+
+
+@click.group()
+def config() -> None:
+    """The wanted state of shares, users and groups."""
+
+
+@config.command()
+@_json
+def show(as_json: bool) -> None:
+    """What is wanted; always one JSON document."""
+    from millrace.config.store import load
+
+    click.echo(load().model_dump_json(indent=2))
+
+
+@config.command("history")
+@_json
+def history_(as_json: bool) -> None:
+    """The last changes: number, when, who, what."""
+    from millrace.config import history, store
+
+    kept = history.changes(store.look().config.serial)
+    found = History(
+        changes=[HistoryEntry(number=one.number, who=one.who, when=one.when, what=one.what) for one in kept]
+    )
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    for one in found.changes:
+        click.echo(f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}")
+    if not found.changes:
+        click.echo("Nothing was changed yet.")
+
+
+@config.command()
+@click.argument("number", type=click.IntRange(min=1))
+@_json
+def rollback(number: int, as_json: bool) -> None:
+    """Make the state after change NUMBER the wanted one again."""
+    from millrace.config import replace
+
+    _report(replace.rollback(number, command.attempt), as_json)
+
+
+@config.command()
+@_file
+def export(file: Path) -> None:
+    """Write the wanted state to FILE, passwords as hashes; keep it as you would keep /etc/shadow."""
+    from millrace.config import portable, store
+    from millrace.config.who import only_root
+
+    only_root()
+    made = portable.export(store.load(), file, command.attempt)
+    counts = f"{len(made.config.shares)} shares, {len(made.config.users)} users, {len(made.config.groups)} groups"
+    click.echo(f"{file}: {counts}.")
+
+
+@config.command("import")
+@_file
+@_json
+def import_(file: Path, as_json: bool) -> None:
+    """Take over an exported state in the place of this one."""
+    from millrace.config import portable, replace
+
+    _report(replace.take_over(portable.read(file), command.attempt), as_json)
+
+
+def _report(report: object, as_json: bool) -> None:
+    from millrace.config.replace import ReplaceReport
+
+    assert isinstance(report, ReplaceReport)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+        return
+    for line in report.verified:
+        click.echo(line)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    for name in report.without_password:
+        click.echo(f"{name} has no password yet: millrace user passwd {name}")

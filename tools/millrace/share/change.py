@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A change of shares: made true, looked at, and undone where it is not true."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from millrace.config.model import Config
+from millrace.config.model import Share as Wanted
+from millrace.errors import MillraceError, Refused
+from millrace.share import directories, quota, truth_nfs, truth_smb
+from millrace.share.model import Share
+from millrace.share.server import Server
+from millrace.share.tools import is_active
+
+
+@dataclass
+class Serving:
+    """The effect of a change of the wanted state on the shares; afterwards, what was seen and warned of."""
+
+    server: Server
+    verified: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __call__(self, old: Config, new: Config) -> None:
+        """Serve `new` in the place of `old`; where that fails, serve `old` again and raise Refused with the reason."""
+        made: list[Share] = []
+        wanted = {share.name: share for share in self.server.shares(new)}
+        changed = [wanted[one.name] for one in new.shares if differs(old, one)]
+        try:
+            for share in changed:
+                self._prepare(share, made)
+        except BaseException as error:
+            raise self._refusal(error, self._take_back(made)) from error
+        try:
+            self._serve(old, new, changed)
+        except BaseException as error:
+            raise self._refusal(error, self._undo(old, made)) from error
+
+    def _serve(self, old: Config, new: Config, changed: Sequence[Share]) -> None:
+        gone = [one.name for one in old.shares if new.share(one.name) is None]
+        report = self.server.apply(new, force=True)
+        self.warnings += report.warnings
+        self.warnings += [f"{name} had been edited by hand: replaced, the edit is kept aside" for name in report.drift]
+        self._disconnect(old, new)
+        for share in changed:
+            self.verified += truth_nfs.verify(share, self.server.run)
+        for name in gone:
+            self.verified += truth_nfs.verify_gone(f"{self.server.here.mountpoint}/{name}", self.server.run)
+        if changed or gone:
+            self.verified += truth_smb.verify(changed, gone, self.server.run, self.server.pause)
+
+    def _prepare(self, share: Share, made: list[Share]) -> None:
+        run, pool = self.server.run, self.server.pool
+        fresh = directories.create(share)
+        if fresh:
+            made.append(share)
+        if quota.enabled(pool.filesystem.mountpoint):
+            quota.assign(share, pool, run, anew=fresh)
+        elif share.size or share.soft_size:
+            raise Refused(
+                f"{share.name} cannot have a limit: the pool is mounted without project quotas (the option prjquota)"
+            )
+
+    def _disconnect(self, old: Config, new: Config) -> None:
+        """Who is connected was let in by the old rules; smbd asks the new ones when a share is opened anew."""
+        names = [one.name for one in old.shares if one.smb.enabled and _lets_in_others(one, new.share(one.name))]
+        if names and is_active("smbd.service", self.server.run):
+            for name in names:
+                self.server.run(["smbcontrol", "smbd", "close-share", name])
+
+    def _refusal(self, error: BaseException, trouble: str | None) -> BaseException:
+        if not isinstance(error, MillraceError):
+            return error
+        return Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}")
+
+    def _undo(self, old: Config, made: Sequence[Share]) -> str | None:
+        """Serve the old state again; what could not be undone, in words."""
+        try:
+            self.server.apply(old, force=True)
+        except MillraceError as error:
+            return f"and the state before could not be served again: {error}"
+        return self._take_back(made)
+
+    def _take_back(self, made: Sequence[Share]) -> str | None:
+        for share in made:
+            directories.remove_empty(share)
+        return None
+
+
+def _lets_in_others(before: Wanted, after: Wanted | None) -> bool:
+    return after is None or after.smb != before.smb or after.profile != before.profile
+
+
+def differs(old: Config, share: Wanted) -> bool:
+    """Whether a share of a new state is not as it was; its homes follow from the users too."""
+    before = old.share(share.name)
+    return before is None or before != share

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Create, set and remove a share: from what a person typed to what is served."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from millrace.config import store
+from millrace.config.model import ADMIN, Config, Share
+from millrace.config.names import share_name, shown
+from millrace.config.sentence import checked
+from millrace.config.who import only_root, who
+from millrace.errors import BadInput, Failed, Refused
+from millrace.share import directories, options, quota
+from millrace.share.change import Serving
+from millrace.share.model import ChangeReport
+from millrace.share.server import Server, this_server
+
+Settings = Mapping[str, Any]
+DEFAULT = "default"
+
+
+def create_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Make a share and serve it."""
+    wanted = _typed(settings)
+
+    def mutate(config: Config) -> Config:
+        base = {"name": name, "profile": "mixed", "project": config.next_project}
+        made = checked(lambda: Share.model_validate(_merged(base, wanted)))
+        return config.model_copy(update={"shares": [*config.shares, made]})
+
+    return _change(name, f"share create {name}", mutate, server)
+
+
+def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Change what `settings` name of a share."""
+    wanted = _typed(settings)
+
+    def mutate(config: Config) -> Config:
+        before = _existing(config, name)
+        after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
+        return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
+
+    return _change(name, f"share set {name}: {', '.join(_changed_keys(wanted)) or 'nothing'}", mutate, server)
+
+
+def remove_share(name: str, delete_data: str | None, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Stop serving a share; delete its data only where its name was typed once more."""
+    if delete_data is not None and delete_data != name:
+        raise BadInput(f"--delete-data says {shown(delete_data)}, not {shown(name)}: nothing was removed")
+    removed: list[Share] = []
+
+    def mutate(config: Config) -> Config:
+        removed.append(_existing(config, name))
+        return config.model_copy(update={"shares": [one for one in config.shares if one.name != name]})
+
+    only_root()
+    here = server()
+    report = _change(name, f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: here)
+    mountpoint = here.pool.filesystem.mountpoint
+    if quota.enabled(mountpoint):
+        quota.release(removed[0].project, mountpoint, here.run)
+    if delete_data is None:
+        return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
+    try:
+        directories.delete(name, mountpoint, here.run)
+    except OSError as error:
+        raise Failed(f"{name} is not served any more, but its data could not be deleted: {error}") from error
+    return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
+
+
+def _change(name: str, what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
+    only_root()
+    serving = Serving(server())
+    config = store.change(who(), what, mutate, serving)
+    wanted = config.share(name)
+    resolved = {one.name: one for one in serving.server.shares(config)}
+    return ChangeReport(
+        serial=config.serial,
+        share=resolved[name] if wanted else None,
+        verified=serving.verified,
+        warnings=serving.warnings,
+    )
+
+
+def _existing(config: Config, name: str) -> Share:
+    found = config.share(name)
+    if found is None:
+        try:
+            share_name(name)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        raise Refused(f"there is no share {name}: millrace share list")
+    return found
+
+
+def _typed(settings: Settings) -> dict[str, dict[str, Any]]:
+    """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
+    share: dict[str, Any] = {key: settings[key] for key in ("profile", "comment") if settings.get(key) is not None}
+    share |= {key: options.size(settings[key]) for key in ("size", "soft_size") if settings.get(key) is not None}
+    nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
+    if settings.get("nfs_clients"):
+        nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]
+    smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
+    smb |= {key: settings[key] for key in ("encryption", "time_machine") if settings.get(key) is not None}
+    if settings.get("smb_users") or settings.get("smb_groups"):
+        smb |= {"users": list(settings.get("smb_users", ())), "groups": list(settings.get("smb_groups", ()))}
+    if settings.get("smb_networks"):
+        smb["networks"] = _named(settings["smb_networks"])
+    return {"share": share, "nfs": nfs, "smb": smb}
+
+
+def _named(values: tuple[str, ...]) -> list[str]:
+    return [] if tuple(values) == (DEFAULT,) else list(values)
+
+
+def _merged(base: Mapping[str, Any], typed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+    smb = {"users": [ADMIN], **base.get("smb", {}), **typed["smb"]}
+    return {**base, **typed["share"], "nfs": {**base.get("nfs", {}), **typed["nfs"]}, "smb": smb}
+
+
+def _changed_keys(typed: Mapping[str, dict[str, Any]]) -> list[str]:
+    return [key if part == "share" else f"{part}.{key}" for part, values in typed.items() for key in values]

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The table of exports: what mountd answers the kernel from, ours and others'."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from millrace import paths
+from millrace.command import Result
+from millrace.config import names
+from millrace.errors import Failed
+from millrace.share import nfs
+from millrace.share.model import Share
+from millrace.share.tools import Runner, last_words, must
+
+Table = dict[str, list[str]]
+
+
+def foreign_files() -> list[str]:
+    """Files beside ours that exportfs reads and that export something."""
+    directory = paths.ROOT / "etc/exports.d"
+    ours = paths.ROOT / nfs.EXPORTS
+    candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
+    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path != ours and _says_something(path)]
+
+
+def reload(shares: Sequence[Share], run: Runner) -> list[str]:
+    """Make the table as the files say and return what exportfs complained about.
+
+    exportfs exits with 1 over any file, also over one that is not ours, and exports what it understood. Failed only
+    if a share of ours is not in the table after it.
+    """
+    result = run(["exportfs", "-ra"])
+    if result.status == 0 and not result.err.strip():
+        return []
+    exported = table(run)
+    lost = [share.name for share in shares if share.exports and share.path not in exported]
+    if lost:
+        raise Failed(f"exportfs does not export {', '.join(lost)}: {_complaints(result)[-1]}")
+    return [f"exportfs says: {line}" for line in _complaints(result)]
+
+
+def table(run: Runner) -> Table:
+    """Clients by directory, from `exportfs -s`: one line an entry, the client before a bracket."""
+    found: Table = {}
+    for line in must(run, ["exportfs", "-s"]).splitlines():
+        path, _, entry = line.partition(" ")
+        found.setdefault(path, []).append(entry.strip().partition("(")[0])
+    return found
+
+
+def missing(share: Share, exported: Table) -> list[str]:
+    """Clients of a share that the table lacks.
+
+    A network or a netgroup stands there as it was written, a host by whatever name it resolves to: those are counted.
+    """
+    entries = exported.get(share.path, [])
+    written = [one for one in share.networks if names.is_network(one) or one.startswith("@")]
+    lost = [one for one in written if one not in entries]
+    hosts = [one for one in share.networks if one not in written]
+    others = [one for one in entries if one not in written]
+    return lost or (hosts if len(others) < len(hosts) else [])
+
+
+def _says_something(path: Path) -> bool:
+    try:
+        lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
+    except OSError:
+        return True
+    return any(line.strip() and not line.lstrip().startswith("#") for line in lines)
+
+
+def _complaints(result: Result) -> list[str]:
+    lines = [line.strip() for line in result.err.splitlines() if line.strip()]
+    return lines or [last_words(result)]

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The shares as a person or a web page wants to see them."""
+
+from collections.abc import Sequence
+
+from millrace import command
+from millrace.errors import Failed
+from millrace.health.checks.filesystem import bytes_in_words
+from millrace.provision.model import Pool
+from millrace.share import quota
+from millrace.share.desired import shares
+from millrace.share.interfaces import Interface
+from millrace.share.model import Share
+from millrace.share.tools import Runner
+
+
+def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = command.attempt) -> list[Share]:
+    """All shares with what they hold now; null where XFS does not say: quotas are off, or root has to ask."""
+    try:
+        used = quota.usage(pool.filesystem.mountpoint, run)
+    except Failed:
+        used = {}
+    return [one.model_copy(update={"used": used.get(one.project)}) for one in shares(pool, ports)]
+
+
+def rows(found: Sequence[Share]) -> list[str]:
+    """One line a share."""
+    width = max((len(one.name) for one in found), default=0)
+    return [f"{one.name:<{width}}  {one.profile:<10}  {_space(one):<22}  {_served(one)}" for one in found]
+
+
+def _space(share: Share) -> str:
+    used = "?" if share.used is None else bytes_in_words(share.used)
+    return used if share.size is None else f"{used} of {bytes_in_words(share.size)}"
+
+
+def _served(share: Share) -> str:
+    nfs = f"NFS to {', '.join(share.networks)}" if share.networks else ""
+    people = [*share.smb.users, *(f"@{group}" for group in share.smb.groups)] if share.smb else []
+    smb = f"SMB for {', '.join(people)}" if people else ""
+    served = "; ".join(filter(None, (nfs, smb))) or "not served"
+    return f"{served} ({share.obstacle})" if share.obstacle else served

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This server as a change of shares sees it."""
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from millrace import command
+from millrace.config.model import Config
+from millrace.plan.model import Plan
+from millrace.provision.model import Pool
+from millrace.share import apply, desired, interfaces
+from millrace.share.approved import approved_plan
+from millrace.share.desired import Surroundings
+from millrace.share.interfaces import Interface
+from millrace.share.model import RenderReport, Share
+from millrace.share.tools import Runner
+
+
+@dataclass(frozen=True)
+class Server:
+    """The pool, the plan it was made from, the ports, and how tools are run. `pause` waits for some seconds."""
+
+    plan: Plan
+    pool: Pool
+    here: Surroundings
+    ports: Sequence[Interface]
+    run: Runner = command.attempt
+    pause: Callable[[float], None] = time.sleep
+
+    def shares(self, config: Config) -> list[Share]:
+        """The shares of a wanted state on this server."""
+        return desired.resolve_all(config, self.here)
+
+    def apply(self, config: Config, force: bool = False) -> RenderReport:
+        """Render a wanted state and tell the servers."""
+        return apply.apply(self.plan, self.pool, self.shares(config), self.ports, self.run, force)
+
+
+def this_server() -> Server:
+    """This server; Failed or BadInput where its pool is not mounted or not there."""
+    from millrace.plan.policy_file import load_policy
+    from millrace.provision.pool import verify
+    from millrace.provision.system import Linux
+
+    pool = verify(Linux())
+    ports = interfaces.serving()
+    return Server(approved_plan(), pool, desired.surroundings(pool, load_policy(), ports), ports)

@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace session …`."""
+
+import click
+
+
+@click.group()
+def session() -> None:
+    """Clients that are connected."""
+
+
+@session.command("list")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+def list_(as_json: bool) -> None:
+    """Clients over NFS and SMB: host, protocol, transport, lanes, open files."""
+    from millrace import command
+    from millrace.share.session import sessions
+
+    found = sessions(lambda argv, stdin=None: command.attempt(argv, stdin, timeout=20))
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    for one in found.sessions:
+        lanes = "?" if one.lanes is None else str(one.lanes)
+        click.echo(
+            f"{one.host:<24} {one.protocol} {one.version:<10} {one.transport:<8} {lanes:>3} lanes  "
+            f"{one.open_files:>6} open  {one.name}"
+        )
+    for warning in found.warnings:
+        click.echo(f"warning: {warning}", err=True)
+    if not found.sessions and not found.warnings:
+        click.echo("No client is connected.")

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a share's section of smb.conf says, by profile.
+
+Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable handles alive beside byte-range locks,
+`ask sharemode = no` answers a stat without a look into locking.tdb, and io_uring costs the least processor time.
+"""
+
+from typing import Final
+
+from millrace.share.model import Share, SmbAccess
+
+# The account that looks whether a share is really served; it has a password only while it looks.
+CHECKER: Final = "millrace-check"
+
+_STACK = "catia fruit streams_xattr"
+
+# For one protocol only: clients may cache, nobody else writes behind them.
+_FAST = {
+    "csc policy": "disable",  # no offline copies of terabytes on a laptop
+    "posix locking": "no",
+    "vfs objects": f"{_STACK} io_uring",  # last in the stack
+    "smbd profiling share": "yes",
+}
+_LOOSE_STAT = {"smbd getinfo ask sharemode": "no", "smbd search ask sharemode": "no"}
+
+_PROFILES: dict[str, dict[str, str]] = {
+    "training": {**_FAST, **_LOOSE_STAT, "create mask": "0664", "directory mask": "2775"},
+    # A checkpoint that was flushed is on the drives, whatever the defaults become.
+    "checkpoint": {**_FAST, "strict sync": "yes", "create mask": "0660", "directory mask": "2770"},
+    # Case-sensitive: a name that is not there costs one look-up, not a scan of the directory.
+    "dataset-ro": {
+        **_FAST,
+        **_LOOSE_STAT,
+        "case sensitive": "yes",
+        "mangled names": "no",
+        "oplocks": "yes",
+        "store dos attributes": "no",
+    },
+    # NT ACLs beside the modes: only where NFS does not change the modes.
+    "home": {
+        "vfs objects": f"{_STACK} acl_xattr",
+        "create mask": "0600",
+        "directory mask": "0700",
+        "inherit acls": "yes",
+    },
+    "mixed": {},
+}
+
+# NFS writers do not break SMB leases: no caching by clients, locks that both sides see, no symbolic links that NFS
+# would show as empty files, nothing that keeps modes or locks in a place of its own.
+_BOTH = {
+    "oplocks": "no",
+    "level2 oplocks": "no",
+    "posix locking": "yes",
+    "strict locking": "yes",
+    "smb3 unix extensions": "no",
+    "vfs objects": _STACK,
+}
+
+
+def parameters(share: Share) -> dict[str, str]:
+    """The lines of a share's section, in their order; empty for a share that is not on SMB."""
+    if share.smb is None:
+        return {}
+    home = share.profile == "home"
+    return {
+        **({"comment": share.comment} if share.comment else {}),
+        "path": f"{share.path}/%u" if home else share.path,
+        "read only": "yes" if share.profile == "dataset-ro" else "no",
+        "guest ok": "no",
+        **_people(share.smb, with_checker=not home),
+        "hosts allow": " ".join(["127.0.0.1", "::1", *share.smb.networks]),
+        **({"server smb encrypt": "required"} if share.smb.encryption == "required" else {}),
+        **_behaviour(share),
+        **({"fruit:time machine": "yes"} if share.smb.time_machine else {}),
+    }
+
+
+def uses_io_uring(share: Share) -> bool:
+    """Whether clients cannot open the share where the kernel refuses io_uring."""
+    return "io_uring" in parameters(share).get("vfs objects", "").split()
+
+
+def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:
+    people = [*smb.users, *(f"+{group}" for group in smb.groups)]
+    if not with_checker:
+        return {"valid users": " ".join(people)}
+    return {"valid users": " ".join([*people, CHECKER]), "read list": CHECKER}
+
+
+def _behaviour(share: Share) -> dict[str, str]:
+    own = _PROFILES[share.profile]
+    if not share.both and share.profile != "mixed":
+        return own
+    kept = {name: value for name, value in own.items() if name not in _LOOSE_STAT}
+    return {**kept, **_BOTH}

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Accounts of this system: one number for NFS and SMB. Passwords go through standard input only."""
+
+import os
+import re
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from millrace import paths
+from millrace.config.model import Config, Group, User
+from millrace.errors import Failed, Refused
+from millrace.share.tools import Runner, must
+
+# Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.
+SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
+PDBEDIT = ("pdbedit", "-s", "/dev/null")
+
+_NOT_THERE = 2  # exit status of getent
+
+
+def ensure_group(group: Group, run: Runner) -> bool:
+    """Make a group; whether it was not there. Refused if the system has another of this name."""
+    number = _number("group", group.name, run)
+    if number is None:
+        must(run, ["groupadd", "--gid", str(group.gid), group.name])
+        return True
+    if number != group.gid:
+        raise Refused(f"this system has a group {group.name} of its own: choose another name")
+    return False
+
+
+def ensure_user(user: User, run: Runner) -> bool:
+    """Make a user who logs in nowhere, with a group of the same name and number; whether there was none.
+
+    Refused if the system has another user of this name.
+    """
+    ensure_group(Group(name=user.name, gid=user.uid), run)
+    groups = ["--groups", ",".join(user.groups)]
+    number = _number("passwd", user.name, run)
+    if number is None:
+        nowhere = ["--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"]
+        must(run, ["useradd", "--uid", str(user.uid), "--gid", str(user.uid), *groups, *nowhere, user.name])
+        return True
+    if number != user.uid:
+        raise Refused(f"this system has a user {user.name} of its own: choose another name")
+    must(run, ["usermod", *groups, user.name])
+    return False
+
+
+def ensure(config: Config, run: Runner) -> list[str]:
+    """Make all users and groups that are not there; names of the users made, who have no password yet."""
+    for group in config.groups:
+        ensure_group(group, run)
+    return [user.name for user in config.users if ensure_user(user, run)]
+
+
+def remove_unwanted(old: Config, new: Config, run: Runner) -> None:
+    """Remove the accounts that are not wanted any more; what they own stays."""
+    for user in old.users:
+        if new.user(user.name) is None:
+            remove_user(user.name, run)
+    for group in old.groups:
+        if new.group(group.name) is None:
+            remove_group(group.name, run)
+
+
+def remove_user(name: str, run: Runner) -> None:
+    """Remove a user, and its own group with it."""
+    run([*SMBPASSWD, "-x", name])
+    if _number("passwd", name, run) is not None:
+        must(run, ["userdel", name])
+    remove_group(name, run)
+
+
+def remove_group(name: str, run: Runner) -> None:
+    """Remove a group if it is there."""
+    if _number("group", name, run) is not None:
+        must(run, ["groupdel", name])
+
+
+def free_number(config: Config, run: Runner, name: str) -> int:
+    """The next number that neither we nor the system gave to another account."""
+    number = config.next_id
+    while any(_holder(database, number, run) not in (None, name) for database in ("passwd", "group")):
+        number += 1
+    return number
+
+
+def set_password(name: str, password: str, run: Runner) -> None:
+    """One password for login and SMB."""
+    must(run, ["chpasswd"], f"{name}:{password}\n")
+    set_smb_password(name, password, run)
+
+
+def set_smb_password(name: str, password: str, run: Runner) -> None:
+    """The password of SMB alone; makes the SMB account where there is none."""
+    must(run, [*SMBPASSWD, "-s", "-a", name], f"{password}\n{password}\n")
+
+
+def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
+    """Password hashes of the system; without users that have none. Refused to anyone but root."""
+    try:
+        text = (paths.ROOT / "etc/shadow").read_text()
+    except PermissionError as error:
+        raise Refused("password hashes may only be read by root: run this command with sudo") from error
+    fields = [line.split(":") for line in text.splitlines()]
+    return {one[0]: one[1] for one in fields if one[0] in names and one[1].startswith("$")}
+
+
+def nt_hashes(names: Sequence[str], run: Runner) -> dict[str, str]:
+    """Password hashes of SMB, from the lines of smbpasswd(5)."""
+    fields = [line.split(":") for line in must(run, [*PDBEDIT, "-L", "-w"]).splitlines()]
+    return {
+        one[0]: one[3]
+        for one in fields
+        if len(one) > 4 and one[0] in names and re.fullmatch("[0-9A-F]{32}", one[3]) and "N" not in one[4]
+    }
+
+
+def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: Runner) -> None:
+    """Set passwords by their hashes, as another server had them."""
+    if shadow:
+        must(run, ["chpasswd", "--encrypted"], "".join(f"{name}:{value}\n" for name, value in shadow.items()))
+    if not nt:
+        return
+    numbers = {user.name: user.uid for user in config.users}
+    lines = [f"{name}:{numbers[name]}:{'X' * 32}:{value}:[U          ]:LCT-00000001:\n" for name, value in nt.items()]
+    paths.run_dir().mkdir(parents=True, exist_ok=True)
+    descriptor, path = tempfile.mkstemp(prefix="smbpasswd-", dir=paths.run_dir())
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.writelines(lines)
+        must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+def _number(database: str, name: str, run: Runner) -> int | None:
+    fields = _entry(database, name, run)
+    return int(fields[2]) if fields else None
+
+
+def _holder(database: str, number: int, run: Runner) -> str | None:
+    fields = _entry(database, str(number), run)
+    return fields[0] if fields else None
+
+
+def _entry(database: str, key: str, run: Runner) -> list[str] | None:
+    result = run(["getent", database, key])
+    if result.status == _NOT_THERE:
+        return None
+    if result.status != 0 or result.out.count(":") < 3:
+        raise Failed(f"getent does not say whether there is {key} in {database}")
+    return result.out.splitlines()[0].split(":")

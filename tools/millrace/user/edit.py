@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Create, change and remove local users and groups."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from millrace.config import store
+from millrace.config.model import ADMIN, Config, Group, User
+from millrace.config.names import account_name
+from millrace.config.sentence import checked
+from millrace.config.who import only_root, who
+from millrace.errors import BadInput, Refused
+from millrace.inventory.model import Contract
+from millrace.share.tools import Runner
+from millrace.user import accounts
+from millrace.user.homes import make_homes
+
+LONGEST = 200
+
+
+class UserList(Contract):
+    """The users that shares can name; `admin` is made at first boot and always there."""
+
+    schema_version: Literal[1] = 1
+    users: list[User]
+
+
+class GroupList(Contract):
+    """The groups that shares and users can name."""
+
+    schema_version: Literal[1] = 1
+    groups: list[Group]
+
+
+def checked_password(password: str) -> str:
+    """A password that could be typed at a prompt; BadInput never repeats it."""
+    if not password or not password.isprintable() or len(password) > LONGEST:
+        raise BadInput(f"a password is one line of 1 to {LONGEST} printable characters")
+    return password
+
+
+def create_user(name: str, groups: Sequence[str], password: str, run: Runner) -> User:
+    """Make a user with one password for login and SMB; nothing of it stays where that fails."""
+    only_root()
+    checked_password(password)
+
+    def mutate(config: Config) -> Config:
+        _must_be_new(config, name)
+        user = checked(lambda: User(name=name, uid=accounts.free_number(config, run, name), groups=list(groups)))
+        return config.model_copy(update={"users": [*config.users, user]})
+
+    def effect(old: Config, new: Config) -> None:
+        user = _existing_user(new, name)
+        made = accounts.ensure_user(user, run)
+        try:
+            accounts.set_password(name, password, run)
+        except BaseException:
+            if made:
+                accounts.remove_user(name, run)
+            raise
+
+    config = store.change(who(), f"user create {name}", mutate, effect)
+    make_homes(config)
+    return _existing_user(config, name)
+
+
+def set_user(name: str, groups: Sequence[str], run: Runner) -> User:
+    """The groups of a user, all of them."""
+    only_root()
+
+    def mutate(config: Config) -> Config:
+        user = checked(lambda: User(name=name, uid=_existing_user(config, name).uid, groups=list(groups)))
+        return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
+
+    def effect(old: Config, new: Config) -> None:
+        accounts.ensure_user(_existing_user(new, name), run)
+
+    what = f"user set {name}: groups {', '.join(groups) or 'none'}"
+    config = store.change(who(), what, mutate, effect)
+    make_homes(config)
+    return _existing_user(config, name)
+
+
+def change_password(name: str, password: str, run: Runner) -> None:
+    """A new password for login and SMB; also of the administrator."""
+    only_root()
+    if name != ADMIN:
+        _existing_user(store.load(), name)
+    accounts.set_password(name, checked_password(password), run)
+
+
+def remove_user(name: str, run: Runner) -> None:
+    """Remove a user whom no share names; what it owns stays."""
+    only_root()
+
+    def mutate(config: Config) -> Config:
+        _existing_user(config, name)
+        holder = next((one.name for one in config.shares if name in one.smb.users), None)
+        if holder:
+            raise Refused(f"the share {holder} names {name}: take it off there first (millrace share set {holder})")
+        return config.model_copy(update={"users": [one for one in config.users if one.name != name]})
+
+    store.change(who(), f"user remove {name}", mutate, lambda old, new: accounts.remove_user(name, run))
+
+
+def create_group(name: str, run: Runner) -> Group:
+    """Make a group."""
+    only_root()
+
+    def mutate(config: Config) -> Config:
+        _must_be_new(config, name)
+        group = checked(lambda: Group(name=name, gid=accounts.free_number(config, run, name)))
+        return config.model_copy(update={"groups": [*config.groups, group]})
+
+    def effect(old: Config, new: Config) -> None:
+        accounts.ensure_group(_existing_group(new, name), run)
+
+    return _existing_group(store.change(who(), f"group create {name}", mutate, effect), name)
+
+
+def remove_group(name: str, run: Runner) -> None:
+    """Remove a group that nothing names."""
+    only_root()
+
+    def mutate(config: Config) -> Config:
+        _existing_group(config, name)
+        share = next((one.name for one in config.shares if name in one.smb.groups), None)
+        user = next((one.name for one in config.users if name in one.groups), None)
+        if share or user:
+            holder = f"the share {share}" if share else f"the user {user}"
+            raise Refused(f"{holder} names the group {name}: take it off there first")
+        return config.model_copy(update={"groups": [one for one in config.groups if one.name != name]})
+
+    store.change(who(), f"group remove {name}", mutate, lambda old, new: accounts.remove_group(name, run))
+
+
+def _must_be_new(config: Config, name: str) -> None:
+    """Before anything is made: an account that exists must not be taken for one half made."""
+    try:
+        account_name(name)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    if name == ADMIN or config.user(name) or config.group(name):
+        raise BadInput(f"there is a user or group {name} already")
+
+
+def _existing_user(config: Config, name: str) -> User:
+    found = config.user(name)
+    if found is None:
+        raise Refused(f"there is no user {name}: millrace user list")
+    return found
+
+
+def _existing_group(config: Config, name: str) -> Group:
+    found = config.group(name)
+    if found is None:
+        raise Refused(f"there is no group {name}: millrace group list")
+    return found

@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The accounts of the wanted state, at every boot."""
+
+from millrace.config.model import Config, User
+from millrace.share.tools import Runner
+from millrace.user import accounts
+
+
+def render(config: Config, run: Runner) -> list[User]:
+    """Make what is not there; the users made, who have no password yet."""
+    made = accounts.ensure(config, run)
+    return [user for user in config.users if user.name in made]

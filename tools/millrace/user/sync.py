@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A password that was changed with passwd or in the web console is the one of SMB, too: called by pam_exec(8)."""
+
+import os
+from typing import BinaryIO
+
+from millrace.config import store
+from millrace.config.model import ADMIN
+from millrace.errors import BadInput
+from millrace.share.tools import Runner
+from millrace.user import accounts
+from millrace.user.edit import checked_password
+
+# As much as PAM hands on at most (PAM_MAX_RESP_SIZE).
+LONGEST = 512
+
+
+def sync(source: BinaryIO, run: Runner) -> bool:
+    """Take the new password from `source` and set it for SMB; False for users who have nothing to do with SMB."""
+    if os.environ.get("PAM_TYPE") != "password" or "PAM_USER" not in os.environ:
+        raise BadInput("this is called by PAM when a password is changed; use millrace user passwd")
+    name = os.environ["PAM_USER"]
+    if name != ADMIN and store.load().user(name) is None:
+        return False
+    password = source.read(LONGEST).rstrip(b"\0\n").decode(errors="strict")
+    accounts.set_smb_password(name, checked_password(password), run)
+    return True

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace user …` and `millrace group …`."""
+
+import sys
+
+import click
+
+from millrace import command
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
+_groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
+
+
+@click.group()
+def user() -> None:
+    """Users: one number and one password on NFS and SMB."""
+
+
+@user.command("list")
+@_json
+def list_users(as_json: bool) -> None:
+    """The users that shares can name."""
+    from millrace.config.store import load
+    from millrace.user.edit import UserList
+
+    found = UserList(users=load().users)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    for one in found.users:
+        click.echo(f"{one.name:<32} {one.uid}  {', '.join(one.groups)}")
+    if not found.users:
+        click.echo("There is no user but admin.")
+
+
+@user.command("create")
+@click.argument("name")
+@_groups
+@_stdin
+@_json
+def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, as_json: bool) -> None:
+    """Make a user; the password is asked for, never taken from the command line."""
+    from millrace.user.edit import create_user as create
+
+    made = create(name, groups, _password(password_stdin), command.attempt)
+    click.echo(made.model_dump_json(indent=2) if as_json else f"Made {made.name}, number {made.uid}.")
+
+
+@user.command("set")
+@click.argument("name")
+@_groups
+@_json
+def set_user(name: str, groups: tuple[str, ...], as_json: bool) -> None:
+    """The groups of a user: those named, and no other."""
+    from millrace.user.edit import set_user as change
+
+    changed = change(name, groups, command.attempt)
+    click.echo(changed.model_dump_json(indent=2) if as_json else f"{name}: {', '.join(changed.groups) or 'no group'}")
+
+
+@user.command()
+@click.argument("name")
+@_stdin
+def passwd(name: str, password_stdin: bool) -> None:
+    """A new password, for login and SMB."""
+    from millrace.user.edit import change_password
+
+    change_password(name, _password(password_stdin), command.attempt)
+    click.echo(f"The password of {name} is changed.")
+
+
+@user.command("remove")
+@click.argument("name")
+def remove_user(name: str) -> None:
+    """Remove a user; what it owns stays."""
+    from millrace.user.edit import remove_user as remove
+
+    remove(name, command.attempt)
+    click.echo(f"{name} is removed.")
+
+
+@user.command("render")
+@_json
+def render_users(as_json: bool) -> None:
+    """Make the accounts that are wanted and not there."""
+    from millrace.config.store import load, only_writer
+    from millrace.user.edit import UserList
+    from millrace.user.render import render
+
+    with only_writer():
+        made = render(load(), command.attempt)
+    if as_json:
+        click.echo(UserList(users=made).model_dump_json(indent=2))
+        return
+    for one in made:
+        click.echo(f"Made {one.name}; it has no password yet: millrace user passwd {one.name}")
+
+
+@user.command("sync-smb", hidden=True)
+def sync_smb() -> None:
+    """Called by PAM with a new password on standard input."""
+    from millrace.user.sync import sync
+
+    sync(sys.stdin.buffer, command.attempt)
+
+
+@click.group()
+def group() -> None:
+    """Groups of users."""
+
+
+@group.command("list")
+@_json
+def list_groups(as_json: bool) -> None:
+    """The groups that shares and users can name."""
+    from millrace.config.store import load
+    from millrace.user.edit import GroupList
+
+    found = GroupList(groups=load().groups)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    for one in found.groups:
+        click.echo(f"{one.name:<32} {one.gid}")
+    if not found.groups:
+        click.echo("There is no group yet.")
+
+
+@group.command("create")
+@click.argument("name")
+@_json
+def create_group(name: str, as_json: bool) -> None:
+    """Make a group."""
+    from millrace.user.edit import create_group as create
+
+    made = create(name, command.attempt)
+    click.echo(made.model_dump_json(indent=2) if as_json else f"Made {made.name}, number {made.gid}.")
+
+
+@group.command("remove")
+@click.argument("name")
+def remove_group(name: str) -> None:
+    """Remove a group; what it owns stays."""
+    from millrace.user.edit import remove_group as remove
+
+    remove(name, command.attempt)
+    click.echo(f"{name} is removed.")
+
+
+def _password(from_stdin: bool) -> str:
+    if not from_stdin:
+        return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
+    return sys.stdin.readline().removesuffix("\n")

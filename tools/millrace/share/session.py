@@ -15,7 +15,7 @@ from millrace.share.tools import Runner, last_words
 
 # clients/*/info is one `key: value` a line, strings in quotes; one clause a line.
 _LINE = re.compile(r'([a-z -]+?): *(?:"(.*)"|(.*))$', re.IGNORECASE)
-_OPEN = re.compile(r"type: open\b")
+_OPEN = re.compile(r"^- \S+ \{ type: open,", re.MULTILINE)
 
 
 class Session(Contract):

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An appliance whose tools behave: exportfs keeps a table, mount shows the directory, smbd lists what smb.conf says."""
+
+import configparser
+import re
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.share.server import Server
+from tests.unit.share.samples import plan, pool, port, surroundings
+
+GOOD = Result(0, "", "")
+
+
+class Appliance:
+    """The runner of the stories. `broken` answers instead of a tool, by the beginning of its command line."""
+
+    def __init__(self, root: Path, quotas: bool = True) -> None:
+        self.root = root
+        self.broken: dict[str, Result] = {}
+        self.before: dict[str, Callable[[], None]] = {}
+        self.calls: list[list[str]] = []
+        self.stdin: list[str] = []
+        self.table: dict[str, str] = {}
+        self.transient: dict[str, str] = {}
+        self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
+        self.smb_accounts: set[str] = set()
+        self.usage = ""
+        (root / "srv/pool").mkdir(parents=True)
+        (root / "proc/1").mkdir(parents=True)
+        (root / "proc/fs/nfsd").mkdir(parents=True)
+        options = "rw,noatime" + (",prjquota" if quotas else "")
+        (root / "proc/1/mounts").write_text(f"/dev/md127 /srv/pool xfs {options} 0 0\n")
+        store.write_model(paths.pool_file(), pool())
+
+    def server(self, *networks: str) -> Server:
+        ports = [port("enp1s0", "10.0.0.2/24")]
+        here = surroundings(networks or ("10.0.0.0/24",))
+        return Server(plan(), pool(), here, ports, self, lambda seconds: None)
+
+    def called(self, start: str) -> list[str]:
+        return [line for line in map(" ".join, self.calls) if line.startswith(start)]
+
+    def exported(self) -> dict[str, str]:
+        """What NFS clients may mount: the line of each directory."""
+        return self.table
+
+    def on_smb(self) -> configparser.ConfigParser:
+        parser = configparser.ConfigParser(delimiters=("=",), comment_prefixes=("#",), interpolation=None, strict=True)
+        path = self.root / "etc/samba/smb.conf"
+        parser.read_string(path.read_text() if path.exists() else "")
+        return parser
+
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        words = list(argv)
+        self.calls.append(words)
+        self.stdin.append(stdin or "")
+        line = " ".join(words[2:] if words[0] == "timeout" else words)
+        for start, hook in self.before.items():
+            if line.startswith(start):
+                hook()
+        for start, answer in self.broken.items():
+            if line.startswith(start):
+                return answer
+        tool = getattr(self, f"_{line.split()[0].replace('.', '_')}", None)
+        return tool(line.split()[1:], stdin or "") if tool else GOOD
+
+    def _exportfs(self, words: list[str], stdin: str) -> Result:
+        if words[0] == "-ra":
+            text = (self.root / "etc/exports.d/millrace.exports").read_text()
+            lines = [line for line in text.splitlines() if line.startswith("/")]
+            self.table = {path: clients for path, clients in (line.split(" ", 1) for line in lines)}
+            self.transient = {}
+        elif words[0] == "-o":
+            self.transient[words[2].split(":")[1]] = words[1]
+        elif words[0] == "-u":
+            self.transient.pop(words[1].split(":")[1], None)
+        elif words[0] == "-s":
+            entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
+            return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")
+        return GOOD
+
+    def _mount(self, words: list[str], stdin: str) -> Result:
+        source, where = words[-2].split(":")[1], Path(words[-1])
+        if source not in self.transient:
+            return Result(32, "", "mount.nfs4: access denied by server")
+        where.rmdir()
+        where.symlink_to(self.root / source.lstrip("/"))
+        (self.root / "proc/fs/nfsd/exports").write_text(f"# Version 1.1\n{source}\t127.0.0.1(ro,all_squash)\n")
+        return GOOD
+
+    def _umount(self, words: list[str], stdin: str) -> Result:
+        Path(words[-1]).unlink()
+        Path(words[-1]).mkdir()
+        return GOOD
+
+    def _smbclient(self, words: list[str], stdin: str) -> Result:
+        credentials = dict(line.split(" = ", 1) for line in Path(words[words.index("-A") + 1]).read_text().splitlines())
+        if credentials["username"] not in self.smb_accounts:
+            return Result(1, "", "session setup failed: NT_STATUS_LOGON_FAILURE")
+        served = [name for name in self.on_smb().sections() if name != "global"]
+        if "-L" in words:
+            return Result(0, "".join(f"Disk|{name}|\n" for name in served) + "IPC|IPC$|\n", "")
+        name = next(word for word in words if word.startswith("//")).rsplit("/", 1)[1]
+        if credentials["username"] not in self.on_smb()[name]["valid users"].split():
+            return Result(1, "", "tree connect failed: NT_STATUS_ACCESS_DENIED")
+        return GOOD
+
+    def _smbpasswd(self, words: list[str], stdin: str) -> Result:
+        if "-x" in words:
+            self.smb_accounts.discard(words[-1])
+        else:
+            assert re.fullmatch(r"(.+)\n\1\n", stdin)
+            self.smb_accounts.add(words[-1])
+        return GOOD
+
+    def _getent(self, words: list[str], stdin: str) -> Result:
+        database, key = words
+        for name, number in self.accounts[database].items():
+            if key in (name, str(number)):
+                return Result(0, f"{name}:x:{number}:{number}::/:/bin/sh\n", "")
+        return Result(2, "", "")
+
+    def _useradd(self, words: list[str], stdin: str) -> Result:
+        number = int(words[words.index("--uid") + 1]) if "--uid" in words else 999
+        self.accounts["passwd"][words[-1]] = number
+        return GOOD
+
+    def _userdel(self, words: list[str], stdin: str) -> Result:
+        del self.accounts["passwd"][words[-1]]
+        # as Debian's does, with USERGROUPS_ENAB
+        self.accounts["group"].pop(words[-1], None)
+        return GOOD
+
+    def _groupadd(self, words: list[str], stdin: str) -> Result:
+        self.accounts["group"][words[-1]] = int(words[words.index("--gid") + 1])
+        return GOOD
+
+    def _groupdel(self, words: list[str], stdin: str) -> Result:
+        del self.accounts["group"][words[-1]]
+        return GOOD
+
+    def _xfs_quota(self, words: list[str], stdin: str) -> Result:
+        return Result(0, self.usage if "report" in words else "", "")

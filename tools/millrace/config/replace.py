@@ -41,7 +41,10 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
     """An exported state with its passwords, in the place of this one."""
     only_root()
     report = _replace("config import", portable.config, run, server, anew=True)
-    accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
+    try:
+        accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
+    except Failed as error:
+        raise Failed(f"everything is taken over but the passwords, import it once more: {error}") from error
     known = set(portable.shadow) | set(portable.nt)
     return report.model_copy(update={"without_password": [n for n in report.without_password if n not in known]})
 

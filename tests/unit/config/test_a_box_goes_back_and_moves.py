@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rollback, export and import: another whole state, served or refused, with the passwords as hashes only."""
+
+import json
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from millrace.command import Result
+from millrace.config import portable, replace, store
+from millrace.config.verbs import config as config_verb
+from millrace.errors import BadInput, Failed, Refused
+from millrace.share.edit import create_share
+from millrace.user import edit
+from tests.unit.share.appliance import Appliance
+
+NT = "0123456789ABCDEF" * 2
+SHADOW = "$y$j9T$salt$hash/with.signs"
+
+
+def names() -> list[str]:
+    return [one.name for one in store.load().shares]
+
+
+@pytest.fixture
+def exported(appliance: Appliance, tmp_path: Path) -> Path:
+    """A file of a box with the group ml, the user ann in it, and a share for it."""
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", ["ml"], "secret", appliance)
+    create_share("train", {"smb_groups": ("ml",), "size": "1T"}, appliance.server)
+    (tmp_path / "etc/shadow").write_text(f"root:*:1::::::\nann:{SHADOW}:2::::::\nadmin:$y$other:3::::::\n")
+    lines = f"admin:1000:{'X' * 32}:{'F' * 32}:[U          ]:LCT-1:\nann:2001:{'X' * 32}:{NT}:[U          ]:LCT-1:\n"
+    appliance.broken["pdbedit -s /dev/null -L -w"] = Result(0, lines, "")
+    portable.export(store.load(), tmp_path / "moved.json", appliance)
+    return tmp_path / "moved.json"
+
+
+def forget(appliance: Appliance) -> None:
+    """The box is installed anew: its pool stays, what it knew does not."""
+    for path in (appliance.root / "var/lib/millrace").rglob("*.json"):
+        if path.name not in ("pool.json", "plan.json"):
+            path.unlink()
+    appliance.accounts = {"passwd": {"admin": 1000}, "group": {}}
+    appliance.smb_accounts = set()
+    appliance.calls.clear()
+    appliance.stdin.clear()
+
+
+def tampered(exported: Path, **changes: Any) -> Path:
+    exported.write_text(json.dumps(json.loads(exported.read_text()) | changes))
+    return exported
+
+
+class TestRollback:
+    def test_a_state_of_before_is_served_again(self, appliance: Appliance) -> None:
+        create_share("one", {}, appliance.server)
+        create_share("two", {}, appliance.server)
+        report = replace.rollback(1, appliance, appliance.server)
+        assert names() == ["data", "one"] and report.serial == 3
+        assert "/srv/pool/two" not in appliance.exported()
+        assert (appliance.root / "srv/pool/two").is_dir()
+        replace.rollback(2, appliance, appliance.server)
+        assert names() == ["data", "one", "two"]
+
+    def test_a_user_that_comes_back_has_no_password_and_that_is_said(self, appliance: Appliance) -> None:
+        uid = edit.create_user("ann", [], "secret", appliance).uid
+        edit.remove_user("ann", appliance)
+        report = replace.rollback(1, appliance, appliance.server)
+        assert report.without_password == ["ann"] and appliance.accounts["passwd"]["ann"] == uid
+
+    def test_numbers_go_on(self, appliance: Appliance) -> None:
+        create_share("one", {}, appliance.server)
+        create_share("two", {}, appliance.server)
+        replace.rollback(1, appliance, appliance.server)
+        create_share("three", {}, appliance.server)
+        assert store.load().shares[-1].project == 1004
+
+    def test_a_state_that_cannot_be_served_changes_nothing(self, appliance: Appliance) -> None:
+        create_share("one", {}, appliance.server)
+        edit.create_user("ann", [], "secret", appliance)
+        create_share("two", {}, appliance.server)
+        edit.remove_user("ann", appliance)
+        appliance.broken["exportfs -s"] = Result(0, "/srv/pool/two  10.0.0.0/24(rw)\n", "")
+        with pytest.raises(Refused, match="nothing was changed"):
+            replace.rollback(2, appliance, appliance.server)
+        assert names() == ["data", "one", "two"] and "ann" not in appliance.accounts["passwd"]
+
+    @pytest.mark.parametrize("number", [2, 77])
+    def test_a_change_that_is_not_kept(self, appliance: Appliance, number: int) -> None:
+        create_share("one", {}, appliance.server)
+        with pytest.raises(Refused, match=rf"there is no change {number}; kept are 1 to 1"):
+            replace.rollback(number, appliance, appliance.server)
+
+    def test_history_is_for_people_and_programs(self, appliance: Appliance) -> None:
+        create_share("one", {}, appliance.server)
+        said = CliRunner().invoke(config_verb, ["history"]).output
+        assert "share create one" in said
+        document = json.loads(CliRunner().invoke(config_verb, ["history", "--json"]).output)
+        assert document["schema_version"] == 1 and document["changes"][0]["number"] == 1
+
+
+class TestMoving:
+    def test_an_export_holds_hashes_of_its_users_and_is_for_its_owner(self, exported: Path) -> None:
+        document = json.loads(exported.read_text())
+        assert document["shadow"] == {"ann": SHADOW} and document["nt"] == {"ann": NT}
+        assert stat.S_IMODE(exported.stat().st_mode) == 0o600
+        assert "secret" not in exported.read_text()
+
+    def test_a_box_that_is_installed_anew_is_as_it_was(self, appliance: Appliance, exported: Path) -> None:
+        before = store.load()
+        forget(appliance)
+        report = replace.take_over(portable.read(exported), appliance, appliance.server)
+        after = store.load()
+        assert after.model_copy(update={"serial": before.serial}) == before
+        assert appliance.accounts["passwd"]["ann"] == before.users[0].uid
+        assert {"/srv/pool/data", "/srv/pool/train"} == set(appliance.exported())
+        assert report.without_password == []
+
+    def test_hashes_are_never_on_a_command_line(self, appliance: Appliance, exported: Path) -> None:
+        forget(appliance)
+        seen: list[str] = []
+        appliance.before["pdbedit -s /dev/null -i"] = lambda: seen.append(
+            Path(appliance.calls[-1][-1].removeprefix("smbpasswd:")).read_text()
+        )
+        replace.take_over(portable.read(exported), appliance, appliance.server)
+        assert not any(one in word for one in (SHADOW, NT) for call in appliance.calls for word in call)
+        assert f"ann:{SHADOW}\n" in appliance.stdin
+        [line] = seen
+        assert line.startswith("ann:2001:XXXX") and f":{NT}:[U " in line
+        assert not list((appliance.root / "run/millrace").glob("smbpasswd-*"))
+
+    def test_passwords_that_are_not_taken_are_said(self, appliance: Appliance, exported: Path) -> None:
+        forget(appliance)
+        appliance.broken["pdbedit -s /dev/null -i"] = Result(1, "", "tdb is locked\n")
+        with pytest.raises(Failed, match="everything is taken over but the passwords"):
+            replace.take_over(portable.read(exported), appliance, appliance.server)
+        assert names() == ["data", "train"]
+
+    def test_an_import_without_a_pool_waits_for_one(self, appliance: Appliance, exported: Path) -> None:
+        forget(appliance)
+        (appliance.root / "var/lib/millrace/pool.json").unlink()
+        report = replace.take_over(portable.read(exported), appliance, appliance.server)
+        assert names() == ["data", "train"] and "no pool yet" in report.warnings[0]
+
+    def test_another_schema_is_refused_by_its_number(self, exported: Path) -> None:
+        with pytest.raises(Refused, match="was exported with schema 2, this release reads schema 1"):
+            portable.read(tampered(exported, schema_version=2))
+
+    @pytest.mark.parametrize(
+        ("changes", "words"),
+        [
+            ({"kind": "other"}, "is not an exported configuration"),
+            ({"shadow": {"ann": "$y$x:0:0\nroot::"}}, "shadow"),
+            ({"shadow": {"root": "$y$x"}}, "has a password of root"),
+            ({"nt": {"ann": "zz"}}, "nt"),
+            ({"config": {"schema_version": 1, "shares": [{"name": "../etc"}]}}, "config.shares|cannot be the name"),
+            ({"extra": 1}, "extra: this key is not known"),
+        ],
+    )
+    def test_a_file_that_was_tampered_with_is_refused(
+        self, exported: Path, changes: dict[str, Any], words: str
+    ) -> None:
+        with pytest.raises(BadInput, match=words) as error:
+            portable.read(tampered(exported, **changes))
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("content", [b"", b"\xff", b"[]", b"{}", b"null"])
+    def test_a_file_that_is_something_else(self, tmp_path: Path, content: bytes) -> None:
+        (tmp_path / "x").write_bytes(content)
+        with pytest.raises(BadInput, match=r"cannot be read|is not an exported configuration"):
+            portable.read(tmp_path / "x")
+
+    def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        with pytest.raises(BadInput, match="No such file"):
+            portable.read(tmp_path / "x")
+
+    def test_a_user_of_another_system_is_not_taken_over(self, appliance: Appliance, exported: Path) -> None:
+        forget(appliance)
+        appliance.accounts["passwd"]["ann"] = 1234
+        with pytest.raises(Refused, match="a user ann of its own"):
+            replace.take_over(portable.read(exported), appliance, appliance.server)
+        assert names() == ["data"] and not appliance.called("chpasswd")

@@ -10,7 +10,7 @@ import pytest
 
 from millrace.command import Result
 from millrace.config import store
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, Failed, Refused
 from millrace.share import quota
 from millrace.share.change import Serving
 from millrace.share.edit import create_share, remove_share, set_share
@@ -70,7 +70,7 @@ BREAKS = {
     "smbpasswd": Result(1, "", "tdb is locked\n"),
     "systemctl is-active --quiet nfs-server.service": Result(3, "", ""),
     "systemctl is-active --quiet smbd.service": Result(3, "", ""),
-    "xfs_quota -x -c project": Result(1, "", "cannot set project\n"),
+    "xfs_quota -x -c project": Result(0, "", "xfs_quota: cannot setup path for mount /srv/pool: No such device\n"),
     "xfs_quota -x -c limit": Result(1, "", "cannot set limits\n"),
 }
 
@@ -258,6 +258,15 @@ class TestLimits:
         assert names() == ["data"] and not (appliance.root / "srv/pool/train").exists()
         report = create(appliance, "train")
         assert any("without project quotas" in warning for warning in report.warnings)
+
+    def test_a_pipe_in_the_tree_is_no_error(self, appliance: Appliance) -> None:
+        appliance.broken["xfs_quota -x -c project"] = Result(0, "", "xfs_quota: skipping special file /srv/pool/x/p\n")
+        assert create(appliance, "train", size="1T").share
+
+    def test_a_usage_that_is_not_known_is_no_zero(self, appliance: Appliance) -> None:
+        appliance.broken["xfs_quota"] = Result(0, "", "xfs_quota: cannot setup path for mount /srv/pool\n")
+        with pytest.raises(Failed, match="cannot setup path"):
+            quota.usage("/srv/pool", appliance)
 
     def test_usage_is_read_from_xfs(self, appliance: Appliance) -> None:
         appliance.usage = "#0  12 0 0 00 [--------]\n#1001  2048 0 0 00 [--------]\n#1002  7 900 1000 00 [6 days]\n\n"

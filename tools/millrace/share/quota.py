@@ -9,7 +9,7 @@ from millrace.errors import Failed
 from millrace.provision.model import Pool
 from millrace.share import rendered
 from millrace.share.model import Share
-from millrace.share.tools import Runner, last_words, must
+from millrace.share.tools import Runner, last_words
 
 PROJECTS = "etc/projects"
 PROJECT_NAMES = "etc/projid"
@@ -51,8 +51,8 @@ def assign(share: Share, pool: Pool, run: Runner, anew: bool) -> None:
     if not anew and (before[0], before[2]) == (project, limits):
         return
     if anew or before[0] != project:
-        must(run, _quota(f"project -s -p {share.path} {project}", mountpoint))
-    must(run, _quota(f"limit -p {limits} {project}", mountpoint))
+        _must(run, f"project -s -p {share.path} {project}", mountpoint)
+    _must(run, f"limit -p {limits} {project}", mountpoint)
     rendered.set_quota(tree, f"{project} {limits}")
 
 
@@ -65,10 +65,7 @@ def usage(mountpoint: str, run: Runner) -> dict[int, int]:
     """Bytes held by each project; empty where quotas are off. Failed if they are on and XFS does not say."""
     if not enabled(mountpoint):
         return {}
-    result = run(_quota("report -p -n -N -b", mountpoint))
-    if result.status != 0:
-        raise Failed(f"XFS does not report what the shares hold: {last_words(result)}")
-    return parse_report(result.out)
+    return parse_report(_must(run, "report -p -n -N -b", mountpoint))
 
 
 def parse_report(text: str) -> dict[int, int]:
@@ -84,6 +81,15 @@ def parse_report(text: str) -> dict[int, int]:
 def _limits(share: Share) -> str:
     # 0 is no limit. With a suffix: a bare number means blocks to some versions.
     return f"bsoft={(share.soft_size or 0) // 1024}k bhard={(share.size or 0) // 1024}k"
+
+
+def _must(run: Runner, command: str, mountpoint: str) -> str:
+    """xfs_quota 7.2 ends with 0 after most of its errors; they all say "cannot", its warnings do not."""
+    result = run(_quota(command, mountpoint))
+    complaint = next((line for line in result.err.splitlines() if "cannot" in line), None)
+    if result.status != 0 or complaint:
+        raise Failed(f"xfs_quota {command.split(maxsplit=1)[0]}: {complaint or last_words(result)}")
+    return result.out
 
 
 def _quota(command: str, mountpoint: str) -> list[str]:

@@ -31,18 +31,43 @@ class Evidence(Contract):
 
 
 class PcieLink(Contract):
-    """A PCIe link, now and at most. Speeds in GT/s per lane."""
+    """A PCIe link, now and at most. Speeds in GT/s per lane.
+
+    `max_…` is what the device can do, `slot_…` what the port that it is plugged into can do (None: not known).
+    """
 
     speed: float
     width: int
     max_speed: float
     max_width: int
+    slot_speed: float | None = None
+    slot_width: int | None = None
+
+
+class PcieSwitch(Contract):
+    """The upstream port of a PCIe switch: all that hangs off the switch shares its link."""
+
+    address: str
+    numa_node: int | None
+    link: PcieLink | None
+
+
+class LbaFormat(Contract):
+    """A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best."""
+
+    block: int
+    metadata: int
+    performance: int
+    in_use: bool
 
 
 class Drive(Contract):
     """One drive as the kernel's block device for it. Sizes in bytes.
 
-    `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity.
+    `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity. What follows
+    `evidence` is None or empty where nobody said: `dlfeat` as in the NVMe specification, `temperature` in degrees
+    Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log, `slot` the
+    PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and processor.
     """
 
     name: str
@@ -61,10 +86,24 @@ class Drive(Contract):
     link: PcieLink | None
     state: DriveState
     evidence: list[Evidence]
+    eui64: str | None = None
+    nguid: str | None = None
+    lba_formats: list[LbaFormat] = []
+    dlfeat: int | None = None
+    volatile_write_cache: bool | None = None
+    temperature: int | None = None
+    wear: int | None = None
+    critical_warning: int | None = None
+    slot: str | None = None
+    bay: str | None = None
+    switch: str | None = None
 
 
 class Nic(Contract):
-    """One physical network port. `speed` in Mbit/s, None where the driver does not say."""
+    """One physical network port. `speed` in Mbit/s, None where the driver does not say.
+
+    `software_rdma`: the RDMA device is made of software over this port. `card_ports`: ports of the card it is on.
+    """
 
     name: str
     driver: str
@@ -75,19 +114,41 @@ class Nic(Contract):
     queues: int
     rdma_device: str | None
     link: PcieLink | None
+    software_rdma: bool = False
+    firmware: str | None = None
+    card_ports: int | None = None
+    slot: str | None = None
+    switch: str | None = None
 
 
 class Node(Contract):
-    """One NUMA node: its logical CPUs, its physical cores, its memory in bytes."""
+    """One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
+
+    A node may be without memory or without processors; the latter has no socket.
+    """
 
     id: int
     cpus: list[int]
     cores: int
     memory: int
+    socket: int | None = None
+    l3: int | None = None
+
+
+class Dimm(Contract):
+    """One memory module: bytes, and the transfers per second in millions that it is run at (None: not known)."""
+
+    size: int
+    speed: int | None
 
 
 class Inventory(Contract):
-    """Everything that the planner may look at."""
+    """Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
+
+    `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
+    whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the
+    mode of the kernel's lockdown.
+    """
 
     schema_version: Literal[1] = 1
     kernel: str
@@ -97,3 +158,11 @@ class Inventory(Contract):
     memory: int
     drives: list[Drive]
     nics: list[Nic]
+    smt: bool | None = None
+    cpu_mhz: int | None = None
+    cpu_throttled: int | None = None
+    ecc: bool | None = None
+    dimms: list[Dimm] = []
+    switches: list[PcieSwitch] = []
+    kernel_features: dict[str, bool] = {}
+    lockdown: str | None = None

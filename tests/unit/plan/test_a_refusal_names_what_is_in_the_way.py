@@ -28,7 +28,7 @@ def test_one_foreign_drive_stops_everything() -> None:
     assert refusal.obstacles[0].what == "The drive is foreign, not blank: LVM physical volume."
     assert "erase it" in refusal.obstacles[0].todo
     assert plan_file(refusal).sha256 is None
-    assert all(entry.partition == 0 for entry in refusal.drives)
+    assert all(entry.partitions == [] for entry in refusal.drives)
 
 
 def test_a_log_drive_counts_too() -> None:

@@ -43,7 +43,7 @@ def _any_drive(draw: some.DrawFn, number: int, size: int) -> Drive:
 
 
 def partitions(plan: Plan) -> dict[str, int]:
-    return {entry.serial: entry.partition for entry in plan.drives if entry.partition}
+    return {entry.serial: entry.partitions[0].size for entry in plan.drives if entry.partitions}
 
 
 def data_bytes(array: Array, sizes: dict[str, int]) -> int:

@@ -2,7 +2,7 @@
 """Small plans of the two shapes: RAID6 and RAID50, each with its log on a RAID1."""
 
 from millrace.inventory.model import DriveState
-from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Plan, Role
+from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Partition, Plan, Role
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -74,6 +74,6 @@ def _drive(serial: str, role: Role, size: int, partition: int) -> DriveRole:
         size=size,
         state=DriveState.BLANK,
         role=role,
-        partition=partition,
+        partitions=[Partition(role=role, size=partition)],
         reason="for the test",
     )

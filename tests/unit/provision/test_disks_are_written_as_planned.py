@@ -18,7 +18,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -> None:
     record = next(record for record in built(world, raid6_plan()).arrays if record.array.name == "data")
-    assert create_command(record, ["/dev/a", "/dev/b"]) == [
+    assert create_command(record, ["/dev/a", "/dev/b"], []) == [
         "mdadm",
         "--create",
         "/dev/md/millrace-data",
@@ -39,9 +39,9 @@ def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -
 
 def test_raid5_starts_redundant_and_raid0_has_no_bitmap() -> None:
     records = {record.array.name: record for record in built(server_for(raid50_plan()), raid50_plan()).arrays}
-    assert "--force" in create_command(records["leg0"], [])
-    assert "--bitmap=none" in create_command(records["data"], [])
-    assert not [word for word in create_command(records["log"], []) if word.startswith("--chunk")]
+    assert "--force" in create_command(records["leg0"], ["/dev/a", "/dev/b"], [])
+    assert "--bitmap=none" in create_command(records["data"], ["/dev/a", "/dev/b"], [])
+    assert not [word for word in create_command(records["log"], ["/dev/a", "/dev/b"], []) if word.startswith("--chunk")]
 
 
 def test_legs_come_before_the_array_over_them() -> None:
@@ -90,7 +90,7 @@ def test_each_step_is_one_line_that_says_how_far_it_is(world: World) -> None:
     approve_plan(raid6_plan())
     lines: list[str] = []
     apply.provision(world, lines.append)
-    assert lines[0] == "1/9 drive D0: partition millrace-data-00, 101376 MiB"
+    assert lines[0] == "1/9 drive D0: partition millrace-data-00 101376 MiB"
     assert lines[6] == "7/9 RAID6 data: created, 4 members"
     assert lines[8] == "9/9 XFS: made, 32 allocation groups"
 

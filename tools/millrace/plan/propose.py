@@ -6,7 +6,7 @@ from millrace.plan.filesystem import plan_filesystem
 from millrace.plan.grouping import Groups, candidates, grouped, unsuitable
 from millrace.plan.knobs import plan_md, plan_sysctl
 from millrace.plan.layout import Layout, plan_layout
-from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Proposal, Refusal, Role
+from millrace.plan.model import Decision, DriveRole, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.policy import Policy
 from millrace.plan.refuse import obstacles
@@ -101,7 +101,7 @@ def _role(drive: Drive, role: Role, partition: int, reason: str) -> DriveRole:
         size=drive.size,
         state=drive.state,
         role=role,
-        partition=partition,
+        partitions=[Partition(role=role, size=partition)] if partition else [],
         reason=reason,
     )
 

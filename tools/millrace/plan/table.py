@@ -76,14 +76,14 @@ def _drives(drives: list[DriveRole]) -> Table:
         table.add_column(column, overflow="fold")
     numbers = dict.fromkeys(Role, 0)
     for drive in drives:
-        role = f"{drive.role.value}-{numbers[drive.role]:02}" if drive.partition else drive.role.value
+        role = f"{drive.role.value}-{numbers[drive.role]:02}" if drive.partitions else drive.role.value
         numbers[drive.role] += 1
         table.add_row(
             role,
             Text(drive.serial),
             Text(drive.model),
             words(drive.size),
-            words(drive.partition) if drive.partition else Text(drive.reason),
+            words(sum(p.size for p in drive.partitions)) if drive.partitions else Text(drive.reason),
         )
     return table
 

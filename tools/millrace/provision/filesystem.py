@@ -76,13 +76,14 @@ class FilesystemStep:
 
 def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     """The mkfs.xfs command. `force` is only for what an earlier run of this transaction left half done."""
-    stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}," if filesystem.stripe_unit else ""
+    # Without stripes nothing may be guessed from what a drive says about itself: reading back expects none.
+    stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}" if filesystem.stripe_unit else "noalign"
     return [
         # raid456 does not pass discards on, and the first resync writes every block anyway: -K saves the time.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
         *("-L", filesystem.label, "-m", f"uuid={uuid}"),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),
-        *("-d", f"{stripe}agcount={filesystem.allocation_groups}"),
+        *("-d", f"{stripe},agcount={filesystem.allocation_groups}"),
         *_log(filesystem),
         filesystem.device,
     ]

@@ -9,6 +9,7 @@ from millrace.plan.layout import Layout, plan_layout
 from millrace.plan.model import Decision, DriveRole, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.policy import Policy
+from millrace.plan.port_decisions import plan_ports
 from millrace.plan.refuse import obstacles
 from millrace.plan.server import server_of
 from millrace.plan.sources import TALK_SHAPES
@@ -36,8 +37,8 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, left_out: list[
     layout, about_layout = plan_layout(groups)
     filesystem, about_filesystem = plan_filesystem(layout, server)
     nfsd, about_nfsd = plan_nfsd(server, policy)
-    md, about_md = plan_md(layout, server)
-    sysctl, about_sysctl = plan_sysctl(server)
+    md, about_md = plan_md(layout, server, policy)
+    sysctl, about_sysctl = plan_sysctl(server, policy)
     return Plan(
         title=layout.title,
         capacity=layout.capacity,
@@ -54,6 +55,7 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, left_out: list[
             *about_md,
             *about_nfsd,
             *about_sysctl,
+            *plan_ports(server),
         ],
         warnings=_warnings(layout, groups),
     )

@@ -26,8 +26,8 @@ class Server:
 
     @property
     def ports_on_every_node(self) -> bool:
-        """Whether each node with processors has a data port. Ports of unknown place are spread over all nodes."""
-        return len(self.nic_nodes) in (0, self.compute_nodes)
+        """Whether each node with processors has a data port of its own."""
+        return len(self.nic_nodes) == self.compute_nodes
 
 
 def server_of(inventory: Inventory) -> Server:

@@ -2,6 +2,7 @@
 """From an inventory and a policy to a plan or a refusal. Pure: the same input gives the same bytes."""
 
 from millrace.inventory.model import Drive, DriveState, Inventory
+from millrace.plan.audit import audit
 from millrace.plan.filesystem import plan_filesystem
 from millrace.plan.grouping import Groups, candidates, grouped, unsuitable
 from millrace.plan.knobs import plan_md, plan_sysctl
@@ -10,6 +11,7 @@ from millrace.plan.model import Decision, DriveRole, Partition, Plan, PlanFile, 
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.policy import Policy
 from millrace.plan.port_decisions import plan_ports
+from millrace.plan.predict import predict
 from millrace.plan.refuse import obstacles
 from millrace.plan.server import server_of
 from millrace.plan.sources import TALK_SHAPES
@@ -24,7 +26,8 @@ def propose(inventory: Inventory, policy: Policy) -> Proposal:
     left_out = _left_out(inventory.drives)
     if in_the_way:
         return Refusal(obstacles=in_the_way, drives=[*map(_refused, drives), *left_out])
-    return _ready(inventory, policy, groups, left_out)
+    plan = _ready(inventory, policy, groups, left_out)
+    return plan.model_copy(update={"findings": audit(inventory, plan), "prediction": predict(inventory, plan)})
 
 
 def plan_file(proposal: Proposal) -> PlanFile:

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Refusal, Role
+from millrace.plan.table_findings import show_findings, show_prediction
 from millrace.plan.units import KIB, words
 
 WIDTH = 100
@@ -51,6 +52,8 @@ def _plan(console: Console, plan: Plan, sha256: str) -> None:
     console.print(_decisions(plan.decisions))
     for warning in plan.warnings:
         console.print(Text(f"Warning: {warning}", "yellow"))
+    show_findings(console, plan.findings)
+    show_prediction(console, plan.prediction)
     console.print(
         Text("Nothing has been written: approving makes partitions on the data and log drives, which are blank now.")
     )

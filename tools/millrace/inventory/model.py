@@ -2,9 +2,14 @@
 """The inventory contract (`/run/millrace/inventory.json`, `millrace inventory --json`)."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+# Bytes, and things that are counted: a file with a negative one is broken.
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Contract(BaseModel):
@@ -36,12 +41,12 @@ class PcieLink(Contract):
     `max_…` is what the device can do, `slot_…` what the port that it is plugged into can do (None: not known).
     """
 
-    speed: float
-    width: int
-    max_speed: float
-    max_width: int
-    slot_speed: float | None = None
-    slot_width: int | None = None
+    speed: Rate
+    width: Positive
+    max_speed: Rate
+    max_width: Positive
+    slot_speed: Rate | None = None
+    slot_width: Positive | None = None
 
 
 class PcieSwitch(Contract):
@@ -55,8 +60,8 @@ class PcieSwitch(Contract):
 class LbaFormat(Contract):
     """A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best."""
 
-    block: int
-    metadata: int
+    block: Positive
+    metadata: Count
     performance: int
     in_use: bool
 
@@ -76,9 +81,9 @@ class Drive(Contract):
     model: str
     firmware: str
     transport: str
-    size: int
-    logical_block: int
-    physical_block: int
+    size: Count
+    logical_block: Positive
+    physical_block: Positive
     rotational: bool
     removable: bool
     pci_address: str | None
@@ -89,11 +94,11 @@ class Drive(Contract):
     eui64: str | None = None
     nguid: str | None = None
     lba_formats: list[LbaFormat] = []
-    dlfeat: int | None = None
+    dlfeat: Count | None = None
     volatile_write_cache: bool | None = None
     temperature: int | None = None
-    wear: int | None = None
-    critical_warning: int | None = None
+    wear: Count | None = None
+    critical_warning: Count | None = None
     slot: str | None = None
     bay: str | None = None
     switch: str | None = None
@@ -109,14 +114,14 @@ class Nic(Contract):
     driver: str
     pci_address: str | None
     numa_node: int | None
-    speed: int | None
+    speed: Positive | None
     carrier: bool
-    queues: int
+    queues: Count
     rdma_device: str | None
     link: PcieLink | None
     software_rdma: bool = False
     firmware: str | None = None
-    card_ports: int | None = None
+    card_ports: Positive | None = None
     slot: str | None = None
     switch: str | None = None
 
@@ -128,18 +133,18 @@ class Node(Contract):
     """
 
     id: int
-    cpus: list[int]
-    cores: int
-    memory: int
+    cpus: list[Count]
+    cores: Count
+    memory: Count
     socket: int | None = None
-    l3: int | None = None
+    l3: Count | None = None
 
 
 class Dimm(Contract):
     """One memory module: bytes, and the transfers per second in millions that it is run at (None: not known)."""
 
-    size: int
-    speed: int | None
+    size: Count
+    speed: Positive | None
 
 
 class Inventory(Contract):
@@ -153,14 +158,14 @@ class Inventory(Contract):
     schema_version: Literal[1] = 1
     kernel: str
     cpu_model: str
-    sockets: int
+    sockets: Positive
     nodes: list[Node]
-    memory: int
+    memory: Count
     drives: list[Drive]
     nics: list[Nic]
     smt: bool | None = None
-    cpu_mhz: int | None = None
-    cpu_throttled: int | None = None
+    cpu_mhz: Positive | None = None
+    cpu_throttled: Count | None = None
     ecc: bool | None = None
     dimms: list[Dimm] = []
     switches: list[PcieSwitch] = []

@@ -16,7 +16,6 @@ from millrace.inventory.model import Contract, DriveState
 from millrace.plan.finding import Finding
 from millrace.plan.prediction_model import Prediction
 
-
 VOLATILE = {"findings", "prediction"}
 
 

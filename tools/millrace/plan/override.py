@@ -12,7 +12,9 @@ class CannotWork(Exception):
 
     def __init__(self, key: str, why: str, todo: str) -> None:
         super().__init__(why)
-        self.obstacle = Obstacle(serial=None, what=f"The policy's {key} cannot work here: {why}", todo=todo)
+        self.obstacle = Obstacle(
+            serial=None, what=f"The policy's {key} cannot work here: {why.rstrip('.')}.", todo=todo
+        )
 
 
 def by_policy(decision: Decision, key: str, computed: JsonValue) -> Decision:

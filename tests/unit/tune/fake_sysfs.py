@@ -26,6 +26,7 @@ def add_array(root: Path, name: str, device: str, members: list[str], parity: bo
         (directory / "md/group_thread_cnt").write_text("0\n")
         (directory / "md/stripe_cache_size").write_text("256\n")
         (directory / "md/sync_speed_max").write_text("200000 (system)\n")
+        (directory / "md/sync_io_depth").write_text("32 (system)\n")
     _link(root / "sys/class/block" / device, directory)
     for member in members:
         _link(directory / "slaves" / member, root / "sys/class/block" / member)

@@ -46,6 +46,22 @@ def add_nfsd(root: Path, threads: int, listeners: list[str]) -> None:
     (directory / "portlist").write_text("".join(f"{one}\n" for one in listeners))
 
 
+def add_node(root: Path, number: int, cpus: str) -> None:
+    directory = root / f"sys/devices/system/node/node{number}"
+    directory.mkdir(parents=True)
+    (directory / "cpulist").write_text(f"{cpus}\n")
+
+
+def add_nfsd_threads(root: Path, *allowed: str, parent: int = 2, first: int = 100) -> None:
+    """Kernel threads, each with the CPUs that it may run on."""
+    for number, cpus in enumerate(allowed, first):
+        directory = root / f"proc/{number}"
+        directory.mkdir(parents=True)
+        (directory / "comm").write_text("nfsd\n")
+        status = f"Name:\tnfsd\nPid:\t{number}\nPPid:\t{parent}\nCpus_allowed:\tff\nCpus_allowed_list:\t{cpus}\n"
+        (directory / "status").write_text(status)
+
+
 def add_rdma_device(root: Path) -> None:
     (root / "sys/class/infiniband/rxe0").mkdir(parents=True)
 

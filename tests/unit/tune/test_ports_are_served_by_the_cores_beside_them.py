@@ -151,6 +151,15 @@ def test_a_driver_that_refuses_the_number_of_queues_is_a_warning_and_the_rest_is
     assert machine.irqs("ens1np0")[MLX5.format(23)] == "47"
 
 
+def test_what_a_driver_refused_is_not_tried_again_for_the_link_may_go_down_each_time(machine: Machine) -> None:
+    mlx5(machine)
+    machine.fails["ethtool -L"] = "netlink error: Device or resource busy\n"
+    tuned(machine)
+    report = tuned(machine)
+    assert machine.called("ethtool -L") == 1
+    assert report.warnings == ["ethtool -L ens1np0 combined did not take 24 and is not tried again in this boot"]
+
+
 def test_a_driver_without_a_number_of_queues_is_no_warning(machine: Machine) -> None:
     function = machine.port("ens1", 0)
     machine.vector(function, "ens1-rx-0")

@@ -116,6 +116,9 @@ def _remember(settings: Iterable[Setting], memory: Memory) -> None:
 
 
 def _was_set(setting: Setting, memory: Memory, tally: _Tally) -> bool:
+    if memory.gave_up(setting.label, setting.wanted):
+        tally.warnings.append(f"{setting.label} did not take {setting.wanted} and is not tried again in this boot")
+        return False
     try:
         setting.write(setting.wanted)
         now = setting.read()
@@ -127,6 +130,8 @@ def _was_set(setting: Setting, memory: Memory, tally: _Tally) -> bool:
             tally.managed.append(setting.label)
         else:
             tally.warnings.append(f"{setting.label} cannot be set to {setting.wanted}: {_words(error)}")
+            if setting.interrupts:
+                memory.give_up(setting.label, setting.wanted)
         return False
     tally.warnings += filter(None, [setting.remark()])
     return True

@@ -38,12 +38,16 @@ def channels(port: str, run: Runner) -> Channels | None:
 
 @dataclass(frozen=True)
 class ChannelsKnob(Setting):
-    """The number of queues of one port. The driver makes its vectors anew when it changes."""
+    """The number of queues of one port. The driver makes its vectors anew when it changes, and the link may go down.
+
+    A link that comes back starts another run: a driver that always keeps another number would never come to rest.
+    """
 
     port: str
     wanted: str
     reason: str
     run: Runner
+    interrupts = True
 
     @property
     def label(self) -> str:

@@ -19,7 +19,8 @@ class Setting(ABC):
     """Something that can be read and set. `reason` is a sentence for a person.
 
     `default` is what the kernel starts with, where that is documented. `deferred` says why a difference is reported and
-    not set now. `refusals` are errors that mean `the kernel keeps this one`, which is right and no warning.
+    not set now. `refusals` are errors that mean `the kernel keeps this one`, which is right and no warning. What
+    `interrupts` service for a moment is tried once in a boot.
     """
 
     wanted: str
@@ -27,6 +28,7 @@ class Setting(ABC):
     default: str | None = None
     deferred: str | None = None
     refusals: frozenset[int] = frozenset()
+    interrupts: bool = False
 
     @property
     @abstractmethod

@@ -37,8 +37,12 @@ class TuneReport(Contract):
 
 
 class Originals(Contract):
-    """What was set before Millrace changed it for the first time in this boot, and what refused to be changed."""
+    """What was set before Millrace changed it for the first time in this boot, and what refused to be changed.
+
+    `given_up`: values that were tried once and not taken, of settings that interrupt service.
+    """
 
     schema_version: Literal[1] = 1
     values: dict[str, str] = Field(default_factory=dict)
     managed: list[str] = Field(default_factory=list)
+    given_up: dict[str, str] = Field(default_factory=dict)

@@ -38,6 +38,14 @@ class Memory:
         """Never try this one again in this boot."""
         self._keep(self._known.model_copy(update={"managed": [*self._known.managed, label]}))
 
+    def give_up(self, label: str, value: str) -> None:
+        """Do not try this value again in this boot."""
+        self._keep(self._known.model_copy(update={"given_up": {**self._known.given_up, label: value}}))
+
+    def gave_up(self, label: str, value: str) -> bool:
+        """Whether this value was tried before and not taken."""
+        return self._known.given_up.get(label) == value
+
     def _keep(self, known: Originals) -> None:
         self._known = known
         store.write_model(self._path, known)

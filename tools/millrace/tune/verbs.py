@@ -11,7 +11,7 @@ from millrace.errors import Failed
 from millrace.provision.model import Pool
 from millrace.tune.model import TuneReport
 
-PATIENCE = 30  # seconds; a driver that makes hundreds of queues anew needs some
+PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
 
 
 def _command(argv: Sequence[str]) -> Result:

@@ -34,8 +34,8 @@ def check(host: Host) -> list[Finding]:
         host.absent(
             NAME,
             f"No thread of the NFS server may run on NUMA node {named}: its processors serve nothing.",
-            "systemctl restart nfs-server.service; if it stays like this, boot the release before: this kernel keeps the "
-            "threads where they were started (truenas/linux#322)",
+            "systemctl restart nfs-server.service; if it stays like this, boot the release before: this kernel keeps "
+            "the threads where they were started (truenas/linux#322)",
         )
     ]
 

@@ -72,7 +72,7 @@ def test_drives_that_do_not_divide_by_node_still_make_equal_legs_and_a_warning()
     plan = planned(server(drives, nodes=2))
     legs = [array.members for array in plan.arrays if array.level == "raid5"]
     assert legs == [[f"SN{number:03}" for number in part] for part in (range(9), range(9, 18))]
-    assert any("spans NUMA nodes" in warning for warning in plan.warnings)
+    assert any("spans sockets" in warning for warning in plan.warnings)
 
 
 def test_labels_count_through_all_legs() -> None:

@@ -3,11 +3,9 @@
 
 from collections.abc import Iterator
 
-from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.grouping import Groups
 from millrace.plan.layout import Layout
-from millrace.plan.legs import Leg, strangers
 from millrace.plan.model import Decision
 from millrace.plan.units import words
 
@@ -69,18 +67,14 @@ def _spans(layout: Layout) -> Iterator[str]:
     if len(layout.legs) == 1:
         return
     for number, leg in enumerate(layout.legs):
-        found = strangers(leg)
-        if found and found[1]:
-            yield _spanning(number, leg, *found)
-
-
-def _spanning(number: int, leg: Leg, home: int, far: list[Drive]) -> str:
-    names = ", ".join(drive.serial for drive in far)
-    return (
-        f"leg{number} spans NUMA nodes: {len(far)} of its {len(leg)} drives ({names}) are not on node {home}, and "
-        f"{100 * len(far) // len(leg)} % of what it moves crosses between nodes. Slots of node {home} for them would "
-        "avoid that."
-    )
+        far = layout.places.strangers(leg)
+        if far:
+            names = ", ".join(drive.serial for drive in far)
+            yield (
+                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) are not on that of the "
+                f"others, and {100 * len(far) // len(leg)} % of what it moves crosses between sockets; slots on the "
+                "socket of the others would avoid that."
+            )
 
 
 def _models(groups: Groups) -> Iterator[str]:

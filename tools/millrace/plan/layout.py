@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from millrace.inventory.model import Drive
 from millrace.plan.grouping import Groups
+from millrace.plan.legs import Places
 from millrace.plan.log import Log, plan_log
 from millrace.plan.model import Array, Decision, Role
 from millrace.plan.policy import Policy
@@ -25,6 +26,7 @@ class Layout:
     legs: list[list[Drive]]
     spares: list[Drive]
     log: Log
+    places: Places
     data_partition: int
 
     @property
@@ -64,9 +66,9 @@ class Layout:
         return (self.data.chunk or 0) * self.data.data_members
 
 
-def plan_layout(groups: Groups, policy: Policy) -> tuple[Layout, list[Decision]]:
+def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout, list[Decision]]:
     """Lay out the data group in the best of the layouts that the policy allows; CannotWork if it allows none."""
-    considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout)
+    considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout, places)
     best = considered[0]
     log, about_log = plan_log(groups, best.legs, best.chunk is not None, policy)
     shared = log.partition if log.mode == "partition" else 0
@@ -77,6 +79,7 @@ def plan_layout(groups: Groups, policy: Policy) -> tuple[Layout, list[Decision]]
         legs=best.legs,
         spares=best.spares,
         log=log,
+        places=places,
         data_partition=partition,
     )
     return layout, [*layout_decisions(layout, considered, policy), about_log]

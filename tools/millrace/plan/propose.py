@@ -11,6 +11,7 @@ from millrace.plan.filesystem import plan_filesystem
 from millrace.plan.grouping import Groups, candidates, grouped
 from millrace.plan.knobs import plan_md, plan_sysctl
 from millrace.plan.layout import Layout, plan_layout
+from millrace.plan.legs import places_of
 from millrace.plan.model import Decision, Obstacle, Plan, PlanFile, Proposal, Refusal
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.override import CannotWork
@@ -32,7 +33,7 @@ def propose(inventory: Inventory, policy: Policy) -> Proposal:
         return _refusal(inventory, policy, in_the_way)
     groups = grouped(candidates(inventory.drives, policy), policy)
     try:
-        layout, about_layout = plan_layout(groups, policy)
+        layout, about_layout = plan_layout(groups, policy, places_of(inventory))
     except CannotWork as error:
         return _refusal(inventory, policy, [error.obstacle])
     return _ready(inventory, policy, groups, (layout, about_layout))

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from millrace.plan import sources
-from millrace.plan.legs import within_one_node
 from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
@@ -65,18 +64,12 @@ def _next(considered: list[Candidate]) -> str:
 def _legs(layout: "Layout") -> Iterator[Decision]:
     if len(layout.legs) == 1:
         return
-    near = sum(map(within_one_node, layout.legs))
-    nodes = (
-        "the drives of each leg are on one NUMA node"
-        if near == len(layout.legs)
-        else (f"{near} of them have all drives on one NUMA node")
-    )
     leg = layout.redundant
     yield Decision(
         name="legs",
         value=[array.members for array in layout.arrays if array.name.startswith("leg")],
         reason=f"{len(layout.legs)} legs of {len(leg.members)} drives each have their own md threads, stripe cache and "
-        f"locks; {nodes}.",
+        f"locks; {_nearness(layout)}.",
         source=sources.RAID5_THREADS,
     )
     yield Decision(
@@ -86,6 +79,15 @@ def _legs(layout: "Layout") -> Iterator[Decision]:
         "cut writes before they fill a stripe.",
         source=sources.RAID0_LIMITS,
     )
+
+
+def _nearness(layout: "Layout") -> str:
+    if all(map(layout.places.in_one_node, layout.legs)):
+        return "the drives of each leg are on one NUMA node"
+    if all(map(layout.places.in_one_socket, layout.legs)):
+        return "the drives of each leg are on one socket"
+    near = sum(map(layout.places.in_one_socket, layout.legs))
+    return f"{near} of them have all drives on one socket, as far as the server says"
 
 
 def _spares(layout: "Layout", policy: Policy) -> Iterator[Decision]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from millrace.inventory.model import Drive
-from millrace.plan.legs import Leg, split, within_one_node
+from millrace.plan.legs import Leg, Places, split
 from millrace.plan.policy import LayoutPolicy
 from millrace.plan.shapes import Shape
 from millrace.plan.units import KIB, MIB, clamp, down_to_power_of_two
@@ -16,11 +16,11 @@ SMALLEST_CHUNK, LARGEST_CHUNK = 64 * KIB, 512 * KIB
 CAPACITY_POINTS = 100.0
 STRIPE_POINTS = 12.0
 LEG_POINTS = 3.0
-NODE_POINTS = 5.0
+NODE_POINTS, SOCKET_POINTS = 5.0, 4.0
 RULES = (
     f"{CAPACITY_POINTS:g} points for the share of the drives that holds data, {STRIPE_POINTS:g} for a full stripe "
     f"that divides 1 MiB, {LEG_POINTS:g} for each leg after the first, up to {NODE_POINTS:g} for legs within one NUMA "
-    "node"
+    f"node and {SOCKET_POINTS:g} within one socket"
 )
 
 
@@ -62,9 +62,9 @@ class Candidate:
         }
 
 
-def scored(drives: list[Drive], found: list[Shape], policy: LayoutPolicy) -> list[Candidate]:
+def scored(drives: list[Drive], found: list[Shape], policy: LayoutPolicy, places: Places) -> list[Candidate]:
     """Every layout with its points, the best first."""
-    candidates = [_candidate(drives, shape, policy) for shape in found]
+    candidates = [_candidate(drives, shape, policy, places) for shape in found]
     return sorted(
         candidates, key=lambda one: (-one.score, -one.capacity, one.shape.spares, -one.shape.legs, one.shape.size)
     )
@@ -75,8 +75,8 @@ def chunk_size(data_members: int) -> int:
     return clamp(down_to_power_of_two(max(1, NFS_WRITE // data_members)), SMALLEST_CHUNK, LARGEST_CHUNK)
 
 
-def _candidate(drives: list[Drive], shape: Shape, policy: LayoutPolicy) -> Candidate:
-    legs, spares = split(drives, shape.legs, shape.size)
+def _candidate(drives: list[Drive], shape: Shape, policy: LayoutPolicy, places: Places) -> Candidate:
+    legs, spares = split(drives, shape.legs, shape.size, places)
     chunk = None
     if shape.level != "raid1":
         chunk = policy.chunk_kib * KIB if policy.chunk_kib else chunk_size(shape.data_per_leg)
@@ -89,5 +89,11 @@ def _candidate(drives: list[Drive], shape: Shape, policy: LayoutPolicy) -> Candi
         capacity=round(CAPACITY_POINTS * shape.legs * shape.data_per_leg / len(drives), 1),
         stripe=STRIPE_POINTS if divides else 0.0,
         more_legs=LEG_POINTS * (shape.legs - 1),
-        nodes=round(NODE_POINTS * sum(map(within_one_node, legs)) / len(legs), 1),
+        nodes=round(sum(_nearness(leg, places) for leg in legs) / len(legs), 1),
     )
+
+
+def _nearness(leg: Leg, places: Places) -> float:
+    if places.in_one_node(leg):
+        return NODE_POINTS
+    return SOCKET_POINTS if places.in_one_socket(leg) else 0.0

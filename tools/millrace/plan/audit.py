@@ -23,6 +23,7 @@ def audit(inventory: Inventory, plan: Plan) -> list[Finding]:
         *audit_sockets(inventory, data),
         *audit_memory(inventory, plan),
         *_heat(inventory),
+        *_network(inventory),
     ]
     return sorted(findings, key=lambda one: (WORST_FIRST.index(one.severity), one.name, one.subject))
 
@@ -39,3 +40,14 @@ def _heat(inventory: Inventory) -> list[Finding]:
             todo="Check the fans, the air filters and the temperature of the room.",
         )
     ]
+
+
+def _network(inventory: Inventory) -> list[Finding]:
+    if any(nic.carrier for nic in inventory.nics):
+        return []
+    what, todo = (
+        ("No network port has a link.", "Plug in the cables, and check the switch at their other end.")
+        if inventory.nics
+        else ("There is no network port.", "Add a network card, or one that this kernel has a driver for.")
+    )
+    return [Finding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]

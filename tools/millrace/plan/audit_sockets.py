@@ -38,7 +38,7 @@ def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, dri
         # With one card between two processors half of the traffic crosses whatever one does.
         severity=Severity.INFO if len(cards) == 1 and far < total else Severity.WARN,
         subject=", ".join(sorted({nic.pci_address or nic.name for nic in nics})),
-        what=f"{far} of {total} data drives are on processor {_list(lonely)}, all network ports on processor "
+        what=f"{far} of {total} data drives are on {_list(lonely)}, all network ports on "
         f"{_list(sorted(served))}: {share:.0%} of the traffic{amount} crosses between processors.",
         todo=_todo(cards, served, lonely, far, total),
     )
@@ -47,11 +47,11 @@ def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, dri
 def _todo(cards: list[str], served: set[int], lonely: list[int], far: int, total: int) -> str:
     there, here = _list(lonely), _list(sorted(served))
     if far == total:
-        return f"Put the network card into a slot of processor {there}, or the drives into bays of processor {here}."
+        return f"Put the network card into a slot of {there}, or the drives into bays of {here}."
     if len(cards) > 1:
-        return f"Put one network card ({cards[-1]}) into a slot of processor {there}."
-    return f"Add a network card in a slot of processor {there}, or put all data drives into bays of processor {here}."
+        return f"Put one network card ({cards[-1]}) into a slot of {there}."
+    return f"Add a network card in a slot of {there}, or put all data drives into bays of {here}."
 
 
 def _list(sockets: list[int]) -> str:
-    return " and ".join(map(str, sockets))
+    return f"processor{'s' * (len(sockets) > 1)} {', '.join(map(str, sockets))}"

@@ -26,3 +26,23 @@ class Finding(Contract):
     subject: str
     what: str
     todo: str
+
+
+# Subjects of one finding that are shown by name.
+SHOWN = 4
+
+
+def merged(findings: list[Finding]) -> list[Finding]:
+    """Findings that differ in their subject only as one, in the order of the first of each."""
+    subjects: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in findings:
+        subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.subject)
+    return [
+        Finding(name=name, severity=Severity(severity), subject=_in_short(shared), what=what, todo=todo)
+        for (name, severity, what, todo), shared in subjects.items()
+    ]
+
+
+def _in_short(subjects: list[str]) -> str:
+    rest = len(subjects) - SHOWN
+    return ", ".join(subjects[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

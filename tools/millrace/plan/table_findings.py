@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace.plan.constants import GIGA
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.prediction_model import LayerName, Outcome, Prediction
 
 COLOURS = {Severity.FAIL: "red", Severity.WARN: "yellow", Severity.INFO: "dim"}
@@ -21,8 +21,6 @@ LAYERS: dict[LayerName, str] = {
 }
 NOT_KNOWN = "?"
 NO_LIMIT = "-"
-# Subjects of one finding that are shown by name.
-SHOWN = 4
 
 
 def show_prediction(console: Console, prediction: Prediction | None) -> None:
@@ -54,21 +52,15 @@ def show_findings(console: Console, findings: list[Finding]) -> None:
     """Print what could be better about the hardware; findings that differ in their subject only are one row."""
     if not findings:
         return
-    merged: dict[tuple[Severity, str, str, str], list[str]] = {}
-    for one in findings:
-        merged.setdefault((one.severity, one.name, one.what, one.todo), []).append(one.subject)
     table = Table(title="Hardware", title_justify="left", box=SIMPLE_HEAD)
     table.add_column("", no_wrap=True)
     for heading in ("Where", "Found", "What to do"):
         table.add_column(heading, overflow="fold", ratio=1 if heading == "Where" else 2)
-    for (severity, _, what, todo), subjects in merged.items():
-        table.add_row(Text(severity.value, COLOURS[severity]), Text(_subjects(subjects)), Text(what), Text(todo))
+    for one in merged(findings):
+        table.add_row(
+            Text(one.severity.value, COLOURS[one.severity]), Text(one.subject), Text(one.what), Text(one.todo)
+        )
     console.print(table)
-
-
-def _subjects(subjects: list[str]) -> str:
-    rest = len(subjects) - SHOWN
-    return ", ".join(subjects[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")
 
 
 def _gigabytes(limit: int | None, at_best: bool) -> str:

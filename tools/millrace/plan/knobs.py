@@ -63,11 +63,6 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
     return sysctl, [decision]
 
 
-def has_parity(layout: Layout) -> bool:
-    """Whether any array computes parity: mirrors have no stripe cache and no workers."""
-    return layout.redundant.level in ("raid5", "raid6")
-
-
 def _workers(layout: Layout, server: Server) -> int:
     """Workers of each array on each node. All legs may be busy at once: together they leave half of a node to nfsd."""
     quarter = clamp(server.cores_per_node // 4, FEWEST_WORKERS, MOST_WORKERS)
@@ -88,7 +83,7 @@ def _cache_memory(entries: int, layout: Layout) -> int:
 
 def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy) -> None:
     held = _cache_memory(knobs.stripe_cache_size, layout)
-    if wish.stripe_cache_size is None or held <= server.memory * MOST_CACHE_MEMORY:
+    if wish.stripe_cache_size is None or not layout.parity or held <= server.memory * MOST_CACHE_MEMORY:
         return
     most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
     raise CannotWork(
@@ -138,7 +133,7 @@ def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]
             source=sources.TALK_FORMAT,
         ),
     ]
-    return [*_parity_decisions(knobs, layout, server), *everywhere] if has_parity(layout) else everywhere
+    return [*_parity_decisions(knobs, layout, server), *everywhere] if layout.parity else everywhere
 
 
 def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]:

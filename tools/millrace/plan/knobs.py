@@ -145,7 +145,7 @@ def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[De
             name="md.group_thread_cnt",
             value=knobs.group_thread_cnt,
             reason=f"A quarter of the {server.cores_per_node} cores of a node, within {FEWEST_WORKERS} to "
-            f"{MOST_WORKERS}, and for {'the parity array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
+            f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
             f"them: the kernel starts that many on each node, {in_all} in all, and parity is computed where the write "
             "came in.",
             source=sources.RAID5_THREADS,

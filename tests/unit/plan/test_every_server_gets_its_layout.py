@@ -47,6 +47,14 @@ def test_the_two_sides_of_the_log_are_as_far_apart_as_the_server_allows() -> Non
         assert (one.numa_node, one.switch) != (other.numa_node, other.switch)
 
 
+def test_a_third_drive_stands_in_for_a_side_of_the_log_that_is_lost() -> None:
+    """RAID6 survives the loss of any two drives; its log must not be what does not."""
+    plan = planned(CASES["seven drives"])
+    log = arrays(plan)["log"]
+    assert (log.members, log.spares) == (sn(0, 1), sn(2))
+    assert "hot spare" in next(decision.reason for decision in plan.decisions if decision.name == "log")
+
+
 def test_small_drives_get_a_smaller_log_partition() -> None:
     for size, log in ((GIB, 96 * MIB), (16 * GIB, 256 * MIB), (256 * GIB, 4 * GIB), (4096 * GIB, 4 * GIB)):
         plan = planned(Case(server(equal(4, size=size)), ""))

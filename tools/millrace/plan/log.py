@@ -58,7 +58,7 @@ def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> t
     decision = Decision(
         name="log",
         value={"mode": mode, "drives": [drive.serial for drive in log.drives], "partition": log.partition},
-        reason=_reason(log, groups, parity),
+        reason=_reason(log),
         source=sources.XFS_LOG_PLACE if mode != "pair" else sources.TALK_SHAPES,
     )
     return log, by_policy(decision, "log.mode", computed) if policy.log.mode else decision
@@ -69,11 +69,13 @@ def _log(mode: Mode, groups: Groups, data: list[Drive]) -> Log:
         spares = [groups.log_spare] if groups.log_spare else []
         return Log(mode, groups.log, groups.log_spare, partition_size([*groups.log, *spares]))
     if mode == "partition":
-        return Log(mode, two_apart(data), None, log_partition_size(groups.data))
+        pair = two_apart(data)
+        spare = next((drive for drive in data if drive not in pair), None)
+        return Log(mode, pair, spare, log_partition_size(groups.data))
     return Log(mode, [], None, 0)
 
 
-def _reason(log: Log, groups: Groups, parity: bool) -> str:
+def _reason(log: Log) -> str:
     if log.mode == "pair":
         spare = f" {log.spare.serial} is its hot spare: without its log the file system is lost." if log.spare else ""
         return (
@@ -82,10 +84,15 @@ def _reason(log: Log, groups: Groups, parity: bool) -> str:
         )
     if log.mode == "partition":
         one, other = (drive.serial for drive in log.drives)
-        return (
-            f"No two drives are clearly smaller: the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
-            f"Its small writes cause no read-modify-write of a stripe. {words(log.partition)} (1/64 of a drive, 96 MiB "
-            f"to 4 GiB) are kept on every data drive, so that a side of the mirror can move."
+        spare = (
+            f" {log.spare.serial} has its hot spare: a side that is lost is copied within seconds, so that the log "
+            "does not die before the data."
+            if log.spare
+            else ""
         )
-    below = "the file system" if parity else "a layout without parity, which small log writes do not slow down"
-    return f"The log is inside {below}."
+        return (
+            f"Without two small drives the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
+            f"Its small writes cause no read-modify-write of a stripe.{spare} {words(log.partition)} (1/64 of a drive, "
+            "96 MiB to 4 GiB) are kept on every data drive, so that a side of the mirror can move."
+        )
+    return "The log is inside the file system: a mirror has no parity that small log writes would slow down."

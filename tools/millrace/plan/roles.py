@@ -15,7 +15,7 @@ def members(layout: Layout, groups: Groups) -> list[DriveRole]:
     # Spares get the table of the drives that they are to replace.
     table = [*log, data] if layout.log.mode == "partition" else [data]
     mirror = layout.log.drives if layout.log.mode == "pair" else []
-    spare = [layout.log.spare] if layout.log.spare else []
+    spare = [layout.log.spare] if layout.log.spare and layout.log.mode == "pair" else []
     return [
         *(
             role(drive, Role.DATA, table, "One of the largest group of equal drives.")

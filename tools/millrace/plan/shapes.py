@@ -42,7 +42,7 @@ class Shape:
     def survives(self) -> str:
         """What may break."""
         if self.level == "raid1":
-            return "no drive may fail" if self.size == 1 else f"{_counted(self.size - 1)} may fail"
+            return "no data drive may fail" if self.size == 1 else f"any {_counted(self.size - 1)} may fail"
         failures = f"any {_counted(PARITY[self.level])}"
         return f"{failures} of each of the {self.legs} legs may fail" if self.legs > 1 else f"{failures} may fail"
 
@@ -136,4 +136,4 @@ def _smallest(level: Level) -> str:
 
 
 def _counted(drives: int) -> str:
-    return {1: "one drive", 2: "two drives"}.get(drives, f"{drives} drives")
+    return {1: "one data drive", 2: "two data drives"}.get(drives, f"{drives} data drives")

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
 from millrace.plan.model import Filesystem
+from millrace.plan.units import down_to_power_of_two
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import describe, signature
@@ -94,5 +95,7 @@ def _log(filesystem: Filesystem) -> list[str]:
     if filesystem.log_device is not None:
         return ["-l", ",".join([f"logdev={filesystem.log_device}", *size])]
     # An internal log takes the stripe unit of the data, and falls to 32 KiB without a word where that is over 256 KiB.
-    unit = [f"su={min(filesystem.stripe_unit, LOG_STRIPE_UNIT_MAX)}"] if filesystem.stripe_unit else []
+    # Its buffers (logbsize, a power of two) must hold whole units.
+    fitting = min(filesystem.stripe_unit, LOG_STRIPE_UNIT_MAX)
+    unit = [f"su={down_to_power_of_two(fitting)}"] if fitting else []
     return ["-l", ",".join([*unit, *size])] if unit or size else []

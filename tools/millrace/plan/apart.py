@@ -17,9 +17,12 @@ def two_apart(drives: Sequence[Drive]) -> list[Drive]:
 def what_parts(pair: Sequence[Drive]) -> str:
     """What two drives do not share, for a sentence."""
     nodes, switches = _distance(*pair)
+    node, other = (drive.numa_node for drive in pair)
     if nodes:
         return "on different NUMA nodes"
-    return "behind different PCIe switches" if switches else "on one NUMA node, as far as the server says"
+    if switches:
+        return "behind different PCIe switches"
+    return "in places that the server does not tell" if None in (node, other) else "on one NUMA node"
 
 
 def _distance(one: Drive, other: Drive) -> tuple[bool, bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.vm import promises
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
@@ -67,18 +68,7 @@ def test_plan_is_raid6_of_ten_with_a_mirrored_log(box: Box) -> None:
 
 
 def test_arrays_equal_the_plan(box: Box) -> None:
-    records = {record["array"]["name"]: record for record in box.pool["arrays"]}
-    for array in box.plan["arrays"]:
-        name = array["name"]
-        detail = box.array_detail(name)
-        assert detail["MD_LEVEL"] == array["level"]
-        assert detail["MD_DEVICES"] == str(len(array["members"]))
-        assert detail["MD_UUID"] == records[name]["uuid"]
-        assert box.members_by_serial(name) == set(array["members"])
-        if array["chunk"]:
-            assert int(box.array_sysfs(name, "md/chunk_size")) == array["chunk"]
-        assert box.array_sysfs(name, "md/bitmap/location").startswith("+") == (array["bitmap"] == "internal")
-        assert box.array_sysfs(name, "md/degraded") == "0"
+    promises.arrays_equal_the_plan(box)
 
 
 def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
@@ -88,37 +78,15 @@ def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
 
 
 def test_file_system_equals_the_plan(box: Box) -> None:
+    promises.file_system_equals_the_plan(box)
     filesystem = box.plan["filesystem"]
-    geometry = box.xfs_geometry()
-    block = geometry["data.bsize"]
-    assert geometry["data.sunit"] * block == filesystem["stripe_unit"] == 128 * 1024
-    assert geometry["data.swidth"] == geometry["data.sunit"] * filesystem["stripe_width"]
-    assert filesystem["stripe_width"] == 8
-    assert geometry["meta-data.agcount"] == filesystem["allocation_groups"]
-    assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
-    assert geometry["log.blocks"] * geometry["log.bsize"] == filesystem["log_size"]
-    assert set(filesystem["mount_options"]) <= box.mount_options()
-    assert box.say("readlink -f /dev/md/millrace-log") in {
-        box.say(f"readlink -f {option.split('=')[1]}") for option in box.mount_options() if option.startswith("logdev=")
-    }
+    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (128 * 1024, 8)
 
 
 def test_nfsd_equals_the_plan(box: Box) -> None:
-    nfsd = box.plan["nfsd"]
-    assert box.say("cat /sys/module/sunrpc/parameters/pool_mode") == nfsd["pool_mode"] == "pernode"
-    assert int(box.say("cat /proc/fs/nfsd/max_block_size")) == nfsd["max_block_size"] == MIB
-    assert int(box.say("cat /proc/fs/nfsd/nfsv4leasetime")) == nfsd["lease_time"]
-    assert int(box.say("cat /proc/fs/nfsd/nfsv4gracetime")) == nfsd["grace_time"]
-    versions = box.say("cat /proc/fs/nfsd/versions").split()
-    assert "+4.2" in versions
-    assert "-3" in versions
-    pools = [int(count) for count in box.say("cat /proc/fs/nfsd/pool_threads").split()]
-    assert len(pools) == 2
-    assert all(nfsd["threads_min"] <= count for count in pools)
-    assert sum(pools) <= nfsd["threads_max"]
-    threads = box.say("nfsdctl threads")
-    assert str(nfsd["threads_max"]) in threads or sum(pools) == nfsd["threads_max"]
-    assert "tcp 2049" in box.say("cat /proc/fs/nfsd/portlist")
+    promises.nfsd_equals_the_plan(box)
+    assert box.plan["nfsd"]["pool_mode"] == "pernode"
+    assert box.plan["nfsd"]["max_block_size"] == MIB
 
 
 def test_nfsd_threads_cover_both_nodes(box: Box) -> None:
@@ -127,16 +95,15 @@ def test_nfsd_threads_cover_both_nodes(box: Box) -> None:
 
 
 def test_md_settings_equal_the_plan(box: Box) -> None:
-    md = box.plan["md"]
-    assert int(box.array_sysfs("data", "md/group_thread_cnt")) == md["group_thread_cnt"]
-    assert int(box.array_sysfs("data", "md/stripe_cache_size")) == md["stripe_cache_size"]
-    assert int(box.array_sysfs("data", "queue/read_ahead_kb")) == md["read_ahead"]
-    assert box.array_sysfs("data", "md/sync_speed_max").split()[0] == str(md["sync_speed_max"])
-    assert set(box.say("cat /sys/block/nvme*n1/queue/wbt_lat_usec").split()) == {"0"}
+    promises.md_equals_the_plan(box)
+
+
+def test_interrupts_of_a_port_stay_on_its_node(box: Box) -> None:
+    promises.ports_are_served_by_their_own_node(box)
 
 
 def test_tuning_twice_changes_nothing(box: Box) -> None:
-    assert box.read_json("millrace tune --diff --json")["drift"] == []
+    promises.tuning_again_changes_nothing(box)
 
 
 def test_only_what_is_served_listens(box: Box) -> None:
@@ -283,7 +250,7 @@ def test_reboot_brings_the_same_pool_back(box: Box, client: Machine, pattern: st
     box.wait_booted()
     assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
     assert box.failed_units() == []
-    assert box.read_json("millrace tune --diff --json")["drift"] == []
+    promises.everything(box)
     with mounted(client, "nfs-tcp") as where:
         assert checksum(client, f"{where}/by-smb") == pattern
 

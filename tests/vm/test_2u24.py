@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.vm import promises
 from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
@@ -59,3 +60,7 @@ def test_it_serves_with_no_failed_unit(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
     assert "/srv/pool/data" in box.say("exportfs -s")
+
+
+def test_every_setting_equals_the_plan(box: Box) -> None:
+    promises.everything(box)

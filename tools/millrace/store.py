@@ -51,6 +51,10 @@ def read_model(path: Path, kind: type[Model]) -> Model:
         return kind.model_validate_json(path.read_text())
     except FileNotFoundError as error:
         raise BadInput(f"{path} is missing") from error
+    except OSError as error:
+        raise BadInput(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise BadInput(f"{path}: the document: this is not text") from error
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"]) or "the document"

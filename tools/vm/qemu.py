@@ -16,6 +16,7 @@ FIRST_BUS = 32
 BUSES_PER_NODE = 48
 # NIC ports come after the slots of the drives (vm.server.DRIVES_PER_NODE).
 FIRST_NIC_SLOT = 0x14
+SPARE_SLOT = 0x1E
 LOCAL_DISTANCE_OTHER = 21
 
 
@@ -152,6 +153,11 @@ def network(server: Server, options: Options) -> list[str]:
     return argv
 
 
+def spare_ports(server: Server) -> list[str]:
+    """Return an empty root port for each node, `spare0` and on: where a card is put in while the server runs."""
+    return [part for node in range(len(server.nodes)) for part in _port(f"spare{node}", node, SPARE_SLOT, 200 + node)]
+
+
 def server_command(server: Server, accel: Accel, files: Files, options: Options) -> list[str]:
     """Return the command line of a virtual server that boots `files.boot_disk` by UEFI."""
     argv = platform(accel, files, options.no_reboot)
@@ -162,4 +168,4 @@ def server_command(server: Server, accel: Accel, files: Files, options: Options)
     argv += ["-blockdev", disk]
     # UEFI would try the NVMe drives first.
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
-    return [*argv, *drives(server, files), *network(server, options), *smbios(options)]
+    return [*argv, *drives(server, files), *network(server, options), *spare_ports(server), *smbios(options)]

@@ -9,8 +9,9 @@ from millrace import paths, store
 from millrace.command import Result
 from millrace.health.host import Host
 from millrace.health.model import Finding
-from tests.unit.share.samples import Tools, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd
+from tests.unit.plan import servers_hw
+from tests.unit.share.samples import Tools, plan, pool
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_threads, add_node
 
 WELL = {
     "systemctl is-system-running": Result(0, "running\n", ""),
@@ -31,9 +32,14 @@ def well(root: Path) -> None:
     (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
     (root / "srv/pool/data").mkdir(parents=True)
     add_nfsd(root, 16, ["tcp 2049", "tcp 2049"])
+    for node, cpus in enumerate(("0-1", "2-3")):
+        add_node(root, node, cpus)
+        add_nfsd_threads(root, *[cpus] * 8, first=100 + 8 * node)
     (root / "etc/exports.d").mkdir(parents=True)
     (root / "etc/exports.d/millrace.exports").write_text("# why\n/srv/pool/data 10.0.0.0/24(rw)\n")
     store.write_model(paths.pool_file(), pool())
+    store.write_model(paths.approved_plan_file(), plan())
+    store.write_model(paths.inventory_file(), servers_hw.one_u_12())
 
 
 def set_md(root: Path, device: str, **attributes: str) -> None:

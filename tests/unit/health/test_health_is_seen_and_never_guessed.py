@@ -68,7 +68,7 @@ class TestBeforeThereIsAPool:
         steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]
         store.write_model(
             paths.transaction_file(),
-            Transaction(id="1", plan=plan(), disk_labels={}, arrays=[], filesystem_uuid="u", steps=steps),
+            Transaction(id="1", plan=plan(), drives=[], arrays=[], filesystem_uuid="u", steps=steps),
         )
         [finding] = pool_check.check(host())
         assert finding.level is Level.WARN and "1 of 2 steps done, now create data" in finding.sentence

@@ -24,6 +24,8 @@ RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 
 def replay(kind: str) -> Runner:
     def run(argv: Sequence[str]) -> Result:
+        if argv[0] not in RECORDED[kind]:
+            return nothing_found(argv)
         said = RECORDED[kind][argv[0]]
         return Result(said["status"], *(said[key].replace("{device}", argv[-1]) for key in ("out", "err")))
 

@@ -44,7 +44,7 @@ def boot_drive() -> Drive:
 
 
 def server(drives: list[Drive], *, nodes: int = 1, cores: int = 32, memory: int = 128 * GIB, **more: Any) -> Inventory:
-    """A server with one 400 Gbit/s port for each node; `cores` for each node."""
+    """A server with one 400 Gbit/s port for each node; `cores` for each node; nodes without `sockets` tell none."""
     ports = [
         Nic(
             name=f"ens{node}np0",
@@ -64,7 +64,13 @@ def server(drives: list[Drive], *, nodes: int = 1, cores: int = 32, memory: int 
         "cpu_model": "AMD EPYC",
         "sockets": nodes,
         "nodes": [
-            Node(id=node, cpus=list(range(node * cores, (node + 1) * cores)), cores=cores, memory=memory // nodes)
+            Node(
+                id=node,
+                cpus=list(range(node * cores, (node + 1) * cores)),
+                cores=cores,
+                memory=memory // nodes,
+                socket=node * more["sockets"] // nodes if "sockets" in more else None,
+            )
             for node in range(nodes)
         ],
         "memory": memory,

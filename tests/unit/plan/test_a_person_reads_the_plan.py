@@ -11,7 +11,7 @@ from millrace.cli import main
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Plan, PlanFile
 from millrace.store import read_model, write_model
-from tests.unit.plan.servers import drives_1u12, drives_2u24, found, server
+from tests.unit.plan.servers import drive, drives_1u12, drives_2u24, found, server
 
 
 @pytest.fixture(autouse=True)
@@ -39,8 +39,8 @@ def test_the_plan_ends_with_the_line_that_approves_it(capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"approve with: millrace approve {stored.sha256}"
     assert all(len(line) <= 100 for line in lines)
-    assert any("data-17" in line and "SN017" in line for line in lines)
-    assert any("log-01" in line and "SN019" in line for line in lines)
+    assert any("leg1" in line and "RAID5 of 9 x 6.98 TiB" in line and "SN001" in line for line in lines)
+    assert all(any(f"SN{number:03}" in line for line in lines) for number in range(20))
     assert not any("\x1b" in line for line in lines)
 
 
@@ -56,7 +56,7 @@ def test_a_refusal_is_shown_with_serial_and_todo_and_is_exit_1(capsys: pytest.Ca
 
 
 def test_a_stored_refusal_is_a_result(capsys: pytest.CaptureFixture[str]) -> None:
-    this_server(drives_1u12()[:5])
+    this_server([])
     assert run("--write", "--json") == 0
     said = json.loads(capsys.readouterr().out)
     assert (said["schema_version"], said["sha256"], said["proposal"]["verdict"]) == (1, None, "refused")
@@ -64,7 +64,7 @@ def test_a_stored_refusal_is_a_result(capsys: pytest.CaptureFixture[str]) -> Non
 
 
 def test_a_plan_for_the_inventory_of_another_server(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    this_server(drives_1u12()[:5])
+    this_server([])
     write_model(tmp_path / "other.json", server(drives_1u12()))
     assert run("--inventory", str(tmp_path / "other.json"), "--json") == 0
     assert json.loads(capsys.readouterr().out)["proposal"]["verdict"] == "ready"
@@ -77,3 +77,37 @@ def test_a_broken_inventory_is_bad_input(tmp_path: Path, content: str, capsys: p
     said = capsys.readouterr()
     assert said.err.startswith(f"millrace: {tmp_path}/broken.json: ")
     assert said.out == ""
+
+
+def test_every_decision_can_be_explained_with_its_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+    this_server([drive(number) for number in range(20)])
+    assert run("--explain", "layout") == 0
+    text = " ".join(capsys.readouterr().out.split())
+    assert "RAID50 of 2 x 9 drives 2 16 1 MiB 80.0 12.0 3.0 5.0 100.0" in text
+    assert "RAID50 of 2 x 10 drives 0 18 576 KiB 90.0 0.0 3.0 5.0 98.0" in text
+    assert run("--explain", "layout", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema_version"] == 1
+    assert [row["score"] for row in document["decision"]["considered"]] == [100.0, 98.0, 86.0]
+
+
+def test_an_unknown_decision_is_answered_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    this_server(drives_1u12())
+    assert run("--explain", "layuot") == 2
+    said = capsys.readouterr()
+    assert "'layuot'" in said.err and "layout, " in said.err and "nfsd.threads" in said.err
+    assert said.out == ""
+
+
+def test_a_refusal_has_nothing_to_explain_but_itself(capsys: pytest.CaptureFixture[str]) -> None:
+    this_server([])
+    assert run("--explain", "layout") == 1
+    assert "No plan: 1 obstacle." in capsys.readouterr().out
+
+
+def test_a_server_of_forty_drives_is_read_in_a_minute(capsys: pytest.CaptureFixture[str]) -> None:
+    this_server([drive(number, numa_node=number % 2) for number in range(40)])
+    assert run() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) < 120
+    assert all(len(line) <= 100 for line in lines)

@@ -4,10 +4,10 @@
 import pytest
 
 from millrace.inventory.model import Drive, DriveState, PcieLink
-from millrace.plan.model import Refusal
-from millrace.plan.policy import Policy
+from millrace.plan.model import Plan, Refusal
+from millrace.plan.policy import DrivesPolicy, Policy
 from millrace.plan.propose import plan_file, propose
-from tests.unit.plan.servers import DATA_SIZE, GIB, LOG_SIZE, drive, drives_1u12, found, server
+from tests.unit.plan.servers import GIB, LOG_SIZE, drive, drives_1u12, found, server
 
 
 def refused(drives: list[Drive]) -> Refusal:
@@ -28,7 +28,7 @@ def test_one_foreign_drive_stops_everything() -> None:
     assert refusal.obstacles[0].what == "The drive is foreign, not blank: LVM physical volume."
     assert "erase it" in refusal.obstacles[0].todo
     assert plan_file(refusal).sha256 is None
-    assert all(entry.partition == 0 for entry in refusal.drives)
+    assert all(entry.partitions == [] for entry in refusal.drives)
 
 
 def test_a_log_drive_counts_too() -> None:
@@ -48,35 +48,46 @@ def test_unknown_comes_before_foreign_and_ours() -> None:
 def test_a_thirteenth_drive_with_data_is_not_ignored() -> None:
     refusal = refused([*drives_1u12(), drive(12, 3 * 10**12, **found(DriveState.FOREIGN, "XFS file system"))])
     assert refusal.obstacles[0].serial == "SN012"
-    assert refusal.obstacles[1].serial is None
-
-
-@pytest.mark.parametrize(
-    ("drives", "words"),
-    [
-        ([drive(number) for number in range(7)], "7 NVMe drives (7 x 6.99 TiB)"),
-        ([drive(number) for number in range(12)], "12 NVMe drives (12 x 6.99 TiB)"),
-        (drives_1u12()[:11], "10 x 6.99 TiB, 1 x 894.25 GiB"),
-        ([*drives_1u12()[:10], drive(10, 4 * DATA_SIZE), drive(11, 4 * DATA_SIZE)], "2 x 27.95 TiB"),
-        ([*drives_1u12(), drive(12, LOG_SIZE)], "3 x 894.25 GiB"),
-    ],
-    ids=["seven", "no log drives", "one log drive", "larger log drives", "three log drives"],
-)
-def test_other_shapes_are_named_with_what_would_do(drives: list[Drive], words: str) -> None:
-    obstacle = refused(drives).obstacles[0]
-    assert words in obstacle.what
-    assert "10 equal data drives and 2 clearly smaller log drives or 18 equal" in obstacle.todo
 
 
 def test_a_server_without_nvme_drives() -> None:
     assert "no NVMe drives" in refused([drive(0, transport="sata"), drive(1, removable=True)]).obstacles[0].what
 
 
-def test_mixed_sector_sizes() -> None:
-    refusal = refused(with_drive(4, logical_block=4096))
-    assert refusal.obstacles[0].what == (
-        "The drives have different sector sizes: 11 with 512 bytes, 1 with 4096 bytes."
+def test_a_data_drive_with_other_sectors_is_to_be_formatted_or_left_out() -> None:
+    obstacle = refused(with_drive(4, logical_block=4096)).obstacles[0]
+    assert obstacle.what == (
+        "Drives of 6.99 TiB have different sector sizes: 9 with 512 bytes, 1 with 4096 bytes (SN004)."
     )
+    assert "nvme format" in obstacle.todo and "exclude" in obstacle.todo
+
+
+def test_log_drives_may_have_other_sectors_than_data_drives() -> None:
+    drives = [*drives_1u12()[:10], *(drive(number, LOG_SIZE, logical_block=4096) for number in (10, 11))]
+    assert not isinstance(propose(server(drives), Policy()), Refusal)
+
+
+@pytest.mark.parametrize("number", [3, 10], ids=["data", "log"])
+def test_two_drives_of_one_serial_could_be_taken_for_each_other(number: int) -> None:
+    refusal = refused(with_drive(number, serial="SN007"))
+    assert refusal.obstacles[0].serial == "SN007"
+    assert "2 drives report the serial number SN007" in refusal.obstacles[0].what
+
+
+def test_a_namespace_beside_the_running_system_could_be_taken_for_it() -> None:
+    system = drive(50, transport="nvme", serial="SN007", **found(DriveState.BOOT, "carries /"))
+    assert "2 drives report" in refused([*drives_1u12(), system]).obstacles[0].what
+
+
+def test_a_drive_that_does_not_say_who_it_is() -> None:
+    assert "no serial number" in refused(with_drive(3, serial="")).obstacles[0].what
+
+
+def test_a_typing_error_in_the_policy_puts_no_drive_into_the_pool() -> None:
+    proposal = propose(server(drives_1u12()), Policy(drives=DrivesPolicy(exclude=["SN0O3"])))
+    assert isinstance(proposal, Refusal)
+    assert proposal.obstacles[0].serial == "SN0O3"
+    assert "no drive has the serial number SN0O3" in proposal.obstacles[0].what
 
 
 @pytest.mark.parametrize(
@@ -88,6 +99,13 @@ def test_a_log_drive_slower_than_the_data(fields: dict[str, object]) -> None:
     refusal = refused(with_drive(10, **fields))
     assert [obstacle.serial for obstacle in refusal.obstacles] == ["SN010"]
     assert "slower" in refusal.obstacles[0].what
+
+
+def test_a_slow_third_small_drive_is_left_alone() -> None:
+    drives = [*drives_1u12(), drive(12, LOG_SIZE, serial="A", rotational=True)]
+    proposal = propose(server(drives), Policy())
+    assert isinstance(proposal, Plan)
+    assert next(array.members for array in proposal.arrays if array.name == "log") == ["SN010", "SN011"]
 
 
 def test_a_log_drive_one_generation_older_is_good_enough() -> None:

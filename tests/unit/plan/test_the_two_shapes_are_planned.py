@@ -72,7 +72,7 @@ def test_drives_that_do_not_divide_by_node_still_make_equal_legs_and_a_warning()
     plan = planned(server(drives, nodes=2))
     legs = [array.members for array in plan.arrays if array.level == "raid5"]
     assert legs == [[f"SN{number:03}" for number in part] for part in (range(9), range(9, 18))]
-    assert any("spans NUMA nodes" in warning for warning in plan.warnings)
+    assert any("spans sockets" in warning for warning in plan.warnings)
 
 
 def test_labels_count_through_all_legs() -> None:
@@ -80,13 +80,13 @@ def test_labels_count_through_all_legs() -> None:
     data = [entry.serial for entry in plan.drives if entry.role is Role.DATA]
     assert data == [*arrays(plan)["leg0"].members, *arrays(plan)["leg1"].members]
     assert [entry.serial for entry in plan.drives if entry.role is Role.LOG] == ["SN018", "SN019"]
-    assert [(entry.serial, entry.partition) for entry in plan.drives if entry.role is Role.BOOT] == [("BOOT", 0)]
+    assert [(entry.serial, entry.partitions) for entry in plan.drives if entry.role is Role.BOOT] == [("BOOT", [])]
 
 
 @pytest.mark.parametrize("drives", [drives_1u12, drives_2u24])
 def test_a_virtual_server_with_tiny_drives(drives: Callable[[int, int], list[Drive]]) -> None:
     plan = planned(server(drives(GIB, 256 * MIB), memory=4 * GIB, cores=2, nodes=2))
-    sizes = {entry.role: entry.partition for entry in plan.drives if entry.partition}
+    sizes = {entry.role: entry.partitions[0].size for entry in plan.drives if entry.partitions}
     assert sizes == {Role.DATA: 1008 * MIB, Role.LOG: 240 * MIB}
     assert plan.filesystem.log_size == 208 * MIB
     assert plan.filesystem.allocation_groups == 32
@@ -99,7 +99,7 @@ def test_a_virtual_server_with_tiny_drives(drives: Callable[[int, int], list[Dri
 def test_a_slightly_smaller_replacement_fits() -> None:
     drives = [*drives_1u12()[1:], drive(0, DATA_SIZE - 50 * 10**9, model="OTHER")]
     plan = planned(server(drives))
-    partitions = {entry.partition for entry in plan.drives if entry.role is Role.DATA}
+    partitions = {entry.partitions[0].size for entry in plan.drives if entry.role is Role.DATA}
     assert partitions == {(DATA_SIZE - 50 * 10**9 - 4096 * MIB) // MIB * MIB}
     assert plan.warnings == ["The data drives are of 2 models: the slowest sets the pace."]
 

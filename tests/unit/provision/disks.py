@@ -8,7 +8,10 @@ Content = dict[str, str]
 
 @dataclass
 class Disk:
-    """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole."""
+    """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole.
+
+    `inside` is what the partitions hold, by their GUIDs in the order of the table.
+    """
 
     serial: str
     size: int
@@ -16,8 +19,7 @@ class Disk:
     wwid: str = ""
     gpt_ids: set[str] = field(default_factory=set)
     table: dict[str, object] | None = None
-    partuuid: str | None = None
-    inside: Content = field(default_factory=dict)
+    inside: dict[str, Content] = field(default_factory=dict)
     foreign: str | None = None
     hidden: str | None = None
 

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Small plans of the two shapes: RAID6 and RAID50, each with its log on a RAID1."""
+"""Small plans made by hand, RAID6 and RAID50 with their log on a RAID1, and those of the planner for more drives."""
 
 from millrace.inventory.model import DriveState
-from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Plan, Role
+from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Partition, Plan, Role
+from millrace.plan.policy import Policy
+from millrace.plan.propose import propose
+from tests.unit.plan.servers import server
+from tests.unit.plan.shapes import equal
 
 MIB = 1 << 20
 GIB = 1 << 30
@@ -19,6 +23,14 @@ def raid50_plan() -> Plan:
     """Two legs of three data drives, two log drives."""
     legs = [_array("leg0", "raid5", ["D0", "D1", "D2"]), _array("leg1", "raid5", ["D3", "D4", "D5"])]
     return _plan([*legs, _array("data", "raid0", ["leg0", "leg1"])], 6, "RAID50")
+
+
+def planned(count: int, policy: Policy | None = None) -> Plan:
+    """What the planner makes of so many equal drives that alternate between two nodes."""
+    proposal = propose(server(equal(count, 2), nodes=2), policy or Policy())
+    assert isinstance(proposal, Plan)
+    # Findings and predictions are no part of what is built, and large.
+    return proposal.model_copy(update={"findings": [], "prediction": None})
 
 
 def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
@@ -74,6 +86,6 @@ def _drive(serial: str, role: Role, size: int, partition: int) -> DriveRole:
         size=size,
         state=DriveState.BLANK,
         role=role,
-        partition=partition,
+        partitions=[Partition(role=role, size=partition)],
         reason="for the test",
     )

@@ -13,9 +13,13 @@ from tests.unit.provision.world import World
 
 def server_for(plan: Plan) -> World:
     """All drives of the plan, blank, besides a foreign drive and a blank one that the plan does not use."""
-    planned = [Disk(drive.serial, drive.size, 4096 if number % 2 else 512) for number, drive in enumerate(plan.drives)]
+    used = [drive for drive in plan.drives if drive.partitions]
+    planned = [
+        Disk(drive.serial, drive.size, 4096 if number % 2 else 512, wwid=drive.wwid)
+        for number, drive in enumerate(used)
+    ]
     others = [Disk("FOREIGN", DATA_SIZE, foreign="ext4 file system"), Disk("UNUSED", DATA_SIZE)]
-    return World([*planned, *others], plan, {drive.serial for drive in plan.drives})
+    return World([*planned, *others], plan, {drive.serial for drive in used})
 
 
 def propose(plan: Plan) -> str:

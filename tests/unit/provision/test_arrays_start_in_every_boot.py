@@ -6,10 +6,12 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Failed, Refused
+from millrace.plan.model import Plan
+from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision.assemble import GRACE, assemble
 from millrace.provision.md import PREFIX
 from tests.unit.provision.disks import Disk, Running
-from tests.unit.provision.plans import raid6_plan, raid50_plan
+from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import built, server_for
 from tests.unit.provision.world import World
 
@@ -110,3 +112,41 @@ def test_ours_that_only_collects_members_is_stopped_and_started_in_full(
 def test_without_a_pool_it_says_so(root: Path, world: World) -> None:
     with pytest.raises(Refused, match="no pool yet"):
         assembled(world)
+
+
+def with_a_spare() -> tuple[World, Plan]:
+    """RAID6 of six drives SN000-SN005 and a hot spare SN006."""
+    plan = planned(7, Policy(layout=LayoutPolicy(spares=1)))
+    world = server_for(plan)
+    built(world, plan)
+    world.boot()
+    return world, plan
+
+
+def test_a_hot_spare_waits_beside_the_members() -> None:
+    world, _ = with_a_spare()
+    assert assembled(world)[0] == "RAID6 data: started, 6 members and 1 hot spare"
+    command = next(
+        command for command in world.commands if command[:3] == ["mdadm", "--assemble", "/dev/md/millrace-data"]
+    )
+    assert len([word for word in command if word.startswith("/dev/disk/by-partuuid/")]) == 7
+
+
+def test_a_spare_that_has_taken_the_place_of_a_member_counts_as_one() -> None:
+    world, plan = with_a_spare()
+    (spare,) = plan.arrays[0].spares
+    members = plan.arrays[0].members
+    pull(world, *members[-3:])
+    assert assembled(world)[0] == f"RAID6 data: started without {', '.join(members[-3:])}"
+    world.boot()
+    pull(world, *members[-3:], spare)
+    with pytest.raises(Failed, match="4 of 6 members are needed, 3 are there"):
+        assembled(world)
+
+
+def test_a_single_drive_starts() -> None:
+    plan = planned(1)
+    world = server_for(plan)
+    built(world, plan)
+    world.boot()
+    assert assembled(world) == ["RAID1 data: started, 1 member"]

@@ -5,11 +5,12 @@ from pathlib import Path
 
 from millrace import paths, store
 from millrace.plan.model import Plan
+from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision import apply
 from millrace.provision.array import create_command
 from millrace.provision.filesystem import mkfs_command
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
-from tests.unit.provision.plans import MIB, raid6_plan, raid50_plan
+from tests.unit.provision.plans import MIB, planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, built, provision, server_for
 from tests.unit.provision.world import World
 
@@ -18,7 +19,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -> None:
     record = next(record for record in built(world, raid6_plan()).arrays if record.array.name == "data")
-    assert create_command(record, ["/dev/a", "/dev/b"]) == [
+    assert create_command(record, ["/dev/a", "/dev/b"], []) == [
         "mdadm",
         "--create",
         "/dev/md/millrace-data",
@@ -39,9 +40,9 @@ def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -
 
 def test_raid5_starts_redundant_and_raid0_has_no_bitmap() -> None:
     records = {record.array.name: record for record in built(server_for(raid50_plan()), raid50_plan()).arrays}
-    assert "--force" in create_command(records["leg0"], [])
-    assert "--bitmap=none" in create_command(records["data"], [])
-    assert not [word for word in create_command(records["log"], []) if word.startswith("--chunk")]
+    assert "--force" in create_command(records["leg0"], ["/dev/a", "/dev/b"], [])
+    assert "--bitmap=none" in create_command(records["data"], ["/dev/a", "/dev/b"], [])
+    assert not [word for word in create_command(records["log"], ["/dev/a", "/dev/b"], []) if word.startswith("--chunk")]
 
 
 def test_legs_come_before_the_array_over_them() -> None:
@@ -90,7 +91,7 @@ def test_each_step_is_one_line_that_says_how_far_it_is(world: World) -> None:
     approve_plan(raid6_plan())
     lines: list[str] = []
     apply.provision(world, lines.append)
-    assert lines[0] == "1/9 drive D0: partition millrace-data-00, 101376 MiB"
+    assert lines[0] == "1/9 drive D0: partition millrace-data-00 101376 MiB"
     assert lines[6] == "7/9 RAID6 data: created, 4 members"
     assert lines[8] == "9/9 XFS: made, 32 allocation groups"
 
@@ -107,3 +108,55 @@ def test_members_are_passed_by_partition_uuid_never_by_kernel_name(world: World)
 def test_the_mount_unit() -> None:
     text = mount_unit(raid6_plan().filesystem, "0" * 64)
     assert text == (GOLDEN / "srv-pool.mount").read_text()
+
+
+def test_without_small_drives_the_log_lies_in_front_of_the_data_on_every_drive() -> None:
+    plan = planned(7)
+    world = server_for(plan)
+    pool = built(world, plan)
+    assert [[part.label for part in drive.partitions] for drive in pool.drives] == [
+        [f"millrace-log-{n:02}", f"millrace-data-{n:02}"] for n in range(7)
+    ]
+    log = next(record for record in pool.arrays if record.array.name == "log")
+    assert [member.label for member in log.members] == ["millrace-log-00", "millrace-log-01"]
+    for disk in world.disks:
+        if disk.table is None:
+            continue
+        mib = MIB // disk.block
+        entries: list[dict[str, int]] = disk.table["partitions"]  # type: ignore[assignment]
+        assert (entries[0]["start"], entries[0]["size"]) == (mib, 4096 * mib)
+        assert entries[1]["start"] == 4097 * mib
+
+
+def test_hot_spares_are_given_to_mdadm_and_recorded() -> None:
+    plan = planned(24, Policy(layout=LayoutPolicy(legs=3, spares=3)))
+    world = server_for(plan)
+    pool = built(world, plan)
+    for record in pool.arrays:
+        if not record.array.name.startswith("leg"):
+            continue
+        devices = [f"/dev/disk/by-partuuid/{member.partuuid}" for member in [*record.members, *record.spares]]
+        command = next(write for write in world.writes if f"--uuid={record.uuid}" in write)
+        assert {"--raid-devices=7", "--spare-devices=1"} <= set(command)
+        assert command[-8:] == devices
+    labels = {spare.label for record in pool.arrays for spare in record.spares if record.array.name != "log"}
+    assert labels == {"millrace-data-21", "millrace-data-22", "millrace-data-23"}
+
+
+def test_a_single_drive_becomes_a_mirror_of_one_with_its_log_inside() -> None:
+    plan = planned(1)
+    world = server_for(plan)
+    built(world, plan)
+    create, mkfs = world.writes[-2:]
+    assert {"--level=raid1", "--raid-devices=1", "--force", "--bitmap=internal"} <= set(create)
+    assert mkfs[mkfs.index("-d") + 1] == f"noalign,agcount={plan.filesystem.allocation_groups}"
+    assert "-l" not in mkfs
+    assert "logdev" not in mount_unit_file().read_text()
+
+
+def test_the_log_inside_gets_a_power_of_two_that_its_buffers_can_hold() -> None:
+    filesystem = raid6_plan().filesystem.model_copy(
+        update={"log_device": None, "log_size": None, "stripe_unit": 96 << 10}
+    )
+    command = mkfs_command(filesystem, "U", force=False)
+    assert command[command.index("-l") + 1] == "su=65536"

@@ -75,8 +75,8 @@ class World:
         return frozenset(self.names[name].gpt_ids)
 
     def partition(self, partuuid: str) -> str | None:
-        hits = [name for name, disk in self.names.items() if disk.table and disk.partuuid == partuuid]
-        return f"{hits[0]}p1" if hits else None
+        hits = [(name, disk) for name, disk in self.names.items() if disk.table and partuuid in disk.inside]
+        return f"{hits[0][0]}p{[*hits[0][1].inside].index(partuuid) + 1}" if hits else None
 
     def md_devices(self) -> list[str]:
         return sorted(self.arrays)
@@ -158,43 +158,34 @@ class World:
         disk = self._disk(command[-1])
         self._writing(command, disk.serial)
         assert disk.foreign is None, f"sfdisk over {disk.foreign} on {disk.serial}"
-        header, _, line = script.partition("\n\n")
+        header, _, body = script.partition("\n\n")
         label_id = header.split("label-id: ")[1]
-        values = dict(part.strip().split("=", 1) for part in line.split(","))
-        mib = (1 << 20) // disk.block
-        assert disk.gpt_ids <= {label_id, values["uuid"]}, f"sfdisk over the table of another on {disk.serial}"
+        rows = [dict(part.strip().split("=", 1) for part in line.split(",")) for line in body.splitlines()]
+        assert disk.gpt_ids <= {label_id, *(row["uuid"] for row in rows)}, f"sfdisk over another's {disk.serial}"
         disk.table = None
-        for part in ({values["uuid"]}, {label_id}):
-            disk.gpt_ids |= part
+        for part in (*(row["uuid"] for row in rows), label_id):
+            disk.gpt_ids.add(part)
             self.tick()
-        disk.partuuid = values["uuid"]
-        disk.table = {
-            "label": "gpt",
-            "id": label_id.upper(),
-            "partitions": [
-                {
-                    "start": int(values["start"].removesuffix("MiB")) * mib,
-                    "size": int(values["size"].removesuffix("MiB")) * mib,
-                    "type": values["type"].upper(),
-                    "uuid": values["uuid"].upper(),
-                    "name": values["name"].strip('"'),
-                }
-            ],
-        }
+        disk.inside = {row["uuid"]: disk.inside.get(row["uuid"], {}) for row in rows}
+        disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
         return Result(0, "", "")
 
     def _create(self, command: list[str], _: str) -> Result:
         assert "--run" in command and "--homehost=millrace" in command and "--assume-clean" not in command
         uuid, level, count = option(command, "uuid"), option(command, "level"), int(option(command, "raid-devices"))
+        assert count > 1 or "--force" in command
+        spares = [word for word in command if word.startswith("--spare-devices=")]
+        devices = command[-count - (int(option(command, "spare-devices")) if spares else 0) :]
+        assert not devices[0].startswith("--") and command[-len(devices) - 1].startswith("--")
         assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
-        self._writing(command, *command[-count:])
+        self._writing(command, *devices)
         self.unstarted.add(uuid)
-        for device in command[-count:]:
+        for device in devices:
             held = self._content(device)
             assert held == {}, f"mdadm --create over {held} on {device}"
             held |= {"TYPE": "linux_raid_member", "UUID": uuid.replace(":", ""), "level": level, "count": str(count)}
             self.tick()
-        return self._start(uuid, level, count, option(command, "name"), command[-count:])
+        return self._start(uuid, level, count, option(command, "name"), devices)
 
     def _assemble(self, command: list[str], _: str) -> Result:
         uuid, name = option(command, "uuid"), command[2].removeprefix("/dev/md/")
@@ -225,19 +216,21 @@ class World:
 
     def _mkfs(self, command: list[str], _: str) -> Result:
         uuid = command[command.index("-m") + 1].removeprefix("uuid=")
-        log = command[command.index("-l") + 1].split(",")[0].removeprefix("logdev=")
-        self._writing(command, command[-1], log)
-        data_held, log_held = self._content(command[-1]), self._content(log)
+        log = next((word.split(",")[0].removeprefix("logdev=") for word in command if word.startswith("logdev=")), None)
+        self._writing(command, command[-1], *([log] if log else []))
+        data_held, log_held = self._content(command[-1]), self._content(log) if log else {}
         assert data_held is not None and log_held is not None
         if (data_held or log_held) and "-f" not in command:
             return Result(1, "", "mkfs.xfs: Use the -f option to force overwrite.")
         assert data_held.get("UUID", uuid) == uuid and log_held.get("LOGUUID", uuid) == uuid, "mkfs over foreign data"
-        stripe = dict(part.split("=") for part in command[command.index("-d") + 1].split(","))
-        unit = int(stripe["su"]) // 4096
+        stripe = dict(part.partition("=")[::2] for part in command[command.index("-d") + 1].split(","))
+        assert ("su" in stripe) != ("noalign" in stripe)
+        unit, width = int(stripe.get("su", 0)) // 4096, int(stripe.get("sw", 0))
         data_held |= {"TYPE": "xfs", "UUID": uuid, "inprogress": "1"}
-        data_held |= {"unit": str(unit), "width": str(unit * int(stripe["sw"]))}
+        data_held |= {"unit": str(unit), "width": str(unit * width)}
         self.tick()
-        log_held |= {"TYPE": "xfs_external_log", "LOGUUID": uuid}
+        if log:
+            log_held |= {"TYPE": "xfs_external_log", "LOGUUID": uuid}
         self.tick()
         data_held["inprogress"] = "0"
         return Result(0, "", "")
@@ -255,14 +248,14 @@ class World:
             array = self._running(target)
             return {serial for member in array.members for serial in self._serials(member)}
         if target.startswith(BY_PARTUUID):
-            return {disk.serial for disk in self.disks if disk.partuuid == target.removeprefix(BY_PARTUUID)}
+            return {disk.serial for disk in self.disks if target.removeprefix(BY_PARTUUID) in disk.inside}
         return {target}
 
     def _content(self, device: str) -> Content | None:
         if device.startswith("/dev/md"):
             return self.on_arrays.setdefault(self._running(device).uuid, {})
-        hits = [d for d in self.names.values() if d.table and d.partuuid == device.removeprefix(BY_PARTUUID)]
-        return hits[0].inside if hits else None
+        uuid = device.removeprefix(BY_PARTUUID)
+        return next((disk.inside[uuid] for disk in self.names.values() if disk.table and uuid in disk.inside), None)
 
     def _running(self, device: str) -> Running:
         name = device.removeprefix("/dev/md/")
@@ -290,3 +283,15 @@ class World:
             state=DriveState.BLANK if disk.blank else DriveState.FOREIGN,
             evidence=[] if disk.blank else [Evidence(probe="blkid", finding=disk.foreign or "GPT partition table")],
         )
+
+
+def _entry(row: dict[str, str], disk: Disk) -> dict[str, object]:
+    """One partition as sfdisk --json shows it."""
+    mib = (1 << 20) // disk.block
+    return {
+        "start": int(row["start"].removesuffix("MiB")) * mib,
+        "size": int(row["size"].removesuffix("MiB")) * mib,
+        "type": row["type"].upper(),
+        "uuid": row["uuid"].upper(),
+        "name": row["name"].strip('"'),
+    }

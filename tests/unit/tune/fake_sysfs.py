@@ -26,6 +26,7 @@ def add_array(root: Path, name: str, device: str, members: list[str], parity: bo
         (directory / "md/group_thread_cnt").write_text("0\n")
         (directory / "md/stripe_cache_size").write_text("256\n")
         (directory / "md/sync_speed_max").write_text("200000 (system)\n")
+        (directory / "md/sync_io_depth").write_text("32 (system)\n")
     _link(root / "sys/class/block" / device, directory)
     for member in members:
         _link(directory / "slaves" / member, root / "sys/class/block" / member)
@@ -43,6 +44,22 @@ def add_nfsd(root: Path, threads: int, listeners: list[str]) -> None:
     directory.mkdir(parents=True)
     (directory / "threads").write_text(f"{threads}\n")
     (directory / "portlist").write_text("".join(f"{one}\n" for one in listeners))
+
+
+def add_node(root: Path, number: int, cpus: str) -> None:
+    directory = root / f"sys/devices/system/node/node{number}"
+    directory.mkdir(parents=True)
+    (directory / "cpulist").write_text(f"{cpus}\n")
+
+
+def add_nfsd_threads(root: Path, *allowed: str, parent: int = 2, first: int = 100) -> None:
+    """Kernel threads, each with the CPUs that it may run on."""
+    for number, cpus in enumerate(allowed, first):
+        directory = root / f"proc/{number}"
+        directory.mkdir(parents=True)
+        (directory / "comm").write_text("nfsd\n")
+        status = f"Name:\tnfsd\nPid:\t{number}\nPPid:\t{parent}\nCpus_allowed:\tff\nCpus_allowed_list:\t{cpus}\n"
+        (directory / "status").write_text(status)
 
 
 def add_rdma_device(root: Path) -> None:

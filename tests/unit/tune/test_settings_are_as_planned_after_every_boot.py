@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the kernel forgets is set again, once; what a kernel does not have is said and does no harm."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -8,17 +9,23 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths, store
-from millrace.tune.apply import apply
-from millrace.tune.collect import collect
-from millrace.tune.knob import ListenerKnob, standing
+from millrace.errors import Failed
+from millrace.plan.model import Plan
+from millrace.provision.model import Pool
+from millrace.tune.arrays import array_settings
+from millrace.tune.collect import stages
+from millrace.tune.knob import mask, standing
+from millrace.tune.model import TuneReport
+from millrace.tune.run import run
 from millrace.tune.verbs import tune
-from tests.unit.share.samples import array, plan, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_rdma_device, add_sysctl
+from tests.unit.share.samples import Tools, array, plan, pool
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_sysctl
+from tests.unit.tune.machine import refuse
 
 SYSCTL = {
     "dev.raid.speed_limit_min": "1000\n",
     "dev.raid.speed_limit_max": "200000\n",
-    "vm.dirty_bytes": "0\n",
+    "vm.dirty_bytes": "536870912\n",
     "net.ipv4.tcp_wmem": "4096\t16384\t4194304\n",
 }
 
@@ -36,28 +43,32 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def tuned(look_only: bool = False, of: Plan | None = None, made: Pool | None = None) -> TuneReport:
+    return run(stages(of or plan(), made or pool(), Tools()), look_only)
+
+
 def read(root: Path, path: str) -> str:
     return (root / path).read_text().strip()
 
 
 def test_first_run_sets_everything_and_second_run_changes_nothing(server: Path) -> None:
-    first = apply(*collect(plan(), pool()))
+    first = tuned()
     assert first.warnings == []
-    # 3 of the array, its read-ahead, 2 of each drive, 4 sysctls
-    assert len(first.drift) == first.settings == 3 + 1 + 2 * 12 + 4
+    # 4 of the array, its read-ahead, 2 of each drive, 4 sysctls; smbd has no drop-in and needs none
+    assert len(first.drift) == first.settings - 1 == 4 + 1 + 2 * 12 + 4
     assert read(server, "sys/class/block/md127/md/group_thread_cnt") == "4"
     assert read(server, "sys/class/block/md127/md/stripe_cache_size") == "8192"
     assert read(server, "sys/class/block/md127/queue/read_ahead_kb") == "16384"
     assert read(server, "sys/class/block/nvme10n1/queue/wbt_lat_usec") == "0"
     assert read(server, "proc/sys/net/ipv4/tcp_wmem") == "4096 65536 16777216"
     assert read(server, "proc/sys/dev/raid/speed_limit_max") == "2000000"
-    second = apply(*collect(plan(), pool()))
-    assert second.drift == []
+    assert read(server, "sys/class/block/md127/md/sync_io_depth") == "512"
+    assert tuned().drift == []
 
 
 def test_a_mirror_has_no_parity_settings(server: Path) -> None:
-    knobs, _ = collect(plan(), pool())
-    assert not [knob for knob in knobs if "md126" in str(knob.path)]
+    settings, _ = array_settings(plan(), pool())
+    assert not [one for one in settings if "md126" in one.label]
 
 
 def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
@@ -70,8 +81,8 @@ def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
     add_array(tmp_path, "leg1", "md126", [f"nvme{number}n1p1" for number in range(3, 6)], parity=True)
     add_array(tmp_path, "data", "md127", ["md125", "md126"], parity=False)
     arrays = [array("leg0", "raid5", []), array("leg1", "raid5", []), array("data", "raid0", ["leg0", "leg1"])]
-    knobs, warnings = collect(plan(arrays), pool(arrays))
-    paths_set = [str(knob.path.relative_to(tmp_path)) for knob in knobs]
+    settings, warnings = array_settings(plan(arrays), pool(arrays))
+    paths_set = [one.label.removeprefix(f"{tmp_path}/") for one in settings]
     assert warnings == []
     assert [path for path in paths_set if path.endswith("group_thread_cnt")] == [
         "sys/class/block/md125/md/group_thread_cnt",
@@ -83,19 +94,19 @@ def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
 
 def test_a_setting_that_this_kernel_lacks_is_a_warning_and_the_rest_is_set(server: Path) -> None:
     (server / "sys/class/block/nvme7n1/queue/wbt_lat_usec").unlink()
-    report = apply(*collect(plan(), pool()))
+    report = tuned()
     assert len(report.warnings) == 1 and "nvme7n1/queue/wbt_lat_usec" in report.warnings[0]
     assert read(server, "sys/class/block/nvme8n1/queue/wbt_lat_usec") == "0"
 
 
 def test_an_array_that_is_not_assembled_is_a_warning(server: Path) -> None:
     (server / "dev/md/millrace-log").unlink()
-    report = apply(*collect(plan(), pool()))
+    report = tuned()
     assert report.warnings == ["array log is not assembled: its settings are left alone"]
 
 
 def test_looking_changes_nothing(server: Path) -> None:
-    report = apply(*collect(plan(), pool()), look_only=True)
+    report = tuned(look_only=True)
     assert report.drift and not any(one.changed for one in report.drift)
     assert read(server, "sys/class/block/md127/md/stripe_cache_size") == "256"
 
@@ -113,29 +124,49 @@ def test_the_kernels_ways_of_printing_a_setting(printed: str, meant: str) -> Non
     assert standing(printed) == meant
 
 
-def test_an_rdma_device_that_came_late_gets_its_listener(server: Path) -> None:
-    add_rdma_device(server)
-    add_nfsd(server, 32, ["tcp 2049", "tcp 2049"])
-    knobs, _ = collect(plan(), pool())
-    wanted = [knob for knob in knobs if isinstance(knob, ListenerKnob)]
-    assert [knob.wanted for knob in wanted] == ["rdma 20049"]
-    assert not wanted[0].holds(wanted[0].read())
+@pytest.mark.parametrize(
+    ("cpus", "written"),
+    [({0}, "00000001"), ({31, 32}, "00000001,80000000"), ({95}, "80000000,00000000,00000000"), (set(), "00000000")],
+)
+def test_processors_are_written_as_the_kernel_reads_them(cpus: set[int], written: str) -> None:
+    assert mask(cpus) == written
 
 
-def test_a_listener_that_is_there_is_not_added_again(server: Path) -> None:
-    add_rdma_device(server)
-    add_nfsd(server, 32, ["rdma 20049", "rdma 20049", "tcp 2049"])
-    report = apply(*collect(plan(), pool()), look_only=True)
-    assert not [one for one in report.drift if "portlist" in one.path]
+def test_the_parity_workqueue_may_use_all_processors(server: Path) -> None:
+    (server / "sys/devices/system/cpu").mkdir(parents=True)
+    (server / "sys/devices/system/cpu/online").write_text("0-3\n")
+    path = server / "sys/devices/virtual/workqueue/raid5wq/cpumask"
+    path.parent.mkdir(parents=True)
+    path.write_text("ffff\n")
+    assert not [one for one in tuned().drift if "raid5wq" in one.path], "more than there are is as good"
+    path.write_text("3\n")
+    tuned()
+    assert path.read_text().strip() == "0000000f"
 
 
-@pytest.mark.parametrize("threads", [0, None])
-def test_nfsd_that_does_not_run_is_not_given_a_listener(server: Path, threads: int | None) -> None:
-    add_rdma_device(server)
-    if threads is not None:
-        add_nfsd(server, threads, [])
-    knobs, _ = collect(plan(), pool())
-    assert not [knob for knob in knobs if isinstance(knob, ListenerKnob)]
+def test_one_setting_that_fails_midway_does_not_keep_the_others_from_being_set(
+    server: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bad = server / "sys/class/block/md127/md/stripe_cache_size"
+    refuse(monkeypatch, bad, error=errno.ENOMEM)
+    report = tuned()
+    assert report.warnings == [f"{bad} cannot be set to 8192: refused"]
+    assert read(server, "sys/class/block/md127/md/group_thread_cnt") == "4"
+    assert read(server, "sys/class/block/md127/md/sync_speed_max") == "2000000"
+    assert str(bad) not in [one.path for one in report.drift]
+
+
+def test_a_value_that_the_kernel_does_not_keep_is_a_warning(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = server / "sys/class/block/md127/queue/read_ahead_kb"
+    write = Path.write_text
+    monkeypatch.setattr(Path, "write_text", lambda self, text: write(self, "4096\n" if self == path else text))
+    assert tuned().warnings == [f"{path} cannot be set to 16384: the kernel keeps 4096"]
+
+
+def test_an_array_that_came_back_with_the_kernels_settings_is_tuned_again(server: Path) -> None:
+    tuned()
+    (server / "sys/class/block/md127/md/group_thread_cnt").write_text("0\n")
+    assert [one.path.rpartition("/")[2] for one in tuned().drift] == ["group_thread_cnt"]
 
 
 def test_the_verb_says_what_it_changed_from_what_to_what(server: Path) -> None:
@@ -145,7 +176,7 @@ def test_the_verb_says_what_it_changed_from_what_to_what(server: Path) -> None:
     assert first.exit_code == 0
     assert f"changed {server}/sys/class/block/md127/md/stripe_cache_size: 256 -> 8192" in first.output
     again = CliRunner().invoke(tune)
-    assert again.output == "Nothing to change, 32 settings looked at.\n"
+    assert again.output == "Nothing to change, 34 settings looked at.\n"
 
 
 def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
@@ -155,3 +186,24 @@ def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
     result = CliRunner().invoke(tune, ["--json"])
     assert result.exit_code == 0
     assert json.loads(result.output)["warnings"] == ["there is no pool yet, nothing is tuned"]
+
+
+def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.write_model(paths.pool_file(), pool())
+    store.write_model(paths.approved_plan_file(), plan())
+    sysfs = {server / "sys", server / "proc", server / "run/systemd"}
+    read_text = Path.read_text
+
+    def denied(self: Path, *more: str, **options: str) -> str:
+        if sysfs & set(self.parents):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return read_text(self, *more, **options)
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    result = CliRunner().invoke(tune)
+    assert isinstance(result.exception, Failed) and "as root" in str(result.exception)
+
+
+def test_looking_and_reverting_at_once_is_wrong_usage(server: Path) -> None:
+    result = CliRunner().invoke(tune, ["--diff", "--revert"])
+    assert result.exit_code == 2 and "choose one" in result.output

@@ -42,7 +42,7 @@ def test_every_drive_has_its_serial_on_a_port_of_its_node() -> None:
 
 def test_no_two_ports_share_a_slot_or_a_chassis() -> None:
     ports = devices(command(), "pcie-root-port")
-    assert len({(port["bus"], port["addr"]) for port in ports}) == len(ports) == 14
+    assert len({(port["bus"], port["addr"]) for port in ports}) == len(ports) == 16
     assert len({port["chassis"] for port in ports}) == len(ports)
 
 

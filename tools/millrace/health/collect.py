@@ -5,7 +5,18 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
 from millrace.errors import MillraceError
-from millrace.health.checks import arrays, cockpit, filesystem, nfs, pool, shares, smb, units
+from millrace.health.checks import (
+    arrays,
+    cockpit,
+    filesystem,
+    hardware,
+    nfs,
+    nfsd_nodes,
+    pool,
+    shares,
+    smb,
+    units,
+)
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
 
@@ -15,7 +26,9 @@ CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
     "filesystem": filesystem.check,
+    "hardware": hardware.check,
     "nfs": nfs.check,
+    "nfsd_nodes": nfsd_nodes.check,
     "smb": smb.check,
     "shares": shares.check,
     "units": units.check,

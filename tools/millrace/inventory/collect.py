@@ -5,39 +5,50 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from millrace.inventory import cpus, sysfs
+from millrace.inventory import cpus, features, memory, pci, sysfs
 from millrace.inventory.boot_disk import InUse, drives_in_use
-from millrace.inventory.drives import block_dir, describe, drive_names
-from millrace.inventory.finding import Runner
+from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
+from millrace.inventory.enclosures import bays
+from millrace.inventory.finding import Runner, SurfaceReader
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
-from millrace.inventory.nics import nics
+from millrace.inventory.nics import nics, port_functions
 from millrace.inventory.partitions import are_ours, partitions
-from millrace.inventory.probe import Verdict, probe, run_tool
+from millrace.inventory.probe import probe, run_tool
+from millrace.inventory.surface import surface
 
 PROBES_AT_ONCE = 8
 
 
-def collect(sysroot: Path = Path("/"), run: Runner = run_tool) -> Inventory:
-    """Look at this server. `sysroot` and `run` are replaced in tests."""
+def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceReader = surface) -> Inventory:
+    """Look at a server. `sysroot`, `run` and `read` are its files, tools and drives; a capture has all three."""
     nodes = cpus.nodes(sysroot)
+    every_cpu = [cpu for node in nodes for cpu in node.cpus]
     return Inventory(
         kernel=sysfs.text(sysroot / "proc/sys/kernel/osrelease") or "",
         cpu_model=cpus.cpu_model(sysroot),
-        sockets=cpus.sockets(sysroot, [cpu for node in nodes for cpu in node.cpus]),
+        sockets=cpus.sockets(sysroot, every_cpu),
         nodes=nodes,
         memory=cpus.memory(sysroot),
-        drives=drives(sysroot, run),
-        nics=nics(sysroot),
+        drives=drives(sysroot, run, read),
+        nics=nics(sysroot, run),
+        smt=cpus.smt(sysroot),
+        cpu_mhz=cpus.clock(sysroot),
+        cpu_throttled=cpus.throttled(sysroot, every_cpu),
+        ecc=memory.ecc(sysroot),
+        dimms=memory.dimms(sysroot),
+        switches=pci.switches([*pci_functions(sysroot), *port_functions(sysroot)]),
+        kernel_features=features.kernel_features(sysroot),
+        lockdown=features.lockdown(sysroot),
     )
 
 
-def drives(sysroot: Path, run: Runner) -> list[Drive]:
+def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
     """Every drive with its state. One that answers slowly does not hold up the others."""
     used = drives_in_use(sysroot)
+    places = Places(pci.slots(sysroot), bays(sysroot))
 
     def look(name: str) -> Drive:
-        verdict = _verdict(sysroot, name, used, run)
-        return describe(sysroot, name, verdict.state, verdict.evidence)
+        return describe(sysroot, name, _verdict(sysroot, name, used, run, read), places, run)
 
     with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
         return tell_apart(list(pool.map(look, drive_names(sysroot))))
@@ -64,7 +75,7 @@ def _with_identity(drive: Drive, same_serial: int, same_wwid: int) -> Drive:
     return drive.model_copy(update={"state": DriveState.UNKNOWN, "evidence": evidence})
 
 
-def _verdict(sysroot: Path, name: str, used: InUse, run: Runner) -> Verdict:
+def _verdict(sysroot: Path, name: str, used: InUse, run: Runner, read: SurfaceReader) -> Verdict:
     directory = block_dir(sysroot, name)
     if name in used.system:
         return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.system[name])])
@@ -73,4 +84,4 @@ def _verdict(sysroot: Path, name: str, used: InUse, run: Runner) -> Verdict:
         return Verdict(DriveState.UNKNOWN, [Evidence(probe="mounts", finding=used.problem)])
     if name in used.mounted and not are_ours(partitions(directory)):
         return Verdict(DriveState.BOOT, [Evidence(probe="mounts", finding=used.mounted[name])])
-    return probe(directory, sysroot / "dev", run)
+    return probe(directory, sysroot / "dev", run, read)

@@ -8,6 +8,7 @@ from millrace.inventory import sysfs
 from millrace.inventory.model import Node
 
 KIB = 1024
+L3 = 3
 
 
 def nodes(sysroot: Path) -> list[Node]:
@@ -39,6 +40,26 @@ def sockets(sysroot: Path, cpus: list[int]) -> int:
     return max(1, len(packages - {None}))
 
 
+def smt(sysroot: Path) -> bool | None:
+    """Return whether cores run several threads each; None where the kernel does not say."""
+    active = sysfs.number(sysroot / "sys/devices/system/cpu/smt/active")
+    return None if active is None else bool(active)
+
+
+def clock(sysroot: Path) -> int | None:
+    """Return the sustained clock of the first CPU in MHz: the base clock, else the highest one that is advertised."""
+    frequencies = sysroot / "sys/devices/system/cpu/cpu0/cpufreq"
+    khz = sysfs.number(frequencies / "base_frequency") or sysfs.number(frequencies / "cpuinfo_max_freq")
+    return khz // 1000 if khz else None
+
+
+def throttled(sysroot: Path, cpus: list[int]) -> int | None:
+    """Return how often cores were slowed down by heat since the boot; None where the processor does not count."""
+    counters = (f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count" for cpu in cpus)
+    counts = [count for count in (sysfs.number(sysroot / counter) for counter in counters) if count is not None]
+    return sum(counts) if counts else None
+
+
 def cpu_list(ranges: str) -> list[int]:
     """`0-3,8` -> [0, 1, 2, 3, 8]."""
     found: list[int] = []
@@ -50,7 +71,27 @@ def cpu_list(ranges: str) -> list[int]:
 
 def _node(sysroot: Path, number: int, cpulist: Path, size: int) -> Node:
     cpus = cpu_list(sysfs.text(cpulist) or "")
-    return Node(id=number, cpus=cpus, cores=_cores(sysroot, cpus), memory=size)
+    packages = [sysfs.number(_topology(sysroot, cpu) / "physical_package_id") for cpu in cpus[:1]]
+    return Node(
+        id=number,
+        cpus=cpus,
+        cores=_cores(sysroot, cpus),
+        memory=size,
+        socket=packages[0] if packages else None,
+        l3=_l3(sysroot, cpus),
+    )
+
+
+def _l3(sysroot: Path, cpus: list[int]) -> int | None:
+    """Bytes of all L3 caches of these CPUs together; CPUs that share one print the same list."""
+    found: dict[str, int] = {}
+    for cpu in cpus:
+        caches = sysroot / f"sys/devices/system/cpu/cpu{cpu}/cache"
+        for name in sysfs.names(caches):
+            size = re.fullmatch(r"(\d+)K", sysfs.text(caches / name / "size") or "")
+            if size and sysfs.number(caches / name / "level") == L3:
+                found[sysfs.text(caches / name / "shared_cpu_list") or f"cpu{cpu}"] = int(size[1]) * KIB
+    return sum(found.values()) or None
 
 
 def _cores(sysroot: Path, cpus: list[int]) -> int:

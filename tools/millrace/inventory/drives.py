@@ -5,13 +5,30 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory import sysfs
+from millrace.inventory import nvme, pci, sysfs
+from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState, Evidence
 
 # Block devices that are made of other devices or of memory, and media that hold no data of a server.
 NO_DRIVES = re.compile(r"(loop|ram|md|dm-|zram|sr|fd|nbd|mtdblock)")
 SECTOR = 512  # sysfs counts sizes in these, whatever the drive's own sector is
 VPD_HEADER = 4
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The state of a drive and why."""
+
+    state: DriveState
+    evidence: list[Evidence]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The slots of the board by PCI address, the bays of enclosures by the device in them."""
+
+    slots: dict[str, str]
+    bays: dict[Path, str]
 
 
 @dataclass(frozen=True)
@@ -42,12 +59,13 @@ def drive_names(sysroot: Path) -> list[str]:
     return sorted(found, key=_natural)
 
 
-def describe(sysroot: Path, name: str, state: DriveState, evidence: list[Evidence]) -> Drive:
-    """Return a drive with everything that sysfs says about it. Sizes in bytes."""
+def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner) -> Drive:
+    """Return a drive with everything that sysfs and the drive itself say about it. Sizes in bytes."""
     directory = block_dir(sysroot, name)
     identity = identify(directory)
     function = sysfs.pci_function(identity.device)
-    return Drive(
+    switch = pci.switch_port(function)
+    drive = Drive(
         name=name,
         serial=identity.serial,
         wwid=identity.wwid,
@@ -61,10 +79,23 @@ def describe(sysroot: Path, name: str, state: DriveState, evidence: list[Evidenc
         removable=sysfs.text(directory / "removable") == "1",
         pci_address=function.name if function else None,
         numa_node=sysfs.numa_node(function),
-        link=sysfs.pcie_link(function),
-        state=state,
-        evidence=evidence,
+        link=pci.link(function),
+        state=verdict.state,
+        evidence=verdict.evidence,
+        volatile_write_cache=nvme.write_cache(directory),
+        slot=pci.slot(function, places.slots),
+        bay=places.bays.get(identity.device),
+        switch=switch.name if switch else None,
     )
+    if identity.transport != "nvme":
+        return drive
+    said = nvme.details(directory, identity.device, sysroot / "dev" / name, run)
+    return drive.model_copy(update={**said})
+
+
+def pci_functions(sysroot: Path) -> list[Path | None]:
+    """Return the PCI functions that the drives hang off."""
+    return [sysfs.pci_function(identify(block_dir(sysroot, name)).device) for name in drive_names(sysroot)]
 
 
 def size(directory: Path) -> int:

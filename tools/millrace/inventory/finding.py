@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from millrace.command import Result
 from millrace.inventory.model import DriveState, Evidence
@@ -16,6 +17,9 @@ class Finding:
 
     state: DriveState
     evidence: Evidence
+
+
+SurfaceReader = Callable[[Path, int], list[Finding]]
 
 
 def found(probe: str, what: str) -> Finding:

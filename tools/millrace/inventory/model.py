@@ -2,9 +2,14 @@
 """The inventory contract (`/run/millrace/inventory.json`, `millrace inventory --json`)."""
 
 from enum import StrEnum
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+# Bytes, and things that are counted: a file with a negative one is broken.
+Count = Annotated[int, Field(ge=0)]
+Positive = Annotated[int, Field(gt=0)]
+Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Contract(BaseModel):
@@ -31,18 +36,43 @@ class Evidence(Contract):
 
 
 class PcieLink(Contract):
-    """A PCIe link, now and at most. Speeds in GT/s per lane."""
+    """A PCIe link, now and at most. Speeds in GT/s per lane.
 
-    speed: float
-    width: int
-    max_speed: float
-    max_width: int
+    `max_…` is what the device can do, `slot_…` what the port that it is plugged into can do (None: not known).
+    """
+
+    speed: Rate
+    width: Positive
+    max_speed: Rate
+    max_width: Positive
+    slot_speed: Rate | None = None
+    slot_width: Positive | None = None
+
+
+class PcieSwitch(Contract):
+    """The upstream port of a PCIe switch: all that hangs off the switch shares its link."""
+
+    address: str
+    numa_node: int | None
+    link: PcieLink | None
+
+
+class LbaFormat(Contract):
+    """A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best."""
+
+    block: Positive
+    metadata: Count
+    performance: int
+    in_use: bool
 
 
 class Drive(Contract):
     """One drive as the kernel's block device for it. Sizes in bytes.
 
-    `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity.
+    `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity. What follows
+    `evidence` is None or empty where nobody said: `dlfeat` as in the NVMe specification, `temperature` in degrees
+    Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log, `slot` the
+    PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and processor.
     """
 
     name: str
@@ -51,9 +81,9 @@ class Drive(Contract):
     model: str
     firmware: str
     transport: str
-    size: int
-    logical_block: int
-    physical_block: int
+    size: Count
+    logical_block: Positive
+    physical_block: Positive
     rotational: bool
     removable: bool
     pci_address: str | None
@@ -61,39 +91,83 @@ class Drive(Contract):
     link: PcieLink | None
     state: DriveState
     evidence: list[Evidence]
+    eui64: str | None = None
+    nguid: str | None = None
+    lba_formats: list[LbaFormat] = []
+    dlfeat: Count | None = None
+    volatile_write_cache: bool | None = None
+    temperature: int | None = None
+    wear: Count | None = None
+    critical_warning: Count | None = None
+    slot: str | None = None
+    bay: str | None = None
+    switch: str | None = None
 
 
 class Nic(Contract):
-    """One physical network port. `speed` in Mbit/s, None where the driver does not say."""
+    """One physical network port. `speed` in Mbit/s, None where the driver does not say.
+
+    `software_rdma`: the RDMA device is made of software over this port. `card_ports`: ports of the card it is on.
+    """
 
     name: str
     driver: str
     pci_address: str | None
     numa_node: int | None
-    speed: int | None
+    speed: Positive | None
     carrier: bool
-    queues: int
+    queues: Count
     rdma_device: str | None
     link: PcieLink | None
+    software_rdma: bool = False
+    firmware: str | None = None
+    card_ports: Positive | None = None
+    slot: str | None = None
+    switch: str | None = None
 
 
 class Node(Contract):
-    """One NUMA node: its logical CPUs, its physical cores, its memory in bytes."""
+    """One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
+
+    A node may be without memory or without processors; the latter has no socket.
+    """
 
     id: int
-    cpus: list[int]
-    cores: int
-    memory: int
+    cpus: list[Count]
+    cores: Count
+    memory: Count
+    socket: int | None = None
+    l3: Count | None = None
+
+
+class Dimm(Contract):
+    """One memory module: bytes, and the transfers per second in millions that it is run at (None: not known)."""
+
+    size: Count
+    speed: Positive | None
 
 
 class Inventory(Contract):
-    """Everything that the planner may look at."""
+    """Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
+
+    `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
+    whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the
+    mode of the kernel's lockdown.
+    """
 
     schema_version: Literal[1] = 1
     kernel: str
     cpu_model: str
-    sockets: int
+    sockets: Positive
     nodes: list[Node]
-    memory: int
+    memory: Count
     drives: list[Drive]
     nics: list[Nic]
+    smt: bool | None = None
+    cpu_mhz: Positive | None = None
+    cpu_throttled: Count | None = None
+    ecc: bool | None = None
+    dimms: list[Dimm] = []
+    switches: list[PcieSwitch] = []
+    kernel_features: dict[str, bool] = {}
+    lockdown: str | None = None

@@ -2,14 +2,13 @@
 """Is a drive blank? Only if every probe answered and every answer was `nothing`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from millrace import command
 from millrace.command import Result
 from millrace.inventory import signatures, sysfs
-from millrace.inventory.drives import size
-from millrace.inventory.finding import Finding, Runner, found
+from millrace.inventory.drives import Verdict, size
+from millrace.inventory.finding import Finding, Runner, SurfaceReader, found
 from millrace.inventory.model import DriveState, Evidence
 from millrace.inventory.partitions import Partition, are_ours, partitions
 from millrace.inventory.surface import surface
@@ -17,23 +16,16 @@ from millrace.inventory.surface import surface
 TIMEOUT = 60  # seconds; a healthy drive answers in less than one
 
 
-@dataclass(frozen=True)
-class Verdict:
-    """The state of a drive and why."""
-
-    state: DriveState
-    evidence: list[Evidence]
-
-
 def run_tool(argv: Sequence[str]) -> Result:
     """Run a probe tool; one that hangs or is missing has a status of its own, which no probe takes for `nothing`."""
     return command.attempt(argv, timeout=TIMEOUT)
 
 
-def probe(drive: Path, devices: Path, run: Runner) -> Verdict:
+def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> Verdict:
     """Judge one drive that does not carry the running system.
 
-    `drive` is its sysfs directory, `devices` is where the device nodes are (/dev).
+    `drive` is its sysfs directory, `devices` is where the device nodes are (/dev). `read` looks at its first and last
+    bytes; a capture holds what it found.
     """
     present = partitions(drive)
     if are_ours(present):
@@ -46,7 +38,7 @@ def probe(drive: Path, devices: Path, run: Runner) -> Verdict:
         *signatures.blkid(node, run),
         *signatures.wipefs(node, run),
         *signatures.mdadm(node, run),
-        *surface(node, size(drive)),
+        *read(node, size(drive)),
     ]
     return judge(findings)
 

@@ -4,8 +4,6 @@
 import re
 from pathlib import Path
 
-from millrace.inventory.model import PcieLink
-
 # Five digits and more are domains behind Intel VMD.
 PCI_FUNCTION = re.compile(r"[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7]")
 
@@ -53,22 +51,3 @@ def numa_node(function: Path | None) -> int | None:
     """Return the NUMA node of a PCI function; None where the firmware does not say (-1 in sysfs)."""
     node = number(function / "numa_node") if function else None
     return node if node is not None and node >= 0 else None
-
-
-def pcie_link(function: Path | None) -> PcieLink | None:
-    """Return the link of a PCI function; None for what is no PCIe device or does not say."""
-    if function is None:
-        return None
-    speed, max_speed = _gigatransfers(function / "current_link_speed"), _gigatransfers(function / "max_link_speed")
-    width, max_width = number(function / "current_link_width"), number(function / "max_link_width")
-    if speed is None or max_speed is None or not width or not max_width:
-        return None
-    return PcieLink(speed=speed, width=width, max_speed=max_speed, max_width=max_width)
-
-
-def _gigatransfers(path: Path) -> float | None:
-    """`32.0 GT/s PCIe` -> 32.0; `Unknown` -> None."""
-    try:
-        return float((text(path) or "").split()[0])
-    except (ValueError, IndexError):
-        return None

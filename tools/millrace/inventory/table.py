@@ -9,7 +9,7 @@ from rich.text import Text
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, PcieLink
 
 WIDTH = 120
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 COLOURS = {
     DriveState.BLANK: "green",
     DriveState.OURS: "cyan",
@@ -37,16 +37,23 @@ def human_size(size: int) -> str:
 
 def _processors(inventory: Inventory) -> Table:
     table = Table(title="Processors", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("NUMA node", "Cores", "CPUs", "Memory"):
+    for column in ("NUMA node", "Socket", "Cores", "CPUs", "L3", "Memory"):
         table.add_column(column, justify="right")
     for node in inventory.nodes:
-        table.add_row(str(node.id), str(node.cores), str(len(node.cpus)), f"{node.memory / GIB:.1f} GiB")
+        table.add_row(
+            str(node.id),
+            _or_dash(node.socket),
+            str(node.cores),
+            str(len(node.cpus)),
+            f"{node.l3 / MIB:.0f} MiB" if node.l3 else "-",
+            f"{node.memory / GIB:.1f} GiB",
+        )
     return table
 
 
 def _drives(drives: list[Drive]) -> Table:
     table = Table(title=f"Drives: {len(drives)}", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("Serial", "Name", "Model", "Size", "Node", "PCI", "Link", "State", "Found"):
+    for column in ("Serial", "Name", "Model", "Size", "Slot", "Node", "PCI", "Link", "Worn", "°C", "State", "Found"):
         table.add_column(column, overflow="fold")
     for drive in drives:
         table.add_row(
@@ -54,9 +61,12 @@ def _drives(drives: list[Drive]) -> Table:
             Text(drive.name),
             Text(drive.model),
             human_size(drive.size),
+            Text(drive.bay or drive.slot or "-"),
             _or_dash(drive.numa_node),
             _or_dash(drive.pci_address),
             _link(drive.link),
+            "-" if drive.wear is None else f"{drive.wear} %",
+            _or_dash(drive.temperature),
             Text(drive.state.value, COLOURS[drive.state]),
             Text("" if drive.state is DriveState.BLANK else "\n".join(item.finding for item in drive.evidence)),
         )
@@ -65,7 +75,7 @@ def _drives(drives: list[Drive]) -> Table:
 
 def _nics(nics: list[Nic]) -> Table:
     table = Table(title=f"Network ports: {len(nics)}", title_justify="left", box=SIMPLE_HEAD)
-    for column in ("Name", "Driver", "Speed", "Link", "Node", "PCI", "PCIe", "Queues", "RDMA"):
+    for column in ("Name", "Driver", "Speed", "Link", "Node", "PCI", "PCIe", "Queues", "RDMA", "Firmware"):
         table.add_column(column)
     for nic in nics:
         table.add_row(
@@ -78,12 +88,17 @@ def _nics(nics: list[Nic]) -> Table:
             _link(nic.link),
             str(nic.queues),
             _or_dash(nic.rdma_device),
+            Text(_or_dash(nic.firmware)),
         )
     return table
 
 
 def _link(link: PcieLink | None) -> str:
-    return f"{link.speed:g} GT/s x{link.width}" if link else "-"
+    """Now, and in brackets what the device can do where that is more."""
+    if link is None:
+        return "-"
+    now, best = (link.speed, link.width), (link.max_speed, link.max_width)
+    return f"{now[0]:g} GT/s x{now[1]}" + (f" (of {best[0]:g} x{best[1]})" if now != best else "")
 
 
 def _or_dash(value: int | str | None) -> str:

@@ -1,28 +1,62 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace inventory`."""
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import click
+
+if TYPE_CHECKING:
+    from millrace.inventory.model import Inventory
+
+FILE = click.Path(path_type=Path)
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 @click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most a minute.")
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/inventory.json).")
-def inventory(as_json: bool, wait: bool, write: bool) -> None:
+@click.option("--sysroot", type=FILE, help="Look at the server of this capture (archive or directory) instead.")
+@click.option("--capture", "capture_file", type=FILE, help="Also write a capture of this server: FILE.tar.zst.")
+@click.option("--keep-serials", is_flag=True, help="Leave the serial numbers of drives in the capture.")
+def inventory(
+    as_json: bool, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
+) -> None:
     """What is in this server. Reads only."""
-    from millrace import paths
-    from millrace.inventory.collect import collect
-    from millrace.inventory.settle import wait_stable
-    from millrace.store import write_model
-
-    if wait:
-        wait_stable()
-    found = collect()
+    if sysroot and (write or wait or capture_file):
+        raise click.UsageError("--sysroot is about another server: it goes with --json alone.")
+    if keep_serials and not capture_file:
+        raise click.UsageError("--keep-serials goes with --capture.")
+    found = _look(wait, sysroot, capture_file, keep_serials)
     if write:
+        from millrace import paths
+        from millrace.store import write_model
+
         write_model(paths.inventory_file(), found)
+    if capture_file:
+        hidden = "names and addresses" if keep_serials else "names, addresses and serial numbers"
+        click.echo(f"Captured in {capture_file}; {hidden} in it are not the real ones.", err=True)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
-        return
-    from millrace.inventory.table import show
+    elif not capture_file:
+        from millrace.inventory.table import show
 
-    show(found)
+        show(found)
+
+
+def _look(wait: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool) -> "Inventory":
+    if sysroot:
+        from millrace.inventory.replay import inventory_of
+
+        return inventory_of(sysroot)
+    if wait:
+        from millrace.inventory.settle import wait_stable
+
+        wait_stable()
+    if capture_file:
+        from millrace.inventory.capture import capture
+
+        return capture(capture_file, keep_serials)
+    from millrace.inventory.collect import collect
+
+    return collect()

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The XFS file system of the pool."""
 
+from math import isqrt
+
 from millrace.plan import sources
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
+from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.policy import Policy, XfsPolicy
 from millrace.plan.server import Server
 from millrace.plan.units import GIB, MIB, TIB, clamp, words
 
@@ -12,28 +16,37 @@ LARGEST_LOG = 2038 * MIB
 MD_HEADROOM = 32 * MIB
 FEWEST_GROUPS, MOST_GROUPS = 32, 128
 REAL_MEMBER = 100 * 10**9
-SMALLEST_GROUP_REAL, SMALLEST_GROUP = 4 * GIB, 64 * MIB
+SMALLEST_GROUP_REAL, SMALLEST_GROUP, SMALLEST_OF_XFS = 4 * GIB, 64 * MIB, 16 * MIB
 SECTOR = 4096
 LOG_DEVICE = "/dev/md/millrace-log"
+MOUNT_OPTIONS = ("noatime", "logbsize=256k", "largeio", "prjquota")
 
 
-def plan_filesystem(layout: Layout, server: Server) -> tuple[Filesystem, list[Decision]]:
-    """Shape the file system after the array below it."""
-    unit = layout.data.chunk or 0
-    width = layout.data.data_members
+def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
+    """Shape the file system after the array below it; CannotWork where the policy asks for what XFS cannot do."""
+    external = layout.log.mode != "internal"
+    computed = allocation_groups(layout.capacity, layout.data_partition, server.cores, layout.data.chunk or 0)
+    groups = policy.xfs.agcount or computed
+    _check_groups(groups, layout)
     filesystem = Filesystem(
         label="millrace",
         mountpoint="/srv/pool",
         device="/dev/md/millrace-data",
-        log_device=LOG_DEVICE,
-        log_size=log_size(layout.log_partition),
-        stripe_unit=unit,
-        stripe_width=width,
-        allocation_groups=allocation_groups(layout.capacity, layout.data_partition, server.cores),
+        log_device=LOG_DEVICE if external else None,
+        log_size=_log_size(layout, groups, policy),
+        stripe_unit=layout.data.chunk or 0,
+        stripe_width=layout.data.data_members if layout.data.chunk else 0,
+        allocation_groups=groups,
         sector=SECTOR,
-        mount_options=["noatime", "logbsize=256k", "largeio", "prjquota", f"logdev={LOG_DEVICE}"],
+        mount_options=mount_options(external, policy.xfs),
     )
-    return filesystem, _decisions(filesystem, layout, server)
+    return filesystem, [
+        _stripe(filesystem, layout),
+        _groups(filesystem, layout, server, policy, computed),
+        _log(filesystem, layout, policy),
+        _sector(filesystem),
+        _options(filesystem, policy.xfs),
+    ]
 
 
 def log_size(partition: int) -> int:
@@ -41,53 +54,110 @@ def log_size(partition: int) -> int:
     return min(LARGEST_LOG, (partition - MD_HEADROOM) // MIB * MIB)
 
 
-def allocation_groups(capacity: int, member: int, cores: int) -> int:
-    """How many allocation groups, from cores and size; never a group above 1 TiB."""
+def allocation_groups(capacity: int, member: int, cores: int, stripe_unit: int = MIB) -> int:
+    """How many allocation groups, from cores and size; never a group above 1 TiB. Sizes in bytes."""
     wanted = clamp(cores, FEWEST_GROUPS, MOST_GROUPS)
     smallest = SMALLEST_GROUP_REAL if member >= REAL_MEMBER else SMALLEST_GROUP
-    fitting = max(4, min(wanted, capacity // smallest))
+    # mkfs.xfs rounds a group up to the stripe unit; the last one must not be eaten by that.
+    lasting = isqrt(capacity // (2 * max(stripe_unit, SECTOR)))
+    fitting = max(4, min(wanted, capacity // smallest, lasting))
     return max(fitting, capacity // TIB + 1)
 
 
-def _decisions(filesystem: Filesystem, layout: Layout, server: Server) -> list[Decision]:
-    groups = filesystem.allocation_groups
+def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
+    """The planned options, then the owner's in place of those of the same name."""
+    extra = {option.partition("=")[0]: option for option in policy.mount_options_extra}
+    planned = [option for option in MOUNT_OPTIONS if option.partition("=")[0] not in extra]
+    return [*planned, *extra.values(), *([f"logdev={LOG_DEVICE}"] if external_log else [])]
+
+
+def _check_groups(groups: int, layout: Layout) -> None:
+    fewest, most = layout.capacity // TIB + 1, max(4, layout.capacity // SMALLEST_OF_XFS // 2)
+    if not fewest <= groups <= most:
+        raise CannotWork(
+            "xfs.agcount",
+            f"{words(layout.capacity)} take {fewest} to {most} groups, not {groups}",
+            "XFS wants groups of 16 MiB to 1 TiB: choose a number within these.",
+        )
+
+
+def _log_size(layout: Layout, groups: int, policy: Policy) -> int | None:
+    wanted = policy.log.size_mib * MIB if policy.log.size_mib else None
+    internal = layout.log.mode == "internal"
+    # An internal log lies within one group, beside what the group needs for itself.
+    most = min(LARGEST_LOG, layout.capacity // groups * 3 // 4) if internal else log_size(layout.log_partition)
+    if wanted and wanted > most:
+        where = "an allocation group" if internal else "the log partition"
+        raise CannotWork(
+            "log.size_mib",
+            f"{where} takes a log of {most // MIB} MiB at most",
+            "Ask for less, or leave the key out.",
+        )
+    return wanted or (None if internal else most)
+
+
+def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
     unit, width = filesystem.stripe_unit, filesystem.stripe_width
     below = "legs" if layout.data.over_arrays else "data drives"
-    return [
-        Decision(
-            name="filesystem.stripe",
-            value={"su": unit, "sw": width},
-            reason=f"Stripe unit {words(unit)} and {width} {below}: the file system aligns large files to the "
-            f"{words(unit * width)} stripe of the array.",
-            source=sources.TALK_FORMAT,
-        ),
-        Decision(
-            name="filesystem.allocation_groups",
-            value=groups,
-            reason=f"{words(layout.capacity)} and {server.cores} cores: {groups} groups of about "
-            f"{words(layout.capacity // groups)} let that many writers allocate at once "
-            "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
-            source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
-        ),
-        Decision(
-            name="filesystem.log_size",
-            value=filesystem.log_size,
-            reason=f"{words(filesystem.log_size or 0)} on the mirror of the two small drives keeps the small log "
-            "writes off the parity array; 2038 MiB is the most that XFS takes.",
-            source=f"{sources.TALK_FORMAT}; {sources.XFS_LOG_LIMIT}",
-        ),
-        Decision(
-            name="filesystem.sector",
-            value=filesystem.sector,
-            reason="Log and metadata are written in units of 4096 bytes, which no drive has to read back first.",
-            source=sources.XFS_SECTOR,
-        ),
-        Decision(
-            name="filesystem.mount_options",
-            value=list(filesystem.mount_options),
-            reason="No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
-            "large blocks advertised to programs (largeio), room for limits of shares (prjquota), the log on its own "
-            "array (logdev).",
-            source=sources.TALK_FORMAT,
-        ),
-    ]
+    return Decision(
+        name="filesystem.stripe",
+        value={"su": unit, "sw": width},
+        reason=f"Stripe unit {words(unit)} and {width} {below}: the file system aligns large files to the "
+        f"{words(unit * width)} stripe of the array."
+        if unit
+        else "A mirror has no stripes to align to.",
+        source=sources.TALK_FORMAT,
+    )
+
+
+def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: int) -> Decision:
+    groups = filesystem.allocation_groups
+    decision = Decision(
+        name="filesystem.allocation_groups",
+        value=groups,
+        reason=f"{words(layout.capacity)} and {server.cores} cores: {groups} groups of about "
+        f"{words(layout.capacity // groups)} let that many writers allocate at once "
+        "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
+        source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
+    )
+    return by_policy(decision, "xfs.agcount", computed) if policy.xfs.agcount else decision
+
+
+def _log(filesystem: Filesystem, layout: Layout, policy: Policy) -> Decision:
+    size = filesystem.log_size
+    if layout.log.mode == "internal":
+        reason = "mkfs.xfs sizes a log inside the file system after the file system."
+    else:
+        reason = f"{words(size or 0)} of the log mirror; 2038 MiB is the most that XFS takes."
+    decision = Decision(
+        name="filesystem.log_size",
+        value=size,
+        reason=reason,
+        source=f"{sources.TALK_FORMAT}; {sources.XFS_LOG_LIMIT}",
+    )
+    return by_policy(decision, "log.size_mib", "as large as it can be") if policy.log.size_mib else decision
+
+
+def _sector(filesystem: Filesystem) -> Decision:
+    return Decision(
+        name="filesystem.sector",
+        value=filesystem.sector,
+        reason="Log and metadata are written in units of 4096 bytes, which no drive has to read back first.",
+        source=sources.XFS_SECTOR,
+    )
+
+
+def _options(filesystem: Filesystem, policy: XfsPolicy) -> Decision:
+    decision = Decision(
+        name="filesystem.mount_options",
+        value=list(filesystem.mount_options),
+        reason="No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
+        "large blocks advertised to programs (largeio), room for limits of shares (prjquota)"
+        + (", the log on its own array (logdev)." if filesystem.log_device else "."),
+        source=sources.TALK_FORMAT,
+    )
+    return (
+        by_policy(decision, "xfs.mount_options_extra", ",".join(MOUNT_OPTIONS))
+        if (policy.mount_options_extra)
+        else decision
+    )

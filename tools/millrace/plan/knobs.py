@@ -1,34 +1,55 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings that depend on this server and that the kernel forgets at every boot."""
+"""Settings of md and of memory that depend on this server and that the kernel forgets at every boot."""
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, MdKnobs
+from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.units import GIB, KIB, MIB, clamp, down_to_power_of_two, words
 
 PAGE = 4 * KIB
+FEWEST_WORKERS, MOST_WORKERS = 4, 16
 SLOWEST_SYNC, FASTEST_SYNC = 2_000_000, 5_000_000  # KiB/s
 READ_AHEAD_KIB = (8192, 32768)  # 16384 and 65536 sectors
 SMALLEST_CACHE, LARGEST_CACHE = 512, 32768
+# Part of memory that all stripe caches take by the planner's choice, and at most by the policy's.
+CACHE_MEMORY, MOST_CACHE_MEMORY = 0.02, 0.25
 MOST_DIRTY = GIB
 
 
-def plan_md(layout: Layout, server: Server) -> tuple[MdKnobs, list[Decision]]:
-    """Settings of each parity array."""
-    knobs = MdKnobs(
-        group_thread_cnt=clamp(server.cores_per_node // 4, 4, 16),
+def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdKnobs, list[Decision]]:
+    """Settings of each parity array; CannotWork where the policy asks too much."""
+    wish = policy.md
+    computed = MdKnobs(
+        group_thread_cnt=_workers(layout, server),
         stripe_cache_size=_stripe_cache(layout, server),
         sync_speed_max=_sync_speed([drive for leg in layout.legs for drive in leg]),
         read_ahead=clamp(2 * layout.full_stripe // KIB, *READ_AHEAD_KIB),
     )
-    return knobs, _decisions(knobs, layout, server)
+    wished = {
+        "group_thread_cnt": wish.group_thread_cnt,
+        "stripe_cache_size": wish.stripe_cache_size,
+        "sync_speed_max": wish.sync_speed_max_kib,
+        "read_ahead": wish.read_ahead_kib,
+    }
+    knobs = computed.model_copy(update={name: value for name, value in wished.items() if value is not None})
+    _check_cache(knobs, layout, server, wish)
+    return knobs, _with_policy(_decisions(knobs, layout, server), computed, wish)
 
 
-def plan_sysctl(server: Server) -> tuple[dict[str, str], list[Decision]]:
+def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[Decision]]:
     """The sysctl values that depend on memory; the constant ones are part of the image."""
-    dirty = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
+    computed = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
+    dirty = policy.sysctl.dirty_bytes or computed
+    if dirty > server.memory // 2:
+        raise CannotWork(
+            "sysctl.dirty_bytes",
+            f"{words(dirty)} are more than half of {words(server.memory)} memory",
+            f"Set sysctl.dirty_bytes to at most {server.memory // 2}.",
+        )
     sysctl = {"vm.dirty_background_bytes": str(dirty // 4), "vm.dirty_bytes": str(dirty)}
     decision = Decision(
         name="sysctl.dirty_bytes",
@@ -37,15 +58,40 @@ def plan_sysctl(server: Server) -> tuple[dict[str, str], list[Decision]]:
         f"has gigabytes to flush (1 GiB, and at most a fifth of {words(server.memory)} memory).",
         source=sources.TALK_SERVER,
     )
+    if policy.sysctl.dirty_bytes:
+        decision = by_policy(decision, "sysctl.dirty_bytes", words(computed))
     return sysctl, [decision]
+
+
+def _workers(layout: Layout, server: Server) -> int:
+    """Workers of each array on each node. All legs may be busy at once: together they leave half of a node to nfsd."""
+    quarter = clamp(server.cores_per_node // 4, FEWEST_WORKERS, MOST_WORKERS)
+    return min(quarter, max(2, server.cores_per_node // 2 // len(layout.legs)))
 
 
 def _stripe_cache(layout: Layout, server: Server) -> int:
     """Entries of 4 KiB of every member; all legs together take at most 2 % of memory."""
-    leg = layout.redundant
-    wanted = min(LARGEST_CACHE, max(4096, 256 * (leg.chunk or 0) // PAGE))
-    affordable = server.memory // 50 // len(layout.legs) // (PAGE * (len(leg.members) + 1))
+    wanted = min(LARGEST_CACHE, max(4096, 256 * (layout.redundant.chunk or 0) // PAGE))
+    affordable = int(server.memory * CACHE_MEMORY) // _cache_memory(1, layout)
     return max(SMALLEST_CACHE, down_to_power_of_two(max(1, min(wanted, affordable))))
+
+
+def _cache_memory(entries: int, layout: Layout) -> int:
+    """Bytes of the stripe caches of all legs."""
+    return entries * PAGE * (len(layout.redundant.members) + 1) * len(layout.legs)
+
+
+def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy) -> None:
+    held = _cache_memory(knobs.stripe_cache_size, layout)
+    if wish.stripe_cache_size is None or not layout.parity or held <= server.memory * MOST_CACHE_MEMORY:
+        return
+    most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
+    raise CannotWork(
+        "md.stripe_cache_size",
+        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays hold {words(held)} of "
+        f"{words(server.memory)} memory",
+        f"Set md.stripe_cache_size to at most {most}.",
+    )
 
 
 def _sync_speed(drives: list[Drive]) -> int:
@@ -56,28 +102,26 @@ def _sync_speed(drives: list[Drive]) -> int:
     return clamp(int(min(carried) * 1_000_000) // 4, SLOWEST_SYNC, FASTEST_SYNC)
 
 
+def _with_policy(decisions: list[Decision], computed: MdKnobs, wish: MdPolicy) -> list[Decision]:
+    keys = {
+        "md.group_thread_cnt": ("md.group_thread_cnt", wish.group_thread_cnt, str(computed.group_thread_cnt)),
+        "md.stripe_cache_size": ("md.stripe_cache_size", wish.stripe_cache_size, str(computed.stripe_cache_size)),
+        "md.sync_speed_max": ("md.sync_speed_max_kib", wish.sync_speed_max_kib, f"{computed.sync_speed_max} KiB/s"),
+        "md.read_ahead": ("md.read_ahead_kib", wish.read_ahead_kib, f"{computed.read_ahead} KiB"),
+    }
+    result = []
+    for decision in decisions:
+        key, wished, otherwise = keys.get(decision.name, ("", None, ""))
+        result.append(decision if wished is None else by_policy(decision, key, otherwise))
+    return result
+
+
 def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]:
-    members = len(layout.redundant.members)
-    cache = knobs.stripe_cache_size * PAGE * (members + 1)
-    return [
-        Decision(
-            name="md.group_thread_cnt",
-            value=knobs.group_thread_cnt,
-            reason=f"A quarter of the {server.cores_per_node} cores of a node, within 4 to 16: parity is computed by "
-            "that many threads on each node instead of one in all.",
-            source=sources.RAID5_THREADS,
-        ),
-        Decision(
-            name="md.stripe_cache_size",
-            value=knobs.stripe_cache_size,
-            reason=f"{words(cache)} for each parity array of {members} drives, of {words(server.memory)} memory; the "
-            "kernel's 256 entries hold a handful of full stripes.",
-            source=sources.STRIPE_CACHE,
-        ),
+    everywhere = [
         Decision(
             name="md.sync_speed_max",
             value=knobs.sync_speed_max,
-            reason=f"A rebuild may use {knobs.sync_speed_max // 1_000_000} GB/s of each drive, a quarter of its link "
+            reason=f"A rebuild may use {knobs.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its link "
             "within 2 to 5 GB/s, instead of 0.2 GB/s.",
             source=sources.MD_SYNC,
         ),
@@ -87,5 +131,37 @@ def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]
             reason=f"Twice the full stripe of {words(layout.full_stripe)}, within {READ_AHEAD_KIB[0] * KIB // MIB} to "
             f"{READ_AHEAD_KIB[1] * KIB // MIB} MiB.",
             source=sources.TALK_FORMAT,
+        ),
+    ]
+    return [*_parity_decisions(knobs, layout, server), *everywhere] if layout.parity else everywhere
+
+
+def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]:
+    members, legs = len(layout.redundant.members), len(layout.legs)
+    cache = _cache_memory(knobs.stripe_cache_size, layout) // legs
+    in_all = knobs.group_thread_cnt * server.compute_nodes * legs
+    return [
+        Decision(
+            name="md.group_thread_cnt",
+            value=knobs.group_thread_cnt,
+            reason=f"A quarter of the {server.cores_per_node} cores of a node, within {FEWEST_WORKERS} to "
+            f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
+            f"them: the kernel starts that many on each node, {in_all} in all, and parity is computed where the write "
+            "came in.",
+            source=sources.RAID5_THREADS,
+        ),
+        Decision(
+            name="md.workqueue",
+            value="all processors",
+            reason="Workers stay on the node that handed them the stripe; keeping them off other processors would only "
+            "make writes wait that come in there.",
+            source=sources.RAID5_WORKQUEUE,
+        ),
+        Decision(
+            name="md.stripe_cache_size",
+            value=knobs.stripe_cache_size,
+            reason=f"{words(cache)} for each parity array of {members} drives, of {words(server.memory)} memory; the "
+            "kernel's 256 entries hold a handful of full stripes.",
+            source=sources.STRIPE_CACHE,
         ),
     ]

@@ -13,6 +13,10 @@ from typing import Literal
 from pydantic import Field, JsonValue
 
 from millrace.inventory.model import Contract, DriveState
+from millrace.plan.finding import Finding
+from millrace.plan.prediction_model import Prediction
+
+VOLATILE = {"findings", "prediction"}
 
 
 class Role(StrEnum):
@@ -25,8 +29,15 @@ class Role(StrEnum):
     UNUSED = "unused"
 
 
+class Partition(Contract):
+    """One partition of a drive: what it is for (data or log) and its size in bytes."""
+
+    role: Role
+    size: int
+
+
 class DriveRole(Contract):
-    """The part that one drive plays. `partition` is the size in bytes of the partition made on it, 0 for none."""
+    """The part that one drive plays. `partitions` are made on it, in the order in which they lie on it."""
 
     serial: str
     wwid: str
@@ -34,28 +45,34 @@ class DriveRole(Contract):
     size: int
     state: DriveState
     role: Role
-    partition: int
+    partitions: list[Partition]
     reason: str
 
 
 class Decision(Contract):
-    """One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy)."""
+    """One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy).
+
+    `considered` are the choices that were compared, best first, each with the same keys and its numbers.
+    """
 
     name: str
     value: JsonValue
     reason: str
     source: str
+    considered: list[dict[str, JsonValue]] = Field(default_factory=list)
 
 
 class Array(Contract):
     """One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
 
-    `data_members` is the number of members whose capacity holds data, per full stripe.
+    `data_members` is the number of members whose capacity holds data, per full stripe. A raid1 may have one member,
+    so that a mirror can be added later. `spares` are serials of the hot spares of this very array.
     """
 
     name: str
     level: Literal["raid0", "raid1", "raid5", "raid6"]
     members: list[str]
+    spares: list[str] = Field(default_factory=list)
     over_arrays: bool
     role: Role
     chunk: int | None
@@ -65,7 +82,10 @@ class Array(Contract):
 
 
 class Filesystem(Contract):
-    """The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units."""
+    """The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
+
+    `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it.
+    """
 
     label: str
     mountpoint: str
@@ -100,7 +120,7 @@ class MdKnobs(Contract):
 
 
 class Plan(Contract):
-    """A plan that can be carried out as it stands."""
+    """A plan that can be carried out as it stands. `capacity` in bytes, before md and XFS take their share."""
 
     schema_version: Literal[1] = 1
     verdict: Literal["ready"] = "ready"
@@ -114,10 +134,16 @@ class Plan(Contract):
     sysctl: dict[str, str]
     decisions: list[Decision]
     warnings: list[str]
+    findings: list[Finding] = Field(default_factory=list)
+    prediction: Prediction | None = None
 
     def digest(self) -> str:
-        """sha256 over the canonical JSON; approving a plan means naming this."""
-        canonical = json.dumps(self.model_dump(mode="json"), sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+        """sha256 over the canonical JSON; approving a plan means naming this.
+
+        What was measured or comes and goes is no part of it: the same drives are the same plan.
+        """
+        content = self.model_dump(mode="json", exclude=VOLATILE)
+        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 
 

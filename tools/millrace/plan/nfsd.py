@@ -1,68 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
 """The NFS server: threads, pools, block size, times."""
 
+from dataclasses import dataclass
+
 from millrace.plan import sources
 from millrace.plan.model import Decision, Nfsd
-from millrace.plan.policy import Policy
+from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.policy import NfsdPolicy, Policy
 from millrace.plan.server import Server
-from millrace.plan.units import MIB, clamp
+from millrace.plan.units import KIB, MIB, clamp, words
 
 FEWEST_THREADS, MOST_THREADS = 16, 128
 POOL_MINIMUM = 8
 LEASE = 45  # seconds
+# Part of memory that threads may hold by the planner's choice, and at most by the policy's.
+THREAD_MEMORY, MOST_THREAD_MEMORY = 0.03, 0.25
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """The threads and what they follow from. `affordable` is what memory allows."""
+
+    cores: int
+    affordable: int
+    pools: int
+    most: int
+    least: int
 
 
 def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
-    """Size the NFS server after the cores that feed its network ports."""
-    pools = server.compute_nodes
-    cores = server.nic_cores or server.cores
-    threads = max(clamp(cores, FEWEST_THREADS, MOST_THREADS), POOL_MINIMUM * pools)
+    """Size the NFS server after the cores near its network ports; CannotWork where the policy asks too much."""
+    wish = policy.nfsd
+    block = wish.max_block_size or MIB
+    computed_mode = "pernode" if server.compute_nodes > 1 and server.ports_on_every_node else "global"
+    mode = wish.pool_mode or computed_mode
+    size = _size(server, wish, block, server.compute_nodes if mode == "pernode" else 1)
     nfsd = Nfsd(
-        threads_min=POOL_MINIMUM,
-        threads_max=threads,
-        pool_mode="pernode" if pools > 1 else "global",
-        max_block_size=MIB,
-        lease_time=LEASE,
-        grace_time=LEASE,
+        threads_min=size.least,
+        threads_max=size.most,
+        pool_mode=mode,
+        max_block_size=block,
+        lease_time=wish.lease_time or min(LEASE, wish.grace_time or LEASE),
+        grace_time=wish.grace_time or max(LEASE, wish.lease_time or LEASE),
     )
-    return nfsd, [*_thread_decisions(nfsd, server, cores), *_protocol_decisions(nfsd, policy)]
-
-
-def _thread_decisions(nfsd: Nfsd, server: Server, cores: int) -> list[Decision]:
-    serving = "of the NUMA nodes with network ports" if server.nic_cores else "of the server"
-    return [
-        Decision(
-            name="nfsd.threads",
-            value={"min_per_pool": nfsd.threads_min, "max": nfsd.threads_max},
-            reason=f"{cores} physical cores {serving}, within 16 to 128: more threads than cores add lock contention, "
-            "not throughput; idle ones end, down to 8 in each pool.",
-            source=f"{sources.TALK_NFSD}; {sources.NFSD_DYNAMIC}",
-        ),
-        Decision(
-            name="nfsd.pool_mode",
-            value=nfsd.pool_mode,
-            reason=f"{server.compute_nodes} NUMA node{'s have' if server.compute_nodes > 1 else ' has'} processors: "
-            + ("requests stay on the node that received them." if server.compute_nodes > 1 else "one pool is enough."),
-            source=sources.NFSD_POOLS,
-        ),
+    decisions = [
+        _threads(size, server, wish),
+        _pool_mode(mode, computed_mode, server, wish),
+        _block(nfsd, wish),
+        _times(nfsd, wish),
+        *_exports(policy),
     ]
+    return nfsd, decisions
 
 
-def _protocol_decisions(nfsd: Nfsd, policy: Policy) -> list[Decision]:
+def thread_memory(block: int) -> int:
+    """Bytes that one thread holds: two arrays of pages for one request of `block` bytes."""
+    return 2 * (block + 16 * KIB)
+
+
+def _size(server: Server, wish: NfsdPolicy, block: int, pools: int) -> Sizing:
+    cores = server.nic_cores or server.cores
+    affordable = max(FEWEST_THREADS, int(server.memory * THREAD_MEMORY) // thread_memory(block))
+    computed = max(min(clamp(cores, FEWEST_THREADS, MOST_THREADS), affordable), POOL_MINIMUM * pools)
+    most = wish.threads or max(computed, (wish.threads_min or 0) * pools)
+    least = wish.threads_min or min(POOL_MINIMUM, max(1, most // pools))
+    _check(server, wish, block, Sizing(cores, affordable, pools, most, least))
+    return Sizing(cores, affordable, pools, most, least)
+
+
+def _check(server: Server, wish: NfsdPolicy, block: int, size: Sizing) -> None:
+    if size.most < size.pools * size.least:
+        key = "nfsd.threads" if wish.threads_min is None else "nfsd.threads_min"
+        raise CannotWork(
+            key,
+            f"{size.pools} pools of at least {size.least} threads are more than {size.most}",
+            f"Set nfsd.threads to at least {size.pools * size.least}, or nfsd.threads_min lower.",
+        )
+    held = size.most * thread_memory(block)
+    if held > server.memory * MOST_THREAD_MEMORY and (wish.threads or wish.threads_min or wish.max_block_size):
+        most = int(server.memory * MOST_THREAD_MEMORY) // thread_memory(block)
+        raise CannotWork(
+            "nfsd.max_block_size" if wish.max_block_size and not wish.threads else "nfsd.threads",
+            f"{size.most} threads with blocks of {words(block)} hold {words(held)} of {words(server.memory)} memory",
+            f"Set nfsd.threads to at most {most}, or nfsd.max_block_size lower.",
+        )
+
+
+def _threads(size: Sizing, server: Server, wish: NfsdPolicy) -> Decision:
+    serving = "near the network ports" if server.nic_cores else "of the server, whose network ports have no known place"
+    limited = f"memory allows {size.affordable}" if size.affordable < size.cores else "more would wait for each other"
+    decision = Decision(
+        name="nfsd.threads",
+        value={"min_per_pool": size.least, "max": size.most},
+        reason=f"{size.cores} physical cores {serving}, within {FEWEST_THREADS} to {MOST_THREADS} and at least "
+        f"{POOL_MINIMUM} for each of {size.pools} pool{'s' * (size.pools > 1)}; {limited}. Idle threads end, down to "
+        f"{size.least} in each pool.",
+        source=f"{sources.TALK_NFSD}; {sources.NFSD_DYNAMIC}",
+    )
+    keys = [key for key in ("threads", "threads_min") if getattr(wish, key) is not None]
+    computed = f"{size.cores} physical cores {serving}, within {FEWEST_THREADS} to {MOST_THREADS}"
+    return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), computed) if keys else decision
+
+
+def _pool_mode(mode: str, computed: str, server: Server, wish: NfsdPolicy) -> Decision:
+    nodes = server.compute_nodes
+    if nodes == 1:
+        reason = "One NUMA node has processors: one pool is enough."
+    elif computed == "pernode":
+        reason = f"{nodes} NUMA nodes have processors and a network port each: a request stays where it was received."
+    else:
+        reason = (
+            f"{nodes} NUMA nodes have processors and {len(server.nic_nodes)} of them a network port: a pool only gets "
+            "what its own processors receive, so pools of the other nodes would idle; threads of one pool run anywhere."
+        )
+    decision = Decision(name="nfsd.pool_mode", value=mode, reason=reason, source=sources.NFSD_POOLS)
+    return by_policy(decision, "nfsd.pool_mode", computed) if wish.pool_mode else decision
+
+
+def _block(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
+    decision = Decision(
+        name="nfsd.max_block_size",
+        value=nfsd.max_block_size,
+        reason="Linux clients ask for 1 MiB at most; 4 MiB would cost four times the memory for each thread.",
+        source=sources.NFSD_BLOCK,
+    )
+    return by_policy(decision, "nfsd.max_block_size", words(MIB)) if wish.max_block_size else decision
+
+
+def _times(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
+    decision = Decision(
+        name="nfsd.lease_time",
+        value=nfsd.lease_time,
+        reason="45 s instead of 90 s halves the time that clients wait after a restart.",
+        source=sources.TALK_NFS_OPTIONS,
+    )
+    keys = [key for key in ("lease_time", "grace_time") if getattr(wish, key) is not None]
+    return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), f"{LEASE} s") if keys else decision
+
+
+def _exports(policy: Policy) -> list[Decision]:
     networks = policy.nfs.networks
     return [
-        Decision(
-            name="nfsd.max_block_size",
-            value=nfsd.max_block_size,
-            reason="Linux clients ask for 1 MiB at most; 4 MiB would cost four times the memory for each thread.",
-            source=sources.NFSD_BLOCK,
-        ),
-        Decision(
-            name="nfsd.lease_time",
-            value=nfsd.lease_time,
-            reason="45 s instead of 90 s halves the time that clients wait after a restart.",
-            source=sources.TALK_NFS_OPTIONS,
-        ),
         Decision(
             name="exports.networks",
             value=list(networks),

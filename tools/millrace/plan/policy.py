@@ -1,14 +1,44 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the owner of the server decided; everything else is computed."""
+"""What the owner of the server decided; everything else is computed.
 
+A key that is absent leaves the decision to the planner. Values that no server could use are refused here; whether
+this server can use them is found out where the decision is made (see millrace.plan.override).
+"""
+
+import re
 from ipaddress import ip_network
+from typing import Annotated, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
 from millrace.inventory.model import Contract
 
+MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
+# These follow from the layout, or would make a pool that serves nothing.
+OWN_MOUNT_OPTIONS = {"logdev", "norecovery", "ro", "rtdev", "sunit", "swidth"}
+LEVELS_OF = {"single": {"raid1", "raid5", "raid50"}, "double": {"raid6", "raid60"}}
+NESTED = {"raid50", "raid60"}
 
-class NfsPolicy(Contract):
+
+class Section(Contract):
+    """One table of the file. A number in quotes or a yes where a number belongs is a mistake, not a value."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+def _power_of_two(value: int) -> int:
+    if value & (value - 1):
+        raise ValueError("must be a power of two")
+    return value
+
+
+def _blocks(value: int) -> int:
+    if value % 4096:
+        raise ValueError("must be a multiple of 4096")
+    return value
+
+
+class NfsPolicy(Section):
     """`networks` in CIDR form: the clients that NFS is exported to. `privileged_ports`: only ports below 1024."""
 
     networks: list[str] = Field(default_factory=list)
@@ -21,7 +51,105 @@ class NfsPolicy(Contract):
         return [str(ip_network(network)) for network in networks]
 
 
-class Policy(Contract):
+class DrivesPolicy(Section):
+    """`exclude`: serials of drives that stay out of the pool, whatever is on them."""
+
+    exclude: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+
+    @field_validator("exclude")
+    @classmethod
+    def exclude_is_a_set(cls, serials: list[str]) -> list[str]:
+        """The order in the file does not matter."""
+        return sorted(set(serials))
+
+
+class LayoutPolicy(Section):
+    """`resilience`: how many drives of each leg may fail. `spares`: hot spares in all. `chunk_kib`: of each leg."""
+
+    resilience: Literal["single", "double"] | None = None
+    level: Literal["raid1", "raid5", "raid6", "raid50", "raid60"] | None = None
+    legs: int | None = Field(None, ge=1, le=64)
+    spares: int | None = Field(None, ge=0, le=64)
+    chunk_kib: Annotated[int, Field(ge=4, le=4096), AfterValidator(_power_of_two)] | None = None
+    bitmap_chunk_mib: Annotated[int, Field(ge=1, le=4096), AfterValidator(_power_of_two)] | None = None
+
+    @model_validator(mode="after")
+    def keys_agree(self) -> "LayoutPolicy":
+        """Keys that contradict each other are a mistake of the file, on every server."""
+        if self.level and self.resilience and self.level not in LEVELS_OF[self.resilience]:
+            raise ValueError(f"level {self.level} contradicts resilience {self.resilience}")
+        if self.level and self.legs is not None and (self.legs > 1) != (self.level in NESTED):
+            raise ValueError(f"level {self.level} contradicts legs {self.legs}")
+        return self
+
+
+class LogPolicy(Section):
+    """Where the XFS log goes: two small drives, a partition on the data drives, or inside the file system."""
+
+    mode: Literal["pair", "partition", "internal"] | None = None
+    size_mib: int | None = Field(None, ge=64, le=2038)
+
+
+class XfsPolicy(Section):
+    """`mount_options_extra` come after the planned ones and replace those of the same name."""
+
+    agcount: int | None = Field(None, ge=4, le=65536)
+    mount_options_extra: list[str] = Field(default_factory=list)
+
+    @field_validator("mount_options_extra")
+    @classmethod
+    def options_are_words(cls, options: list[str]) -> list[str]:
+        """One mount option for each entry, none that the plan itself decides."""
+        for option in options:
+            if not MOUNT_OPTION.fullmatch(option):
+                raise ValueError(f"'{option}' is not one mount option")
+            if option.partition("=")[0] in OWN_MOUNT_OPTIONS:
+                raise ValueError(f"'{option}' is for Millrace to say")
+        return options
+
+
+class NfsdPolicy(Section):
+    """`threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds."""
+
+    threads: int | None = Field(None, ge=1, le=8192)
+    threads_min: int | None = Field(None, ge=1, le=1024)
+    pool_mode: Literal["global", "pernode"] | None = None
+    max_block_size: Annotated[int, Field(ge=4096, le=4 << 20), AfterValidator(_blocks)] | None = None
+    # the kernel takes 10 to 3600
+    lease_time: int | None = Field(None, ge=10, le=3600)
+    grace_time: int | None = Field(None, ge=10, le=3600)
+
+    @model_validator(mode="after")
+    def grace_covers_a_lease(self) -> "NfsdPolicy":
+        """A client that has just renewed must get its turn to reclaim."""
+        if self.lease_time and self.grace_time and self.grace_time < self.lease_time:
+            raise ValueError(f"grace_time {self.grace_time} is shorter than lease_time {self.lease_time}")
+        return self
+
+
+class MdPolicy(Section):
+    """Settings of each parity array. The ranges are those of the kernel."""
+
+    group_thread_cnt: int | None = Field(None, ge=0, le=256)
+    stripe_cache_size: int | None = Field(None, ge=256, le=32768)
+    sync_speed_max_kib: int | None = Field(None, ge=1000, le=100_000_000)
+    read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
+
+
+class SysctlPolicy(Section):
+    """`dirty_bytes`: where writers start to wait, in bytes."""
+
+    dirty_bytes: Annotated[int, Field(ge=1 << 20), AfterValidator(_blocks)] | None = None
+
+
+class Policy(Section):
     """The policy file; every key has a default."""
 
     nfs: NfsPolicy = NfsPolicy()
+    drives: DrivesPolicy = DrivesPolicy()
+    layout: LayoutPolicy = LayoutPolicy()
+    log: LogPolicy = LogPolicy()
+    xfs: XfsPolicy = XfsPolicy()
+    nfsd: NfsdPolicy = NfsdPolicy()
+    md: MdPolicy = MdPolicy()
+    sysctl: SysctlPolicy = SysctlPolicy()

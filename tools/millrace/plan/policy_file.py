@@ -38,7 +38,11 @@ def parse_policy(text: str, origin: str) -> Policy:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        problem = "this key is not known" if first["type"] == "extra_forbidden" else first["msg"]
+        problem = (
+            "this key is not known"
+            if first["type"] == "extra_forbidden"
+            else first["msg"].removeprefix("Value error, ")
+        )
         raise BadInput(f"{origin}: {key}: {problem}") from error
 
 

@@ -3,31 +3,43 @@
 
 from collections import Counter
 
-from millrace.inventory.model import Drive, DriveState, PcieLink
-from millrace.plan.grouping import Groups
-from millrace.plan.layout import SHAPES
+from millrace.inventory.model import Drive, DriveState
+from millrace.plan.grouping import Groups, candidates, grouped, same_size
 from millrace.plan.model import Obstacle
+from millrace.plan.pace import slower
+from millrace.plan.policy import Policy
 from millrace.plan.units import MIB, words
 
-# Leaves a log of 64 MiB, which small file systems need, after partition slack and md metadata.
-SMALLEST_DRIVE = 128 * MIB
+# XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.
+SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE = 512 * MIB, 128 * MIB
 TODO = {
     DriveState.UNKNOWN: "Find out why it does not answer (dmesg, smartctl), replace or remove it, then plan again.",
     DriveState.FOREIGN: "If its content matters, copy it elsewhere; then remove the drive or erase it, and plan again.",
     DriveState.OURS: "It belongs to a Millrace pool: assemble that pool, or remove or erase the drive, and plan again.",
 }
+LEAVE_OUT = "or leave it out by policy ([drives] exclude)"
 
 
-def obstacles(drives: list[Drive], groups: Groups) -> list[Obstacle]:
-    """Return every reason not to build on these candidates; none means that they can be used."""
-    return [*_not_blank(drives), *_no_shape(drives, groups), *_unfit(drives, groups)]
+def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
+    """Return every reason not to build on the drives of a server; none means that they can be used."""
+    chosen = candidates(drives, policy)
+    groups = grouped(chosen, policy)
+    return [
+        *_not_blank(chosen),
+        *_not_told_apart(chosen, drives),
+        *_not_excluded(drives, policy),
+        *_nothing_there(chosen),
+        *_mixed_sectors(chosen, groups),
+        *_too_small(groups),
+        *_slow_log(groups),
+    ]
 
 
 def _not_blank(drives: list[Drive]) -> list[Obstacle]:
     order = list(TODO)
     guilty = [drive for drive in drives if drive.state in TODO]
-    guilty.sort(key=lambda drive: (order.index(drive.state), drive.serial))
-    return [Obstacle(serial=drive.serial or None, what=f"{_found(drive)}", todo=TODO[drive.state]) for drive in guilty]
+    guilty.sort(key=lambda drive: (order.index(drive.state), drive.serial, drive.wwid))
+    return [_about(drive, _found(drive), TODO[drive.state]) for drive in guilty]
 
 
 def _found(drive: Drive) -> str:
@@ -35,63 +47,91 @@ def _found(drive: Drive) -> str:
     return f"The drive is {drive.state.value}, not blank: {'; '.join(findings)}."
 
 
-def _no_shape(drives: list[Drive], groups: Groups) -> list[Obstacle]:
-    if not drives:
-        return [_general("This server has no NVMe drives to build on.", "Check that they are seated and powered.")]
-    sectors = Counter(drive.logical_block for drive in drives)
-    if len(sectors) > 1:
-        mix = ", ".join(f"{count} with {sector} bytes" for sector, count in sorted(sectors.items()))
-        return [_general(f"The drives have different sector sizes: {mix}.", "Format all drives alike (nvme format).")]
-    if (len(groups.data), len(groups.log)) in SHAPES and not groups.rest:
+def _not_told_apart(chosen: list[Drive], drives: list[Drive]) -> list[Obstacle]:
+    """Provisioning finds its drives by serial; two of one serial could be taken for each other."""
+    fixed = [drive for drive in drives if drive in chosen or not drive.removable]
+    counts = Counter(drive.serial for drive in fixed)
+    found = []
+    for serial in dict.fromkeys(drive.serial for drive in chosen):
+        if not serial:
+            what = f"{_several(counts[serial])} no serial number."
+            found.append(_general(what, "Remove what does not say who it is, or replace it."))
+        elif counts[serial] > 1:
+            what = f"{_several(counts[serial])} the serial number {serial}: namespaces of one drive, or a forged one."
+            todo = f"Keep one namespace on each drive, remove all but one, {LEAVE_OUT}."
+            found.append(Obstacle(serial=serial, what=what, todo=todo))
+    return found
+
+
+def _several(count: int) -> str:
+    return "A drive reports" if count == 1 else f"{count} drives report"
+
+
+def _not_excluded(drives: list[Drive], policy: Policy) -> list[Obstacle]:
+    """A serial with a typing error would put the very drive into the pool that is to stay out of it."""
+    there = {drive.serial for drive in drives}
+    return [
+        Obstacle(
+            serial=serial,
+            what=f"The policy's drives.exclude cannot work here: no drive has the serial number {serial}.",
+            todo="Correct the serial, or take it out of the policy.",
+        )
+        for serial in policy.drives.exclude
+        if serial not in there
+    ]
+
+
+def _nothing_there(chosen: list[Drive]) -> list[Obstacle]:
+    if chosen:
         return []
-    shapes = " or ".join(f"{data} equal data drives and {log} clearly smaller log drives" for data, log in SHAPES)
+    return [_general("This server has no NVMe drives to build on.", "Check that they are seated and powered.")]
+
+
+def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
+    """Drives that would be of the data drives if they were formatted alike: after the approval it is too late."""
+    if not groups.data:
+        return []
+    first = groups.data[0]
+    alike = [drive for drive in drives if same_size(drive, first)]
+    odd = [drive for drive in alike if drive.logical_block != first.logical_block]
+    if not odd:
+        return []
+    sectors = Counter(drive.logical_block for drive in alike)
+    mix = ", ".join(f"{count} with {sector} bytes" for sector, count in sorted(sectors.items()))
+    names = ", ".join(drive.serial for drive in odd)
     return [
         _general(
-            f"Found {_sizes(drives)}: that is no shape that this release plans.",
-            f"It plans {shapes}; add or remove drives to match.",
+            f"Drives of {words(first.size)} have different sector sizes: {mix} ({names}).",
+            f"Format all of them alike (nvme format, which erases them), {LEAVE_OUT.replace('it', 'these', 1)}.",
         )
     ]
 
 
-def _unfit(drives: list[Drive], groups: Groups) -> list[Obstacle]:
-    small = [
-        Obstacle(
-            serial=drive.serial or None,
-            what=f"The drive holds {words(drive.size)}.",
-            todo=f"Replace it by one of {words(SMALLEST_DRIVE)} or more.",
-        )
-        for drive in drives
-        if drive.size < SMALLEST_DRIVE
+def _too_small(groups: Groups) -> list[Obstacle]:
+    limits = [(drive, SMALLEST_DATA_DRIVE) for drive in groups.data]
+    limits += [(drive, SMALLEST_LOG_DRIVE) for drive in groups.log]
+    return [
+        _about(drive, f"The drive holds {words(drive.size)}.", f"Replace it by one of {words(least)} or more.")
+        for drive, least in limits
+        if drive.size < least
     ]
-    slow = [
-        Obstacle(
-            serial=drive.serial or None,
-            what="The log drive is slower than the data drives: every write would wait for it.",
-            todo="Use a log drive of the same kind, or move it to a slot with a faster link.",
+
+
+def _slow_log(groups: Groups) -> list[Obstacle]:
+    return [
+        _about(
+            drive,
+            "The log drive is slower than the data drives: every write would wait for it.",
+            "Use a log drive of the same kind, move it to a slot with a faster link, or put the log on the data drives "
+            'by policy ([log] mode = "partition").',
         )
         for drive in groups.log
-        if _slower(drive, groups.data)
+        if slower(drive, groups.data)
     ]
-    return small + slow
 
 
-def _slower(log: Drive, data: list[Drive]) -> bool:
-    """Rotating, or on a link that carries less than half: one PCIe generation less is enough for a log."""
-    if log.rotational and not any(drive.rotational for drive in data):
-        return True
-    slowest = min(_bandwidth(drive.link) for drive in data)
-    return log.link is not None and 2 * _bandwidth(log.link) < slowest
-
-
-def _bandwidth(link: PcieLink | None) -> float:
-    return link.max_speed * link.max_width if link else 0.0
-
-
-def _sizes(drives: list[Drive]) -> str:
-    """`10 drives of 2 GiB and 1 of 1 GiB`."""
-    counted = Counter(words(drive.size) for drive in sorted(drives, key=lambda drive: -drive.size))
-    parts = [f"{count} x {size}" for size, count in counted.items()]
-    return f"{len(drives)} NVMe drive{'s' * (len(drives) > 1)} ({', '.join(parts)})"
+def _about(drive: Drive, what: str, todo: str) -> Obstacle:
+    return Obstacle(serial=drive.serial or None, what=what, todo=todo)
 
 
 def _general(what: str, todo: str) -> Obstacle:

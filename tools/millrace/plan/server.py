@@ -3,13 +3,18 @@
 
 from dataclasses import dataclass
 
-from millrace.inventory.model import Inventory
+from millrace.inventory.model import Inventory, Node
+from millrace.plan.nic import data_ports
 from millrace.plan.units import GIB
 
 
 @dataclass(frozen=True)
 class Server:
-    """`memory` in bytes. `nic_cores`: physical cores of the nodes that have network ports."""
+    """`memory` in bytes. Nodes count where they have processors: the kernel makes neither threads nor pools for others.
+
+    `cores_per_node`: of the smallest node. `nic_nodes`: nodes with a data port. `nic_cores`: physical cores near the
+    data ports, that is of their nodes and of what else is in the same socket. `port_cores`: by node with a data port.
+    """
 
     memory: int
     cores: int
@@ -17,19 +22,31 @@ class Server:
     compute_nodes: int
     nic_cores: int
     nic_nodes: list[int]
+    port_cores: dict[int, int]
+
+    @property
+    def ports_on_every_node(self) -> bool:
+        """Whether each node with processors has a data port of its own."""
+        return len(self.nic_nodes) == self.compute_nodes
 
 
 def server_of(inventory: Inventory) -> Server:
     """Condense an inventory."""
     compute = [node for node in inventory.nodes if node.cores]
-    cores = max(1, sum(node.cores for node in compute))
-    nic_nodes = sorted({nic.numa_node for nic in inventory.nics if nic.numa_node is not None})
+    ids = {node.id for node in compute}
+    nic_nodes = sorted({nic.numa_node for nic in data_ports(inventory.nics) if nic.numa_node is not None} & ids)
     return Server(
         # The kernel keeps a little more or less for itself at every boot; whole GiB do not change.
         memory=max(1, round(inventory.memory / GIB)) * GIB,
-        cores=cores,
-        cores_per_node=max(1, cores // max(1, len(compute))),
+        cores=max(1, sum(node.cores for node in compute)),
+        cores_per_node=min((node.cores for node in compute), default=1),
         compute_nodes=max(1, len(compute)),
-        nic_cores=sum(node.cores for node in compute if node.id in nic_nodes),
+        nic_cores=sum(node.cores for node in _near(compute, nic_nodes)),
         nic_nodes=nic_nodes,
+        port_cores={node.id: node.cores for node in compute if node.id in nic_nodes},
     )
+
+
+def _near(compute: list[Node], nic_nodes: list[int]) -> list[Node]:
+    sockets = {node.socket for node in compute if node.id in nic_nodes} - {None}
+    return [node for node in compute if node.id in nic_nodes or node.socket in sockets]

@@ -2,22 +2,27 @@
 """The plan as a person reads it in a minute: on the console, in the journal, in a terminal."""
 
 import json
+import re
 import sys
 from io import StringIO
 
+from pydantic import JsonValue
 from rich.box import SIMPLE, SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Refusal, Role
+from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Refusal
+from millrace.plan.table_findings import show_findings, show_prediction
 from millrace.plan.units import KIB, words
 
 WIDTH = 100
 # Shown in the drives table already, or too long for a line.
-NOT_LISTED = {"drives.data", "drives.log", "legs", "layout"}
+NOT_LISTED = {"drives.data", "drives.log", "drives.spares", "drives.unused", "legs", "layout", "log"}
 SIZES = {
     "partition",
+    "log",
+    "full_stripe",
     "chunk",
     "raid0_chunk",
     "bitmap",
@@ -47,12 +52,15 @@ def stdout_is_terminal() -> bool:
 def _plan(console: Console, plan: Plan, sha256: str) -> None:
     console.print(Text(f"Plan: {plan.title}", "bold"))
     console.print(Text(f"{words(plan.capacity)} for data, XFS at {plan.filesystem.mountpoint}"))
-    console.print(_drives(plan.drives))
+    console.print(_drives(plan))
     console.print(_decisions(plan.decisions))
+    console.print(Text("The reasons with their numbers: millrace plan --explain DECISION, `layout` before all."))
     for warning in plan.warnings:
         console.print(Text(f"Warning: {warning}", "yellow"))
+    show_findings(console, plan.findings)
+    show_prediction(console, plan.prediction)
     console.print(
-        Text("Nothing has been written: approving makes partitions on the data and log drives, which are blank now.")
+        Text("Nothing has been written: approving makes partitions on the drives of the arrays, which are blank now.")
     )
     console.print(Text(f"sha256 {sha256}"))
     # One line whatever its length: it is there to be copied.
@@ -70,49 +78,66 @@ def _refusal(console: Console, refusal: Refusal) -> None:
     console.print(table)
 
 
-def _drives(drives: list[DriveRole]) -> Table:
-    table = Table(box=SIMPLE_HEAD)
-    for column in ("Role", "Serial", "Model", "Size", "Partition"):
-        table.add_column(column, overflow="fold")
-    numbers = dict.fromkeys(Role, 0)
-    for drive in drives:
-        role = f"{drive.role.value}-{numbers[drive.role]:02}" if drive.partition else drive.role.value
-        numbers[drive.role] += 1
-        table.add_row(
-            role,
-            Text(drive.serial),
-            Text(drive.model),
-            words(drive.size),
-            words(drive.partition) if drive.partition else Text(drive.reason),
-        )
+def _drives(plan: Plan) -> Table:
+    """One row for each array, then the drives that are in none: 40 rows of single drives are read by nobody."""
+    table = Table(box=SIMPLE_HEAD, width=WIDTH)
+    for column in ("Array", "Made of", "Drives"):
+        table.add_column(column, overflow="fold", no_wrap=column == "Array")
+    by_serial = {drive.serial: drive for drive in plan.drives}
+    for array in plan.arrays:
+        if array.over_arrays:
+            table.add_row(array.name, f"{array.level.upper()} of {', '.join(array.members)}", "")
+            continue
+        drives = [by_serial[serial] for serial in array.members]
+        part = next(part for part in drives[0].partitions if part.role is array.role)
+        made_of = f"{array.level.upper()} of {len(drives)} x {words(part.size)}"
+        table.add_row(array.name, made_of, Text(_names(drives)))
+        if array.spares:
+            table.add_row("", "hot spare", Text(_names([by_serial[serial] for serial in array.spares])))
+    for drive in plan.drives:
+        if not drive.partitions:
+            table.add_row(drive.role.value, Text(_names([drive])), Text(drive.reason))
     return table
+
+
+def _names(drives: list[DriveRole]) -> str:
+    """`ACME 7T68: SN000, SN001`, a line for each model."""
+    models: dict[str, list[str]] = {}
+    for drive in drives:
+        models.setdefault(f"{drive.model}, {words(drive.size)}", []).append(drive.serial)
+    return "\n".join(f"{model}: {', '.join(serials)}" for model, serials in models.items())
 
 
 def _decisions(decisions: list[Decision]) -> Table:
     table = Table(width=WIDTH, box=SIMPLE_HEAD)
     table.add_column("Decision", no_wrap=True)
-    table.add_column("Value", width=30, overflow="fold")
-    table.add_column("Why", ratio=1)
+    table.add_column("Value", max_width=24, overflow="fold")
+    # A line for each decision is read; a paragraph is what --explain is for.
+    table.add_column("Why", ratio=1, no_wrap=True, overflow="ellipsis")
     for decision in decisions:
         if decision.name not in NOT_LISTED:
-            table.add_row(decision.name, Text(_value(decision)), Text(decision.reason))
+            table.add_row(decision.name, Text(value_in_words(decision)), Text(_in_short(decision.reason)))
     return table
 
 
-def _value(decision: Decision) -> str:
-    value, show = decision.value, _size if decision.name in SIZES else _plain
+def _in_short(reason: str) -> str:
+    """The first clause; `--explain` says it all."""
+    return re.split(r"(?<=\w\w)(?:[:;.] |[.]$| \()", reason, maxsplit=1)[0]
+
+
+def value_in_words(decision: Decision) -> str:
+    """The value with sizes as a person says them."""
+    value, name = decision.value, decision.name
     if isinstance(value, dict):
-        return "\n".join(f"{key.removeprefix('vm.')} {show(part)}" for key, part in value.items())
+        return ", ".join(f"{key.removeprefix('vm.')} {shown(name, part)}" for key, part in value.items())
+    return shown(name, value)
+
+
+def shown(name: str, value: JsonValue) -> str:
+    """One value of the decision or number `name`."""
     if isinstance(value, list):
-        return "\n".join(map(show, value)) or "-"
-    return show(value)
-
-
-def _plain(value: object) -> str:
-    return value if isinstance(value, str) else json.dumps(value)
-
-
-def _size(value: object) -> str:
-    """Large numbers among these are bytes; the small ones count something."""
-    number = int(value) if isinstance(value, int) or (isinstance(value, str) and value.isdigit()) else 0
-    return words(number) if number >= KIB else _plain(value)
+        return ", ".join(shown(name, part) for part in value) or "-"
+    if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
+        # Large numbers among these are bytes; the small ones count something.
+        return words(int(str(value)))
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)

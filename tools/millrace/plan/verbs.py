@@ -8,6 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from millrace.inventory.model import Inventory
+    from millrace.plan.model import Plan
 
 
 @click.command()
@@ -19,13 +20,15 @@ if TYPE_CHECKING:
     help="Plan for the inventory in this file instead of this server.",
 )
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
+@click.option("--explain", "decision", metavar="DECISION", help="The reasons for one decision, with numbers.")
 @click.pass_context
-def plan(context: click.Context, as_json: bool, inventory_file: str | None, write: bool) -> None:
+def plan(context: click.Context, as_json: bool, inventory_file: str | None, write: bool, decision: str | None) -> None:
     """What would be built from the drives of this server, and why.
 
     Exit status 1 if nothing can be planned; with --write a refusal is a result like another.
     """
     from millrace import paths
+    from millrace.plan.model import Plan
     from millrace.plan.policy_file import load_policy
     from millrace.plan.propose import plan_file, propose
     from millrace.store import write_model
@@ -33,7 +36,9 @@ def plan(context: click.Context, as_json: bool, inventory_file: str | None, writ
     file = plan_file(propose(_inventory(inventory_file), load_policy()))
     if write:
         write_model(paths.plan_file(), file)
-    if as_json:
+    if decision is not None and isinstance(file.proposal, Plan):
+        _explain(file.proposal, decision, as_json)
+    elif as_json:
         click.echo(file.model_dump_json(indent=2))
     else:
         from millrace.plan.table import as_text, stdout_is_terminal
@@ -41,6 +46,17 @@ def plan(context: click.Context, as_json: bool, inventory_file: str | None, writ
         click.echo(as_text(file, stdout_is_terminal()), nl=False, color=True)
     if file.sha256 is None and not write:
         context.exit(1)
+
+
+def _explain(proposal: "Plan", name: str, as_json: bool) -> None:
+    from millrace.plan.explain import as_text, explanation
+    from millrace.plan.table import stdout_is_terminal
+
+    found = explanation(proposal, name)
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+    else:
+        click.echo(as_text(found.decision, stdout_is_terminal()), nl=False, color=True)
 
 
 def _inventory(file: str | None) -> "Inventory":

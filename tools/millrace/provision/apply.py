@@ -69,12 +69,7 @@ def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:
     """The steps on single drives, and those that stand on them."""
-    planned = {drive.serial: drive for drive in transaction.plan.drives}
-    partitions = [
-        PartitionStep(system, drives, member, transaction.disk_labels[member.serial], planned[member.serial].partition)
-        for array in transaction.arrays
-        for member in array.members
-    ]
+    partitions = [PartitionStep(system, drives, drive) for drive in transaction.drives]
     arrays = [ArrayStep(system, drives, array) for array in transaction.arrays]
     filesystem = FilesystemStep(system, transaction.plan.filesystem, transaction.filesystem_uuid, transaction.arrays)
     return partitions, [*arrays, filesystem]

@@ -5,8 +5,8 @@ from millrace.errors import Failed, MillraceError, Refused
 from millrace.plan.model import Array
 from millrace.provision import md
 from millrace.provision.drives import Drives
-from millrace.provision.model import ArrayRecord
-from millrace.provision.partition import partition_name
+from millrace.provision.model import ArrayRecord, MemberRecord
+from millrace.provision.partition import is_partition_of
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
 from millrace.provision.system import System, demand
@@ -30,8 +30,10 @@ class ArrayStep:
             array = self._record.array
             if (active.level, active.members) != (array.level, len(array.members)):
                 raise Failed(f"{self.title} runs as {active.level} of {active.members}; the plan says otherwise")
+            if not all(self._carries(device, owner) for device, owner in self._spares()):
+                return Found.TORN
             return Found.COMPLETE if md.linked(self._system, self._record, active) else Found.DORMANT
-        carried = [self._carries(device, owner) for device, owner in self._members()]
+        carried = [self._carries(device, owner) for device, owner in self._all()]
         if not any(carried):
             return Found.NOTHING
         return Found.DORMANT if all(carried) else Found.TORN
@@ -40,7 +42,7 @@ class ArrayStep:
         active = md.find(self._system, self._record.uuid)
         try:
             if active is None or not active.running:
-                md.assemble(self._system, self._record, [device for device, _ in self._members()])
+                md.assemble(self._system, self._record, [device for device, _ in self._all()])
             md.ensure_link(self._system, self._record)
         except MillraceError:
             # Members of a creation that was cut short may all carry the UUID and still not start. Whether the array
@@ -51,23 +53,33 @@ class ArrayStep:
         active = md.find(self._system, self._record.uuid)
         if active is not None:
             demand(self._system, ["mdadm", "--stop", f"/dev/{active.device}"])
-        for device, owner in self._members():
+        for device, owner in self._all():
             if self._carries(device, owner):
                 demand(self._system, ["mdadm", "--zero-superblock", device])
 
     def make(self) -> str:
-        demand(self._system, create_command(self._record, [device for device, _ in self._members()]))
+        members, spares = ([device for device, _ in group] for group in (self._members(), self._spares()))
+        demand(self._system, create_command(self._record, members, spares))
         md.ensure_link(self._system, self._record)
-        return f"created, {len(self._record.array.members)} members"
+        return f"created, {md.count(len(members), len(spares))}"
+
+    def _all(self) -> list[tuple[str, str]]:
+        return [*self._members(), *self._spares()]
 
     def _members(self) -> list[tuple[str, str]]:
         """Device and, for people, the drive or array that it is on."""
         if self._record.array.over_arrays:
             return [(md.path(name), f"array {name}") for name in self._record.array.members]
+        return self._partitions(self._record.members)
+
+    def _spares(self) -> list[tuple[str, str]]:
+        return self._partitions(self._record.spares)
+
+    def _partitions(self, members: list[MemberRecord]) -> list[tuple[str, str]]:
         devices = []
-        for member in self._record.members:
+        for member in members:
             drive = self._drives.now(member)
-            if self._system.partition(member.partuuid) != partition_name(drive.name):
+            if not is_partition_of(self._system.partition(member.partuuid), drive.name):
                 raise Failed(f"partition {member.label} of drive {member.serial} does not show up by its UUID; reboot")
             devices.append((f"/dev/disk/by-partuuid/{member.partuuid}", f"drive {member.serial}"))
         return devices
@@ -82,19 +94,22 @@ class ArrayStep:
         raise Refused(f"{self.title}: {owner} holds {describe(held)}, which is not of this pool; it was not touched")
 
 
-def create_command(record: ArrayRecord, devices: list[str]) -> list[str]:
+def create_command(record: ArrayRecord, members: list[str], spares: list[str]) -> list[str]:
     """The mdadm command that makes an array."""
     array = record.array
     return [
         *("mdadm", "--create", md.path(array.name), "--run", "--metadata=1.2"),
         *(f"--homehost={md.HOMEHOST}", f"--name={md.link_name(array.name)}", f"--uuid={record.uuid}"),
-        *(f"--level={array.level}", f"--raid-devices={len(devices)}"),
+        *(f"--level={array.level}", f"--raid-devices={len(members)}"),
+        *([f"--spare-devices={len(spares)}"] if spares else []),
         *([f"--chunk={array.chunk // KIB}K"] if array.chunk is not None else []),
         *_bitmap(array),
         # Without it mdadm makes a RAID5 degraded with its last member as a spare under rebuild: it would start without
         # redundancy, look like a fault, and send every read through the stripe cache (raid5.c chunk_aligned_read).
-        *(["--force"] if array.level == "raid5" else []),
-        *devices,
+        # A mirror of one drive is unusual enough for mdadm to ask for it as well.
+        *(["--force"] if array.level == "raid5" or len(members) == 1 else []),
+        *members,
+        *spares,
     ]
 
 

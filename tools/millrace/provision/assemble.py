@@ -55,19 +55,25 @@ def _start(system: System, record: ArrayRecord) -> str:
             f"{md.title(record.array)} does not start ({error}); missing: {', '.join(missing) or 'none'}"
         ) from error
     md.ensure_link(system, record)
-    return f"started without {', '.join(missing)}" if missing else f"started, {len(devices)} members"
+    return (
+        f"started without {', '.join(missing)}"
+        if missing
+        else f"started, {md.count(len(record.array.members), len(record.spares))}"
+    )
 
 
 def _members(system: System, record: ArrayRecord) -> tuple[list[str], list[str]]:
     """Devices to pass to mdadm, and the serials of the drives that did not come in time."""
     if record.array.over_arrays:
         return [md.path(name) for name in record.array.members], []
+    # A hot spare may have taken the place of a member since the pool was made.
+    wanted = [*record.members, *record.spares]
     waited = 0.0
     while True:
-        missing = [member for member in record.members if system.partition(member.partuuid) is None]
+        missing = [member for member in wanted if system.partition(member.partuuid) is None]
         if not missing or waited >= GRACE:
             break
         system.wait(POLL)
         waited += POLL
-    devices = [f"/dev/disk/by-partuuid/{member.partuuid}" for member in record.members if member not in missing]
+    devices = [f"/dev/disk/by-partuuid/{member.partuuid}" for member in wanted if member not in missing]
     return devices, [member.serial for member in missing]

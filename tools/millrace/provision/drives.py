@@ -2,11 +2,21 @@
 """From the identity of a drive to its kernel name of this moment."""
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from millrace.errors import Refused
 from millrace.inventory.model import Drive
-from millrace.provision.model import MemberRecord
 from millrace.provision.system import System
+
+
+class Identity(Protocol):
+    """What a drive is told apart by."""
+
+    @property
+    def serial(self) -> str: ...
+
+    @property
+    def wwid(self) -> str: ...
 
 
 class Drives:
@@ -17,12 +27,12 @@ class Drives:
         self.inventory = system.scan()
         self._attached = {drive.name: system.diskseq(drive.name) for drive in self.inventory.drives}
 
-    def find(self, member: MemberRecord) -> Drive | None:
+    def find(self, member: Identity) -> Drive | None:
         """The one drive with this serial and this wwid; None if there is none or it is not unique."""
         hits = [d for d in self.inventory.drives if d.serial == member.serial and d.wwid == member.wwid]
         return hits[0] if len(hits) == 1 else None
 
-    def now(self, member: MemberRecord) -> Drive:
+    def now(self, member: Identity) -> Drive:
         """The drive, proven to be still attached under the name that it was scanned under."""
         drive = self.find(member)
         if drive is None:
@@ -32,7 +42,7 @@ class Drives:
             raise Refused(f"drive {drive.serial} was pulled or replaced meanwhile; nothing was written to {drive.name}")
         return drive
 
-    def require(self, members: Iterable[MemberRecord]) -> None:
+    def require(self, members: Iterable[Identity]) -> None:
         """Refused, naming every drive that is not there."""
         absent = [member.serial for member in members if self.find(member) is None]
         if absent:

@@ -23,13 +23,13 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
     for record in transaction.arrays:
         if system.md_link(md.link_name(record.array.name)) is not None:
             raise Refused(f"{md.path(record.array.name)} exists already and is not of this plan; nothing was written")
-        for member in record.members:
-            drive, plan = drives.now(member), planned[member.serial]
-            if drive.size != plan.size or START + plan.partition + TABLE_END > drive.size:
-                raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
-            reason = system.in_use(drive.name)
-            if reason:
-                raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written")
+    for used in transaction.drives:
+        drive, wanted = drives.now(used), sum(partition.size for partition in used.partitions)
+        if drive.size != planned[used.serial].size or START + wanted + TABLE_END > drive.size:
+            raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
+        reason = system.in_use(drive.name)
+        if reason:
+            raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written")
 
 
 def check_all(system: System, drives: Drives, journal: Journal, partitions: Iterable[Step]) -> None:
@@ -37,7 +37,7 @@ def check_all(system: System, drives: Drives, journal: Journal, partitions: Iter
     absent = [tool for tool in TOOLS if not system.installed(tool)]
     if absent:
         raise Failed(f"this image lacks {', '.join(absent)}; nothing was written")
-    drives.require(member for record in journal.transaction.arrays for member in record.members)
+    drives.require(journal.transaction.drives)
     for step in partitions:
         inspect(step, journal)
     md.load_modules(system)

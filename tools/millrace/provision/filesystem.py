@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
 from millrace.plan.model import Filesystem
+from millrace.plan.units import down_to_power_of_two
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import describe, signature
@@ -76,13 +77,14 @@ class FilesystemStep:
 
 def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     """The mkfs.xfs command. `force` is only for what an earlier run of this transaction left half done."""
-    stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}," if filesystem.stripe_unit else ""
+    # Without stripes nothing may be guessed from what a drive says about itself: reading back expects none.
+    stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}" if filesystem.stripe_unit else "noalign"
     return [
         # raid456 does not pass discards on, and the first resync writes every block anyway: -K saves the time.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
         *("-L", filesystem.label, "-m", f"uuid={uuid}"),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),
-        *("-d", f"{stripe}agcount={filesystem.allocation_groups}"),
+        *("-d", f"{stripe},agcount={filesystem.allocation_groups}"),
         *_log(filesystem),
         filesystem.device,
     ]
@@ -93,5 +95,7 @@ def _log(filesystem: Filesystem) -> list[str]:
     if filesystem.log_device is not None:
         return ["-l", ",".join([f"logdev={filesystem.log_device}", *size])]
     # An internal log takes the stripe unit of the data, and falls to 32 KiB without a word where that is over 256 KiB.
-    unit = [f"su={min(filesystem.stripe_unit, LOG_STRIPE_UNIT_MAX)}"] if filesystem.stripe_unit else []
+    # Its buffers (logbsize, a power of two) must hold whole units.
+    fitting = min(filesystem.stripe_unit, LOG_STRIPE_UNIT_MAX)
+    unit = [f"su={down_to_power_of_two(fitting)}"] if fitting else []
     return ["-l", ",".join([*unit, *size])] if unit or size else []

@@ -3,21 +3,29 @@
 
 import uuid
 
-from millrace.plan.model import Array, DriveRole, Plan
-from millrace.provision.model import ArrayRecord, MemberRecord, StepRecord, Transaction
+from millrace.plan.labels import labels
+from millrace.plan.model import Array, Plan, Role
+from millrace.provision.model import (
+    ArrayRecord,
+    DriveRecord,
+    MemberRecord,
+    PartitionRecord,
+    StepRecord,
+    Transaction,
+)
 
 
 def new_transaction(plan: Plan, now: str) -> Transaction:
     """A journal with nothing done yet. `now` as ISO 8601; it becomes part of the name in the history."""
-    arrays = _array_records(plan)
-    serials = [member.serial for record in arrays for member in record.members]
+    drives = _drive_records(plan)
+    arrays = _array_records(plan, {drive.serial: drive for drive in drives})
     return Transaction(
         id=f"{now.replace(':', '').replace('+0000', 'Z')}-{plan.digest()[:12]}",
         plan=plan,
-        disk_labels={serial: str(uuid.uuid4()) for serial in serials},
+        drives=drives,
         arrays=arrays,
         filesystem_uuid=str(uuid.uuid4()),
-        steps=[StepRecord(name=name, state="pending") for name in step_names(arrays)],
+        steps=[StepRecord(name=name, state="pending") for name in step_names(drives, arrays)],
     )
 
 
@@ -26,36 +34,49 @@ def build_order(plan: Plan) -> list[Array]:
     return sorted(plan.arrays, key=lambda array: array.over_arrays)
 
 
-def step_names(arrays: list[ArrayRecord]) -> list[str]:
+def step_names(drives: list[DriveRecord], arrays: list[ArrayRecord]) -> list[str]:
     """Drives first, arrays in build order, the file system last."""
-    partitions = [f"partition {member.serial}" for record in arrays for member in record.members]
+    partitions = [f"partition {drive.serial}" for drive in drives]
     return [*partitions, *(f"array {record.array.name}" for record in arrays), "filesystem"]
 
 
-def _array_records(plan: Plan) -> list[ArrayRecord]:
-    drives = {drive.serial: drive for drive in plan.drives}
-    position = {drive.serial: at for at, drive in enumerate(plan.drives)}
-    numbers: dict[str, int] = {}
-    for role in {array.role for array in plan.arrays}:
-        serials = [s for array in plan.arrays if array.role is role and not array.over_arrays for s in array.members]
-        numbers |= {serial: at for at, serial in enumerate(sorted(serials, key=position.__getitem__))}
+def _drive_records(plan: Plan) -> list[DriveRecord]:
+    names = labels(plan.drives)
+    return [
+        DriveRecord(
+            serial=drive.serial,
+            wwid=drive.wwid,
+            disk_label=str(uuid.uuid4()),
+            partitions=[
+                PartitionRecord(
+                    role=partition.role,
+                    size=partition.size,
+                    label=names[drive.serial, partition.role],
+                    partuuid=str(uuid.uuid4()),
+                )
+                for partition in drive.partitions
+            ],
+        )
+        for drive in plan.drives
+        if drive.partitions
+    ]
+
+
+def _array_records(plan: Plan, drives: dict[str, DriveRecord]) -> list[ArrayRecord]:
     return [
         ArrayRecord(
             array=array,
             uuid=_md_uuid(),
-            members=[] if array.over_arrays else [_member(drives[s], array, numbers[s]) for s in array.members],
+            members=[] if array.over_arrays else [_member(drives[serial], array.role) for serial in array.members],
+            spares=[_member(drives[serial], array.role) for serial in array.spares],
         )
         for array in build_order(plan)
     ]
 
 
-def _member(drive: DriveRole, array: Array, number: int) -> MemberRecord:
-    return MemberRecord(
-        serial=drive.serial,
-        wwid=drive.wwid,
-        partuuid=str(uuid.uuid4()),
-        label=f"millrace-{array.role.value}-{number:02}",
-    )
+def _member(drive: DriveRecord, role: Role) -> MemberRecord:
+    partition = next(partition for partition in drive.partitions if partition.role is role)
+    return MemberRecord(serial=drive.serial, wwid=drive.wwid, partuuid=partition.partuuid, label=partition.label)
 
 
 def _md_uuid() -> str:

@@ -41,6 +41,12 @@ def title(array: Array) -> str:
     return f"{array.level.upper()} {array.name}"
 
 
+def count(members: int, spares: int) -> str:
+    """`9 members and 1 hot spare`."""
+    words = f"{members} member{'s' * (members > 1)}"
+    return words + (f" and {spares} hot spare{'s' * (spares > 1)}" if spares else "")
+
+
 def needed(array: Array) -> int:
     """How many members it takes to start the array."""
     members = len(array.members)

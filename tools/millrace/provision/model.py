@@ -3,8 +3,10 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from millrace.inventory.model import Contract
-from millrace.plan.model import Array, Filesystem, Plan
+from millrace.plan.model import Array, Filesystem, Plan, Role
 
 
 class Approval(Contract):
@@ -25,12 +27,31 @@ class MemberRecord(Contract):
     label: str
 
 
+class PartitionRecord(Contract):
+    """One partition that was made, whether an array uses it or it is kept for later. `size` in bytes."""
+
+    role: Role
+    size: int
+    label: str
+    partuuid: str
+
+
+class DriveRecord(Contract):
+    """One drive with our partition table, its partitions in the order in which they lie on it."""
+
+    serial: str
+    wwid: str
+    disk_label: str
+    partitions: list[PartitionRecord]
+
+
 class ArrayRecord(Contract):
     """One array as it was made. `uuid` in mdadm's form (four groups of eight hex digits, colons between)."""
 
     array: Array
     uuid: str
     members: list[MemberRecord]
+    spares: list[MemberRecord] = Field(default_factory=list)
 
 
 class Pool(Contract):
@@ -39,6 +60,7 @@ class Pool(Contract):
     schema_version: Literal[1] = 1
     plan_sha256: str
     created: str
+    drives: list[DriveRecord] = Field(default_factory=list)
     arrays: list[ArrayRecord]
     filesystem: Filesystem
     filesystem_uuid: str
@@ -57,7 +79,7 @@ class Transaction(Contract):
     schema_version: Literal[1] = 1
     id: str
     plan: Plan
-    disk_labels: dict[str, str]
+    drives: list[DriveRecord]
     arrays: list[ArrayRecord]
     filesystem_uuid: str
     steps: list[StepRecord]

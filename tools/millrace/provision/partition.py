@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One GPT with one partition on one drive."""
+"""One GPT with our partitions on one drive."""
 
 import json
+import re
 
 from millrace.errors import Failed, Refused
 from millrace.inventory.model import Drive, DriveState
 from millrace.provision.drives import Drives
-from millrace.provision.model import MemberRecord
+from millrace.provision.model import DriveRecord, PartitionRecord
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
 from millrace.provision.system import System, demand, settle
@@ -14,34 +15,33 @@ from millrace.provision.system import System, demand, settle
 LINUX_RAID = "a19d880f-05fc-4d3b-a006-743f0f84911e"
 MIB = 1 << 20
 START = MIB
-"""Where the partition begins, in bytes."""
+"""Where the first partition begins, in bytes; the next follow without a gap."""
 
 
 class PartitionStep:
-    """`size` is that of the partition in bytes, a multiple of 1 MiB."""
+    """Sizes are multiples of 1 MiB."""
 
-    def __init__(self, system: System, drives: Drives, member: MemberRecord, disk_label: str, size: int) -> None:
+    def __init__(self, system: System, drives: Drives, record: DriveRecord) -> None:
         self._system = system
         self._drives = drives
-        self._member = member
-        self._disk_label = disk_label
-        self._size = size
-        self.name = f"partition {member.serial}"
-        self.title = f"drive {member.serial}"
+        self._record = record
+        self.name = f"partition {record.serial}"
+        self.title = f"drive {record.serial}"
 
     def look(self) -> Found:
-        drive = self._drives.now(self._member)
+        drive = self._drives.now(self._record)
         ids = self._system.gpt_ids(drive.name, drive.logical_block)
-        if ids and ids <= {self._disk_label, self._member.partuuid}:
+        if ids and ids <= {self._record.disk_label, *(partition.partuuid for partition in self._record.partitions)}:
             return Found.COMPLETE if self._table(drive) == self._wanted(drive) else Found.TORN
         if ids or drive.state is not DriveState.BLANK:
             raise Refused(f"drive {drive.serial} ({drive.name}) is not blank: {_evidence(drive)}; nothing was written")
-        held = signature(self._system, f"/dev/{drive.name}", START, self._size)
-        if held:
-            raise Refused(
-                f"drive {drive.serial} ({drive.name}) is not blank: behind its first MiB is {describe(held)}; "
-                "nothing was written"
-            )
+        for start, partition in self._placed():
+            held = signature(self._system, f"/dev/{drive.name}", start, partition.size)
+            if held:
+                raise Refused(
+                    f"drive {drive.serial} ({drive.name}) is not blank: at {start // MIB} MiB is {describe(held)}; "
+                    "nothing was written"
+                )
         return Found.NOTHING
 
     def wake(self) -> None:
@@ -51,7 +51,7 @@ class PartitionStep:
         """sfdisk writes the whole table again."""
 
     def make(self) -> str:
-        drive = self._drives.now(self._member)
+        drive = self._drives.now(self._record)
         reason = self._system.in_use(drive.name)
         if reason:
             raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written to it")
@@ -63,30 +63,44 @@ class PartitionStep:
             self._script(),
         )
         settle(self._system)
-        node = self._system.partition(self._member.partuuid)
-        if node != partition_name(drive.name):
-            raise Failed(f"the partition of drive {drive.serial} does not show up as /dev/disk/by-partuuid; reboot")
-        return f"partition {self._member.label}, {self._size // MIB} MiB"
+        for partition in self._record.partitions:
+            if not is_partition_of(self._system.partition(partition.partuuid), drive.name):
+                raise Failed(
+                    f"partition {partition.label} of drive {drive.serial} does not show up as /dev/disk/by-partuuid; "
+                    "reboot"
+                )
+        made = [f"{partition.label} {partition.size // MIB} MiB" for partition in self._record.partitions]
+        return f"partition {', '.join(made)}"
+
+    def _placed(self) -> list[tuple[int, PartitionRecord]]:
+        """Each partition with its start in bytes."""
+        start, placed = START, []
+        for partition in self._record.partitions:
+            placed.append((start, partition))
+            start += partition.size
+        return placed
 
     def _script(self) -> str:
-        return (
-            f"label: gpt\nlabel-id: {self._disk_label}\n\n"
-            f"start={START // MIB}MiB, size={self._size // MIB}MiB, type={LINUX_RAID}, "
-            f'name="{self._member.label}", uuid={self._member.partuuid}\n'
-        )
+        lines = [
+            f"start={start // MIB}MiB, size={partition.size // MIB}MiB, type={LINUX_RAID}, "
+            f'name="{partition.label}", uuid={partition.partuuid}\n'
+            for start, partition in self._placed()
+        ]
+        return f"label: gpt\nlabel-id: {self._record.disk_label}\n\n{''.join(lines)}"
 
     def _wanted(self, drive: Drive) -> dict[str, object]:
         return {
             "label": "gpt",
-            "id": self._disk_label,
+            "id": self._record.disk_label,
             "partitions": [
                 {
-                    "start": START // drive.logical_block,
-                    "size": self._size // drive.logical_block,
+                    "start": start // drive.logical_block,
+                    "size": partition.size // drive.logical_block,
                     "type": LINUX_RAID,
-                    "uuid": self._member.partuuid,
-                    "name": self._member.label,
+                    "uuid": partition.partuuid,
+                    "name": partition.label,
                 }
+                for start, partition in self._placed()
             ],
         }
 
@@ -112,9 +126,10 @@ class PartitionStep:
         }
 
 
-def partition_name(disk: str) -> str:
-    """The kernel's name of the first partition: nvme0n1p1, sda1."""
-    return f"{disk}p1" if disk[-1].isdigit() else f"{disk}1"
+def is_partition_of(node: str | None, disk: str) -> bool:
+    """Whether a kernel name is that of a partition of this disk: nvme0n1p1 of nvme0n1, sda1 of sda."""
+    separator = "p" if disk[-1].isdigit() else ""
+    return node is not None and re.fullmatch(rf"{re.escape(disk)}{separator}[0-9]+", node) is not None
 
 
 def _evidence(drive: Drive) -> str:

@@ -13,6 +13,7 @@ def publish(system: System, transaction: Transaction) -> Pool:
     pool = Pool(
         plan_sha256=digest,
         created=system.now(),
+        drives=transaction.drives,
         arrays=transaction.arrays,
         filesystem=transaction.plan.filesystem,
         filesystem_uuid=transaction.filesystem_uuid,

@@ -128,6 +128,7 @@ def _show_pool(found: Pool) -> None:
         table.add_column(column)
     for record in found.arrays:
         members = [(member.label, member.serial) for member in record.members]
+        members += [(f"{spare.label} (hot spare)", spare.serial) for spare in record.spares]
         for label, serial in members or [(name, "") for name in record.array.members]:
             table.add_row(record.array.name, record.array.level, label, serial)
     Console().print(table)

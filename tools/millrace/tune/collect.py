@@ -1,78 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which knobs a plan asks for on this server. Looks at sysfs for names only; writes nothing."""
+"""Which settings a plan asks for on this server, in two stages: the queues decide which interrupts there are."""
+
+from collections.abc import Callable
 
 from millrace import paths
+from millrace.inventory import sysfs
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.share.nfs import RDMA_LISTENER, has_rdma_device
-from millrace.tune.devices import array_device, block, member_drives
-from millrace.tune.knob import Knob, ListenerKnob
+from millrace.tune import ports, topology
+from millrace.tune.arrays import array_settings
+from millrace.tune.ethtool import Runner
+from millrace.tune.knob import CoverKnob, Knob, Setting, mask
+from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.smb import smb_settings
+
+Collected = tuple[list[Setting], list[str]]
+Stage = Callable[[], Collected]
 
 # KiB/s: a rebuild beside busy clients still ends within a day or two.
 SPEED_LIMIT_MIN = 100_000
+DEFAULTS = {"dev.raid.speed_limit_min": "1000", "dev.raid.speed_limit_max": "200000"}
+WORKQUEUE = "sys/devices/virtual/workqueue/raid5wq/cpumask"
 
 
-def collect(plan: Plan, pool: Pool) -> tuple[list[Knob], list[str]]:
-    """All knobs in the order in which they are set, and a warning for each array that is not there."""
-    knobs: list[Knob] = []
-    warnings: list[str] = []
-    drives: set[str] = set()
-    for record in pool.arrays:
-        device = array_device(record.array.name)
-        if device is None:
-            warnings.append(f"array {record.array.name} is not assembled: its settings are left alone")
-            continue
-        drives |= member_drives(device)
-        if record.array.level in ("raid5", "raid6"):
-            knobs += _parity(plan, device)
-        if plan.filesystem.device == f"/dev/md/millrace-{record.array.name}":
-            knobs.append(_read_ahead(plan, device))
-    for drive in sorted(drives):
-        knobs += _member(drive)
-    return knobs + _sysctl(plan) + _listener(), warnings
+def stages(plan: Plan, pool: Pool, run: Runner) -> list[Stage]:
+    """Each stage looks when the one before it is set."""
+    return [lambda: queues(run), lambda: everything_else(plan, pool, run)]
 
 
-def _parity(plan: Plan, device: str) -> list[Knob]:
-    directory = block(device) / "md"
-    wanted = {
-        "group_thread_cnt": (plan.md.group_thread_cnt, "one thread computes all parity unless workers are added"),
-        "stripe_cache_size": (plan.md.stripe_cache_size, "the default holds two full stripes, writes wait for a third"),
-        "sync_speed_max": (plan.md.sync_speed_max, "the default of 200 MB/s rebuilds a 15 TB drive in 21 hours"),
-    }
-    return [Knob(directory / name, str(value), reason) for name, (value, reason) in wanted.items()]
+def queues(run: Runner) -> Collected:
+    """How many queues each data port has."""
+    view = ports.look(topology.cores(), run)
+    return ports.queue_settings(view, run), []
 
 
-def _read_ahead(plan: Plan, device: str) -> Knob:
-    reason = "a sequential reader keeps every data drive busy"
-    return Knob(block(device) / "queue/read_ahead_kb", str(plan.md.read_ahead), reason)
-
-
-def _member(drive: str) -> list[Knob]:
-    queue = block(drive) / "queue"
-    return [
-        # First: a scheduler may bring its own throttling with it.
-        Knob(queue / "scheduler", "none", "an NVMe drive orders its own queues"),
-        Knob(queue / "wbt_lat_usec", "0", "writeback throttling holds back md's writes to its members"),
+def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
+    """Interrupts, arrays and their drives, sysctl, and the servers that run."""
+    cores = topology.cores()
+    view = ports.look(cores, run)
+    of_arrays, warnings = array_settings(plan, pool)
+    settings = [
+        *ports.core_settings(view),
+        *of_arrays,
+        *_workqueue([cpu for core in cores for cpu in core.cpus]),
+        *_sysctl(plan),
+        *nfsd_settings(plan.nfsd, run),
+        *smb_settings(view.ports, cores, run),
     ]
+    return settings, [*view.warnings, *ports.losses(view), *warnings]
 
 
-def _sysctl(plan: Plan) -> list[Knob]:
+def _workqueue(cpus: list[int]) -> list[Setting]:
+    """It is there when an array with parity is."""
+    path = paths.ROOT / WORKQUEUE
+    reason = "parity is computed on the node where the write came in, so on all of them"
+    return [CoverKnob(path, mask(cpus), reason)] if cpus and sysfs.text(path) else []
+
+
+def _sysctl(plan: Plan) -> list[Setting]:
     limits = {
         "dev.raid.speed_limit_min": str(SPEED_LIMIT_MIN),
         "dev.raid.speed_limit_max": str(plan.md.sync_speed_max),
     }
     settings = {**limits, **plan.sysctl}
     reason = "sysctl of the approved plan"
-    return [Knob(paths.ROOT / "proc/sys" / key.replace(".", "/"), value, reason) for key, value in settings.items()]
-
-
-def _listener() -> list[Knob]:
-    """nfsd that started before its RDMA device appeared listens on TCP only."""
-    directory = paths.ROOT / "proc/fs/nfsd"
-    try:
-        serving = (directory / "threads").read_text().strip() not in ("", "0")
-    except OSError:
-        serving = False
-    if not (serving and has_rdma_device()):
-        return []
-    return [ListenerKnob(directory / "portlist", RDMA_LISTENER, "an RDMA device is there and nfsd does not use it")]
+    return [
+        Knob(paths.ROOT / "proc/sys" / key.replace(".", "/"), value, reason, DEFAULTS.get(key))
+        for key, value in settings.items()
+    ]

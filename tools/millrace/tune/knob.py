@@ -1,40 +1,129 @@
 # SPDX-License-Identifier: Apache-2.0
 """One kernel setting: where it is, what it should be, and why."""
 
+import errno
 import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.inventory.cpus import cpu_list
+
+# What the kernel answers where an interrupt is its own to place.
+MANAGED = frozenset({errno.EPERM, errno.EIO})
+MASK_GROUP = 32
+
+
+class Setting(ABC):
+    """Something that can be read and set. `reason` is a sentence for a person.
+
+    `default` is what the kernel starts with, where that is documented. `deferred` says why a difference is reported and
+    not set now. `refusals` are errors that mean `the kernel keeps this one`, which is right and no warning. What
+    `interrupts` service for a moment is tried once in a boot.
+    """
+
+    wanted: str
+    reason: str
+    default: str | None = None
+    deferred: str | None = None
+    refusals: frozenset[int] = frozenset()
+    interrupts: bool = False
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What a person finds it by: a path, or a command."""
+
+    @abstractmethod
+    def read(self) -> str:
+        """What is set now; OSError or MillraceError where there is no such setting."""
+
+    @abstractmethod
+    def write(self, value: str) -> None:
+        """OSError or MillraceError where the kernel refuses."""
+
+    def holds(self, current: str) -> bool:
+        """Whether `current`, as read, is as wanted."""
+        return current == self.wanted
+
+    def original(self) -> str | None:
+        """What would have to be written to get back to what is set now; None where there is no way back."""
+        return self.read()
+
+    def remark(self) -> str | None:
+        """What is left to do for a person after it was set."""
+        return None
+
 
 @dataclass(frozen=True)
-class Knob:
-    """A file in sysfs or /proc/sys. `wanted` is written as it is; `reason` is a sentence for a person."""
+class Knob(Setting):
+    """A file in sysfs or procfs. `wanted` is written as it is."""
 
     path: Path
     wanted: str
     reason: str
+    default: str | None = None
+    deferred: str | None = None
+
+    @property
+    def label(self) -> str:
+        return str(self.path)
 
     def read(self) -> str:
-        """What is set now, without the kernel's decoration; OSError where there is no such knob."""
+        """What is set now, without the kernel's decoration."""
         return standing(self.path.read_text())
 
     def holds(self, current: str) -> bool:
         return current == standing(self.wanted)
 
-    def write(self) -> None:
-        """OSError where the kernel refuses."""
-        self.path.write_text(f"{self.wanted}\n")
+    def write(self, value: str) -> None:
+        self.path.write_text(f"{value}\n")
+
+    def original(self) -> str | None:
+        text = self.path.read_text()
+        # `200000 (system)` follows the sysctl and would not any more if the number were written
+        return "system" if "(system)" in text else standing(text)
+
+
+@dataclass(frozen=True)
+class InterruptKnob(Knob):
+    """The CPUs that may take an interrupt, as a list."""
+
+    refusals = MANAGED
+
+    def holds(self, current: str) -> bool:
+        return set(cpu_list(current)) == set(cpu_list(self.wanted))
+
+
+@dataclass(frozen=True)
+class MaskKnob(Knob):
+    """A set of CPUs as the kernel's hexadecimal mask."""
+
+    def holds(self, current: str) -> bool:
+        return _bits(current) == _bits(self.wanted)
+
+
+@dataclass(frozen=True)
+class CoverKnob(MaskKnob):
+    """A mask that must have at least the wanted CPUs: it may name some that are not there."""
+
+    def holds(self, current: str) -> bool:
+        return _bits(current) & _bits(self.wanted) == _bits(self.wanted)
 
 
 @dataclass(frozen=True)
 class ListenerKnob(Knob):
-    """A file that lists what was added to it; writing adds one more line."""
+    """A file that lists what was added to it; writing adds one more line, and nothing takes it away again."""
 
     def read(self) -> str:
         return ", ".join(sorted({" ".join(line.split()) for line in self.path.read_text().splitlines()}))
 
     def holds(self, current: str) -> bool:
         return self.wanted in current.split(", ")
+
+    def original(self) -> str | None:
+        return None
 
 
 def standing(text: str) -> str:
@@ -43,3 +132,14 @@ def standing(text: str) -> str:
     if chosen:
         return chosen.group(1)
     return " ".join(re.sub(r"\((local|system)\)", "", text).split())
+
+
+def mask(cpus: Iterable[int]) -> str:
+    """CPUs as the kernel writes them: groups of 32 bits in hexadecimal, commas between."""
+    bits = sum(1 << cpu for cpu in set(cpus))
+    groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(bits.bit_length(), 1), MASK_GROUP)]
+    return ",".join(reversed(groups))
+
+
+def _bits(text: str) -> int:
+    return int(text.replace(",", "") or "0", 16)

@@ -3,11 +3,16 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from millrace.inventory.model import Contract
 
 
 class Drift(Contract):
-    """One setting that is not as planned. `changed` is False for `--diff`, which only looks."""
+    """One setting that is not as planned. `changed` is False for `--diff`, which only looks.
+
+    `path` is a file, or the command that sets it.
+    """
 
     path: str
     before: str
@@ -17,9 +22,27 @@ class Drift(Contract):
 
 
 class TuneReport(Contract):
-    """`settings` is how many were looked at; a warning names a knob that is missing or refuses its value."""
+    """`settings` is how many were looked at, `unreadable` how many of them could not even be read.
+
+    A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
+    kernel keeps for itself.
+    """
 
     schema_version: Literal[1] = 1
     settings: int
     drift: list[Drift]
     warnings: list[str]
+    managed: list[str] = Field(default_factory=list)
+    unreadable: int = 0
+
+
+class Originals(Contract):
+    """What was set before Millrace changed it for the first time in this boot, and what refused to be changed.
+
+    `given_up`: values that were tried once and not taken, of settings that interrupt service.
+    """
+
+    schema_version: Literal[1] = 1
+    values: dict[str, str] = Field(default_factory=dict)
+    managed: list[str] = Field(default_factory=list)
+    given_up: dict[str, str] = Field(default_factory=dict)

@@ -1,34 +1,65 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace tune`."""
 
+from collections.abc import Sequence
+
 import click
 
-from millrace import paths, store
+from millrace import command, paths, store
+from millrace.command import Result
+from millrace.errors import Failed
 from millrace.provision.model import Pool
+from millrace.tune.model import TuneReport
+
+PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
+
+
+def _command(argv: Sequence[str]) -> Result:
+    return command.attempt(argv, timeout=PATIENCE)
 
 
 @click.command()
 @click.option("--diff", "look_only", is_flag=True, help="Print what is not as planned, change nothing.")
+@click.option("--revert", is_flag=True, help="Put back what was set before Millrace changed it.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def tune(look_only: bool, as_json: bool) -> None:
-    """Set md, block and network settings as the approved plan says; a second run changes nothing."""
-    from millrace.share.approved import approved_plan
-    from millrace.tune.apply import apply
-    from millrace.tune.collect import collect
-    from millrace.tune.model import TuneReport
-
-    if not paths.pool_file().exists():
-        report = TuneReport(settings=0, drift=[], warnings=["there is no pool yet, nothing is tuned"])
-    else:
-        knobs, warnings = collect(approved_plan(), store.read_model(paths.pool_file(), Pool))
-        report = apply(knobs, warnings, look_only)
+def tune(look_only: bool, revert: bool, as_json: bool) -> None:
+    """Set md, block, network and server settings as the approved plan says; a second run changes nothing."""
+    if look_only and revert:
+        raise click.UsageError("--diff looks and --revert changes: choose one of them")
+    report = _report(look_only, revert)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
-        return
+    else:
+        _print(report, look_only, revert)
+    if report.settings and report.unreadable == report.settings:
+        raise Failed("no setting of this server could be read: run millrace tune as root")
+
+
+def _report(look_only: bool, revert: bool) -> TuneReport:
+    from contextlib import nullcontext
+
+    from millrace.share.approved import approved_plan
+    from millrace.tune.collect import stages
+    from millrace.tune.originals import one_at_a_time
+    from millrace.tune.run import run
+
+    if not paths.pool_file().exists():
+        return TuneReport(settings=0, drift=[], warnings=["there is no pool yet, nothing is tuned"])
+    work = stages(approved_plan(), store.read_model(paths.pool_file(), Pool), _command)
+    with nullcontext() if look_only else one_at_a_time():
+        return run(work, look_only, revert)
+
+
+def _print(report: TuneReport, look_only: bool, revert: bool) -> None:
     for one in report.drift:
         verb = "changed" if one.changed else "differs"
         click.echo(f"{verb} {one.path}: {one.before} -> {one.wanted} ({one.reason})")
     for warning in report.warnings:
         click.echo(f"warning: {warning}")
+    if report.managed:
+        click.echo(f"The kernel keeps {len(report.managed)} settings for itself: {', '.join(report.managed)}")
     if not report.drift:
         click.echo(f"Nothing to change, {report.settings} settings looked at.")
+    if revert:
+        click.echo("The next boot, a port or an array that appears sets them again; until then this stays off with:")
+        click.echo("  systemctl stop millrace-tune.service")

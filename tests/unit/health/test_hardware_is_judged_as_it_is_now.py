@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The findings of the planner stay in sight while the server runs, with today's links."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace import paths, store
+from millrace.errors import BadInput
+from millrace.health.checks import hardware
+from millrace.health.model import Level
+from millrace.inventory.model import Inventory
+from millrace.plan.policy import Policy
+from millrace.plan.propose import plan_file, propose
+from tests.unit.health.servers import host, sentences
+from tests.unit.plan import servers_hw
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return tmp_path
+
+
+def seen(inventory: Inventory) -> None:
+    """A server that was looked at and planned in this boot."""
+    store.write_model(paths.inventory_file(), inventory)
+    store.write_model(paths.plan_file(), plan_file(propose(inventory, Policy())))
+
+
+def test_a_server_that_is_well_says_so(root: Path) -> None:
+    seen(servers_hw.one_u_12())
+    [finding] = hardware.check(host())
+    assert finding.level is Level.OK
+
+
+def test_findings_have_their_level_and_what_to_do(root: Path) -> None:
+    seen(servers_hw.hot_and_worn())
+    findings = hardware.check(host())
+    assert {finding.level for finding in findings} == {Level.FAIL, Level.WARN, Level.OK}
+    assert "FAIL: SN002: The power-loss protection of the drive has failed" in sentences(findings)
+    assert all(finding.todo for finding in findings)
+
+
+def test_a_link_that_has_become_slow_since_the_boot(root: Path) -> None:
+    seen(servers_hw.one_u_12())
+    function = root / "sys/bus/pci/devices/0000:04:00.0"
+    function.mkdir(parents=True)
+    for name, text in {
+        "current_link_speed": "2.5 GT/s PCIe",
+        "max_link_speed": "32.0 GT/s PCIe",
+        "current_link_width": "4",
+        "max_link_width": "4",
+    }.items():
+        (function / name).write_text(f"{text}\n")
+    found = sentences(hardware.check(host()))
+    assert "WARN: SN004: The link runs at 2.5 GT/s x4; the drive can do 32 GT/s x4." in found
+    assert "WARN: data drives: Their links differ" in found
+
+
+def test_the_plan_of_the_pool_counts_more_than_that_of_the_boot(root: Path) -> None:
+    seen(servers_hw.hot_and_worn())
+    proposal = propose(servers_hw.one_u_12(), Policy())
+    assert proposal.verdict == "ready"
+    others = [drive.model_copy(update={"serial": f"X{drive.serial}"}) for drive in proposal.drives]
+    store.write_model(paths.approved_plan_file(), proposal.model_copy(update={"drives": others}))
+    assert "SN002" not in sentences(hardware.check(host()))
+
+
+def test_nothing_is_said_before_there_is_a_plan(root: Path) -> None:
+    assert hardware.check(host()) == []
+    seen(servers_hw.duplicate_serials())
+    assert hardware.check(host()) == []
+
+
+def test_a_server_that_was_not_looked_at_is_unknown(root: Path) -> None:
+    seen(servers_hw.one_u_12())
+    paths.inventory_file().unlink()
+    [finding] = hardware.check(host())
+    assert (finding.level, finding.todo) == (Level.UNKNOWN, "systemctl status millrace-inventory")
+
+
+def test_an_inventory_that_is_torn_is_named(root: Path) -> None:
+    seen(servers_hw.one_u_12())
+    paths.inventory_file().write_text(paths.inventory_file().read_text()[:1000])
+    with pytest.raises(BadInput, match=r"inventory\.json: "):
+        hardware.check(host())

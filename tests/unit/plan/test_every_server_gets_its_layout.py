@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From one drive to forty: what is built, where the log goes, what stays unused and what a person is told."""
+
+import pytest
+
+from millrace.plan.model import Array, Plan, Role
+from millrace.plan.propose import propose
+from tests.unit.plan.servers import LOG_SIZE, drive, server
+from tests.unit.plan.shapes import CASES, Case, equal, sn
+
+MIB, GIB = 1 << 20, 1 << 30
+
+
+def planned(case: Case) -> Plan:
+    proposal = propose(case.inventory, case.policy)
+    assert isinstance(proposal, Plan), proposal
+    return proposal
+
+
+def arrays(plan: Plan) -> dict[str, Array]:
+    return {array.name: array for array in plan.arrays}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_this_server(name: str) -> None:
+    case = CASES[name]
+    plan = planned(case)
+    assert plan.title == case.title
+    assert (arrays(plan)["log"].members if "log" in arrays(plan) else []) == case.log
+    assert {entry.serial for entry in plan.drives if entry.role is Role.UNUSED} == set(case.unused)
+    assert case.says in "\n".join(plan.warnings)
+
+
+def test_without_small_drives_each_data_drive_keeps_a_log_partition_in_front_of_its_data() -> None:
+    plan = planned(CASES["twenty equal drives on two nodes"])
+    tables = {tuple((part.role, part.size) for part in entry.partitions) for entry in plan.drives}
+    ((first, second),) = tables
+    assert (first, second[0]) == ((Role.LOG, 4 * GIB), Role.DATA)
+    assert {entry.role for entry in plan.drives} == {Role.DATA, Role.SPARE}
+    assert plan.filesystem.log_size == 2038 * MIB
+
+
+def test_the_two_sides_of_the_log_are_as_far_apart_as_the_server_allows() -> None:
+    for name in ("twelve equal drives, three to a node", "twelve equal drives behind two switches"):
+        case = CASES[name]
+        one, other = (next(d for d in case.inventory.drives if d.serial == serial) for serial in case.log)
+        assert (one.numa_node, one.switch) != (other.numa_node, other.switch)
+
+
+def test_a_third_drive_stands_in_for_a_side_of_the_log_that_is_lost() -> None:
+    """RAID6 survives the loss of any two drives; its log must not be what does not."""
+    plan = planned(CASES["seven drives"])
+    log = arrays(plan)["log"]
+    assert (log.members, log.spares) == (sn(0, 1), sn(2))
+    assert "hot spare" in next(decision.reason for decision in plan.decisions if decision.name == "log")
+
+
+def test_small_drives_get_a_smaller_log_partition() -> None:
+    for size, log in ((GIB, 96 * MIB), (16 * GIB, 256 * MIB), (256 * GIB, 4 * GIB), (4096 * GIB, 4 * GIB)):
+        plan = planned(Case(server(equal(4, size=size)), ""))
+        assert plan.drives[0].partitions[0].size == log
+
+
+def test_hot_spares_are_dealt_to_the_legs_in_turn() -> None:
+    plan = planned(CASES["forty drives on two nodes"])
+    assert [len(array.spares) for array in plan.arrays if array.name.startswith("leg")] == [1, 1, 1, 1]
+    decision = next(decision for decision in plan.decisions if decision.name == "drives.spares")
+    assert "dealt to the legs in turn" in decision.reason
+
+
+def test_the_third_small_drive_is_the_spare_of_the_log() -> None:
+    plan = planned(CASES["ten drives and three small ones"])
+    assert (arrays(plan)["log"].members, arrays(plan)["log"].spares) == (sn(10, 11), sn(12))
+    assert next(entry.role for entry in plan.drives if entry.serial == "SN012") is Role.SPARE
+
+
+def test_legs_stay_within_a_node_where_the_numbers_allow() -> None:
+    for name in ("twenty-four drives on two nodes", "thirty-two drives on two nodes", "forty drives on two nodes"):
+        case = CASES[name]
+        nodes = {one.serial: one.numa_node for one in case.inventory.drives}
+        for array in planned(case).arrays:
+            if array.name.startswith("leg"):
+                assert len({nodes[serial] for serial in array.members}) == 1
+
+
+def test_the_smallest_equal_pair_becomes_the_log() -> None:
+    middle = [drive(number, 2 * LOG_SIZE) for number in (10, 11)]
+    plan = planned(Case(server([*equal(10), *middle, *equal(2, size=LOG_SIZE, first=12)]), ""))
+    assert arrays(plan)["log"].members == sn(12, 13)
+    assert {entry.serial for entry in plan.drives if entry.role is Role.UNUSED} == set(sn(10, 11))
+
+
+def test_a_single_drive_is_a_mirror_that_waits_for_its_other_side() -> None:
+    plan = planned(CASES["one drive"])
+    (data,) = plan.arrays
+    assert (data.level, data.members, data.chunk, data.bitmap) == ("raid1", ["SN000"], None, "internal")
+    assert (plan.filesystem.log_device, plan.filesystem.log_size) == (None, None)
+    assert (plan.filesystem.stripe_unit, plan.filesystem.stripe_width) == (0, 0)
+    assert not any(option.startswith("logdev") for option in plan.filesystem.mount_options)
+
+
+def test_candidates_are_compared_with_numbers_that_add_up() -> None:
+    for case in CASES.values():
+        decision = next(decision for decision in planned(case).decisions if decision.name == "layout")
+        assert decision.considered
+        scores = [row["score"] for row in decision.considered]
+        assert scores == sorted(scores, reverse=True, key=float)  # type: ignore[arg-type]
+        for row in decision.considered:
+            parts = [float(str(row[key])) for key in ("capacity", "stripe", "legs", "nodes")]
+            assert float(str(row["score"])) == pytest.approx(sum(parts))
+        assert str(decision.value).startswith(str(decision.considered[0]["layout"]))

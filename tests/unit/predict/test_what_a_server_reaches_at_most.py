@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The prediction agrees with the reference servers, names the layer that binds, and promises nothing it cannot know."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from millrace.inventory.model import Inventory, PcieLink
+from millrace.plan.constants import GIGA, Constant, Constants
+from millrace.plan.model import Plan, PlanFile
+from millrace.plan.policy import Policy
+from millrace.plan.predict import predict
+from millrace.plan.prediction_model import Layer, LayerName, Outcome, Prediction
+from millrace.plan.propose import plan_file, propose
+from millrace.plan.table import as_text
+from tests.unit.plan import servers_hw
+from tests.unit.plan.servers import drive
+
+
+def planned(inventory: Inventory) -> Plan:
+    proposal = propose(inventory, Policy())
+    assert isinstance(proposal, Plan)
+    return proposal
+
+
+def predicted(inventory: Inventory, constants: Constants | None = None) -> Prediction:
+    return predict(inventory, planned(inventory), constants)
+
+
+def outcome(prediction: Prediction, name: str) -> Outcome:
+    """`read rdma healthy` -> that outcome."""
+    return next(one for one in prediction.outcomes if f"{one.direction} {one.transport} {one.state}" == name)
+
+
+def layer(one: Outcome, name: LayerName) -> Layer:
+    return next(layer for layer in one.layers if layer.name == name)
+
+
+def gigabytes(limit: int | None) -> float:
+    assert limit is not None
+    return round(limit / GIGA, 1)
+
+
+def everything_measured() -> Constants:
+    """The assumptions of the model, as if a server had confirmed each of them."""
+
+    def confirmed(constant: Constant) -> Constant:
+        return replace(constant, evidence="measured")
+
+    known = Constants()
+    return replace(
+        known,
+        nic_tcp=confirmed(known.nic_tcp),
+        memory_usable=confirmed(known.memory_usable),
+        cpu_usable=confirmed(known.cpu_usable),
+        parity_cycles=confirmed(known.parity_cycles),
+        md_array=confirmed(known.md_array),
+        read_cycles={name: confirmed(one) for name, one in known.read_cycles.items()},
+        write_cycles={name: confirmed(one) for name, one in known.write_cycles.items()},
+    )
+
+
+class TestTheReferenceServers:
+    def test_a_1u12_reads_45_gigabytes_through_its_port(self) -> None:
+        read = outcome(predicted(servers_hw.one_u_12()), "read rdma healthy")
+        assert (gigabytes(read.limit), read.bound_by) == (45.0, "nic")
+        assert gigabytes(layer(read, "drives").limit) == 120.0
+        assert gigabytes(layer(read, "pcie").limit) == 55.1
+
+    def test_a_2u24_reads_90_gigabytes_through_its_two_ports(self) -> None:
+        read = outcome(predicted(servers_hw.two_u_24()), "read rdma healthy")
+        assert (gigabytes(read.limit), read.bound_by) == (90.0, "nic")
+
+    def test_the_caps_of_the_model_once_they_are_measured(self) -> None:
+        prediction = predicted(servers_hw.one_u_12(), everything_measured())
+        read, write = outcome(prediction, "read rdma healthy"), outcome(prediction, "write rdma healthy")
+        assert gigabytes(layer(read, "memory").limit) == 161.3
+        assert gigabytes(layer(read, "cpu").limit) == 438.9
+        assert gigabytes(layer(write, "cpu").limit) == 219.4
+        # 8+2 drives: 1 in, 2 page cache, 2 stripe copy, 1 parity read, 2/8 parity, 10/8 out: 7.5 for each byte
+        assert gigabytes(layer(write, "memory").limit) == 43.0
+        assert (gigabytes(write.limit), write.bound_by) == (12.0, "md")
+        assert gigabytes(outcome(prediction, "read tcp healthy").limit) == 40.0
+        assert not read.not_known() and not write.not_known()
+
+    def test_two_legs_write_twice_what_one_does(self) -> None:
+        write = outcome(predicted(servers_hw.two_u_24(), everything_measured()), "write rdma healthy")
+        assert (gigabytes(write.limit), write.bound_by) == (24.0, "md")
+
+
+class TestWhatIsNotKnown:
+    @pytest.mark.parametrize("build", [servers_hw.one_u_12, servers_hw.two_u_24, servers_hw.desktop])
+    def test_no_figure_rests_on_an_assumption(self, build: Callable[[], Inventory]) -> None:
+        for one in predicted(build()).outcomes:
+            assert {"memory", "cpu"} <= set(one.not_known())
+            for layer in one.layers:
+                assert (layer.limit is None) == (layer.evidence == "unknown")
+                assert layer.limit is not None or layer.measure
+
+    def test_md_is_not_known_where_it_takes_part(self) -> None:
+        prediction = predicted(servers_hw.one_u_12())
+        assert "md" not in {layer.name for layer in outcome(prediction, "read rdma healthy").layers}
+        for name in ("write rdma healthy", "write tcp healthy", "read rdma degraded", "write rdma degraded"):
+            assert "md" in outcome(prediction, name).not_known()
+
+    def test_the_table_names_no_other_layer_alone_where_md_takes_part(self) -> None:
+        plan = planned(servers_hw.one_u_12())
+        shown = as_text(PlanFile(sha256=plan.digest(), proposal=plan), False)
+        rows = [line for line in shown.splitlines() if line.lstrip().startswith(("read ", "write "))]
+        assert len(rows) == 8
+        for row in rows:
+            assert ("md or" in row) == ("write" in row or "degraded" in row), row
+        assert "What would find it out" in shown
+
+    def test_tcp_reaches_the_line_rate_at_best(self) -> None:
+        read = outcome(predicted(servers_hw.one_u_12()), "read tcp healthy")
+        assert gigabytes(read.limit) == 50.0
+        assert "iperf3" in (layer(read, "nic").measure or "")
+
+    def test_the_links_of_old_drives_are_all_that_is_known(self) -> None:
+        drives = layer(outcome(predicted(servers_hw.desktop()), "read tcp healthy"), "drives")
+        assert gigabytes(drives.limit) == 13.8
+        assert "only the links are known" in (drives.measure or "")
+
+    def test_a_virtual_drive_without_a_link_is_not_guessed(self) -> None:
+        inventory = servers_hw.machine([drive(n, link=None) for n in range(6)], [], servers_hw.nodes(1))
+        read = outcome(predicted(inventory), "read tcp healthy")
+        assert (read.limit, read.bound_by) == (None, None)
+        assert set(read.not_known()) == {"drives", "pcie", "memory", "cpu", "nic"}
+
+
+class TestWhatBinds:
+    def test_a_switch_with_a_narrow_link(self) -> None:
+        read = outcome(predicted(servers_hw.behind_a_switch()), "read rdma healthy")
+        assert (gigabytes(read.limit), read.bound_by) == (13.8, "pcie")
+
+    def test_a_card_in_a_slow_slot(self) -> None:
+        read = outcome(predicted(servers_hw.gen5_card_in_gen4_slot()), "read rdma healthy")
+        assert (gigabytes(read.limit), read.bound_by) == (27.6, "pcie")
+
+    def test_four_ports_of_one_card_share_its_link(self) -> None:
+        narrow = PcieLink(speed=8.0, width=8, max_speed=8.0, max_width=8)
+        inventory = servers_hw.four_ports()
+        inventory = inventory.model_copy(
+            update={"nics": [nic.model_copy(update={"link": narrow}) for nic in inventory.nics]}
+        )
+        read = outcome(predicted(inventory), "read tcp healthy")
+        assert (gigabytes(read.limit), read.bound_by) == (6.9, "pcie")
+
+    def test_one_slow_drive_sets_the_pace_of_all(self) -> None:
+        fast = layer(outcome(predicted(servers_hw.one_u_12()), "read tcp healthy"), "drives").limit
+        slow = layer(outcome(predicted(servers_hw.trained_down()), "read tcp healthy"), "drives").limit
+        assert gigabytes(fast) == 120.0
+        assert gigabytes(slow) == 68.9
+
+    def test_no_rdma_is_predicted_where_there_is_none(self) -> None:
+        assert {one.transport for one in predicted(servers_hw.desktop()).outcomes} == {"tcp"}
+        soft = servers_hw.machine(
+            [drive(n) for n in range(6)], [servers_hw.port(software_rdma=True)], servers_hw.nodes(1)
+        )
+        assert {one.transport for one in predicted(soft).outcomes} == {"tcp"}
+
+    def test_one_drive_is_never_degraded(self) -> None:
+        inventory = servers_hw.machine([drive(0)], [servers_hw.port()], servers_hw.nodes(1))
+        assert {one.state for one in predicted(inventory).outcomes} == {"healthy"}
+
+    def test_reads_without_a_drive_come_from_those_that_are_left(self) -> None:
+        prediction = predicted(servers_hw.two_u_24())
+        healthy, degraded = outcome(prediction, "read rdma healthy"), outcome(prediction, "read rdma degraded")
+        assert gigabytes(layer(healthy, "drives").limit) == 18 * 12
+        assert gigabytes(layer(degraded, "drives").limit) == 16 * 12
+
+
+@given(number=st.integers(1, 32), ports=st.integers(0, 4), width=st.sampled_from([1, 2, 4]))
+def test_a_limit_is_the_lowest_of_its_layers(number: int, ports: int, width: int) -> None:
+    link = PcieLink(speed=16.0, width=width, max_speed=16.0, max_width=4)
+    nics = [servers_hw.port(n, 100_000) for n in range(ports)]
+    inventory = servers_hw.machine([drive(n, link=link) for n in range(number)], nics, servers_hw.nodes(1))
+    for one in predicted(inventory).outcomes:
+        known = [layer.limit for layer in one.layers if layer.limit is not None]
+        assert one.limit == min(known)
+        assert one.bound_by in {layer.name for layer in one.layers if layer.limit == one.limit}
+        assert min(known) > 0
+
+
+def test_a_plan_keeps_its_digest_when_links_and_temperatures_change() -> None:
+    quiet, loud = planned(servers_hw.nvme1_and_nvme10()), planned(servers_hw.trained_down())
+    assert quiet.findings != loud.findings
+    assert quiet.digest() == loud.digest()
+    assert PlanFile.model_validate_json(plan_file(loud).model_dump_json()).proposal == loud

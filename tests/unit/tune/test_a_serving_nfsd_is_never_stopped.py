@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can change while clients are served is changed; for the rest the person is told which restart it takes."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.plan.model import Nfsd
+from millrace.tune.model import TuneReport
+from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.run import run
+from tests.unit.share.samples import NFSD
+from tests.unit.tune.fake_sysfs import add_nfsd, add_rdma_device
+from tests.unit.tune.machine import Machine
+
+TCP = ["tcp 2049", "tcp 2049"]
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
+    """nfsd serves as planned: 8 to 64 threads in two pools."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    machine = Machine(tmp_path)
+    machine.write("sys/module/sunrpc/parameters/pool_mode", "pernode")
+    add_nfsd(tmp_path, 64, TCP)
+    machine.write("proc/fs/nfsd/max_block_size", "1048576")
+    return machine
+
+
+def tuned(machine: Machine, nfsd: Nfsd = NFSD, look_only: bool = False) -> TuneReport:
+    return run([lambda: (nfsd_settings(nfsd, machine), [])], look_only)
+
+
+def test_as_planned_nothing_is_done(machine: Machine) -> None:
+    report = tuned(machine)
+    assert report.drift == [] and report.warnings == []
+    assert machine.calls == [["nfsdctl", "threads"]]
+
+
+def test_threads_change_while_it_serves(machine: Machine) -> None:
+    report = tuned(machine, NFSD.model_copy(update={"threads_max": 128}))
+    assert [(one.before, one.wanted, one.changed) for one in report.drift] == [("-m 8 64", "-m 8 128", True)]
+    assert machine.nfsd_threads == [8, 128]
+
+
+def test_another_pool_mode_waits_for_a_restart(machine: Machine) -> None:
+    wanted = NFSD.model_copy(update={"pool_mode": "global", "max_block_size": 4 << 20})
+    for report in (tuned(machine, wanted), tuned(machine, wanted, look_only=True)):
+        assert [one.changed for one in report.drift] == [False, False]
+        assert len(report.warnings) == 2
+        assert all("systemctl restart nfs-server.service" in warning for warning in report.warnings)
+    assert machine.read("sys/module/sunrpc/parameters/pool_mode") == "pernode"
+    assert machine.called("systemctl") == 0
+
+
+@pytest.mark.parametrize("threads", [0, None])
+def test_one_that_does_not_run_is_left_to_its_unit(machine: Machine, threads: int | None) -> None:
+    (machine.root / "proc/fs/nfsd/threads").unlink()
+    if threads is not None:
+        machine.write("proc/fs/nfsd/threads", str(threads))
+    add_rdma_device(machine.root)
+    assert nfsd_settings(NFSD, machine) == []
+
+
+def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None:
+    machine.fails["nfsdctl threads -m"] = "nfsdctl: This kernel does not support dynamic threading.\n"
+    machine.nfsd_threads = [0, 64]
+    [warning] = tuned(machine).warnings
+    assert warning == (
+        "nfsdctl threads cannot be set to -m 8 64: nfsdctl: This kernel does not support dynamic threading."
+    )
+
+
+def test_a_tool_that_is_not_understood_is_a_warning(machine: Machine) -> None:
+    machine.fails["nfsdctl threads"] = "nfsdctl: command not found\n"
+    report = tuned(machine)
+    assert report.unreadable == 1 and "nfsdctl does not list the threads" in report.warnings[0]
+
+
+def test_an_rdma_device_that_came_late_gets_its_listener(machine: Machine) -> None:
+    add_rdma_device(machine.root)
+    report = tuned(machine, look_only=True)
+    assert [(one.before, one.wanted) for one in report.drift] == [("tcp 2049", "rdma 20049")]
+
+
+def test_a_listener_that_is_there_is_not_added_again(machine: Machine) -> None:
+    add_rdma_device(machine.root)
+    machine.write("proc/fs/nfsd/portlist", "rdma 20049\nrdma 20049\ntcp 2049")
+    assert tuned(machine).drift == []
+
+
+def test_no_listener_is_taken_away(machine: Machine) -> None:
+    add_rdma_device(machine.root)
+    machine.write("proc/fs/nfsd/portlist", "rdma 20049\ntcp 2049")
+    before = machine.snapshot()
+    run([lambda: (nfsd_settings(NFSD, machine), [])], put_back=True)
+    assert machine.snapshot() == before

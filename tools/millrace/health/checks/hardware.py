@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the hardware do what it could? The findings of the planner, with the links and the heat of now."""
+
+from millrace import paths, store
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.inventory.model import Inventory
+from millrace.inventory.refresh import refreshed
+from millrace.plan.audit import audit
+from millrace.plan.finding import Severity, merged
+from millrace.plan.model import Plan, PlanFile
+
+NAME = "hardware"
+
+_LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
+
+
+def check(host: Host) -> list[Finding]:
+    """One finding for each thing that costs speed or safety; nothing before there is a plan to judge by."""
+    plan = _plan()
+    if plan is None:
+        return []
+    if not paths.inventory_file().exists():
+        return [
+            Finding(
+                check=NAME,
+                level=Level.UNKNOWN,
+                sentence="The hardware has not been looked at in this boot.",
+                todo="systemctl status millrace-inventory",
+            )
+        ]
+    inventory = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
+    findings = merged(audit(inventory, plan))
+    if not findings:
+        return [Finding(check=NAME, level=Level.OK, sentence="Nothing about the hardware costs speed or safety.")]
+    return [
+        Finding(check=NAME, level=_LEVELS[one.severity], sentence=f"{one.subject}: {one.what}", todo=one.todo)
+        for one in findings
+    ]
+
+
+def _plan() -> Plan | None:
+    """The plan that the pool was made from, else the proposal of this boot."""
+    if paths.approved_plan_file().exists():
+        return store.read_model(paths.approved_plan_file(), Plan)
+    if not paths.plan_file().exists():
+        return None
+    proposal = store.read_model(paths.plan_file(), PlanFile).proposal
+    return proposal if isinstance(proposal, Plan) else None

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Do the threads of nfsd reach the processors of all NUMA nodes?
+
+Kernels 6.18 to 7.1 kept the threads of a global pool on the node of whoever started them (truenas/linux#322): half of
+a server with two sockets stood idle and nothing said so. A pool without threads, in the other mode, looks the same.
+"""
+
+import re
+from pathlib import Path
+
+from millrace import paths
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.inventory.cpus import cpu_list
+from millrace.tune.topology import node_cpus
+
+NAME = "nfsd_nodes"
+
+
+def check(host: Host) -> list[Finding]:
+    """One finding wherever nfsd serves a pool."""
+    if host.pool is None or not _is_serving():
+        return []
+    masks = thread_cpus()
+    if not masks:
+        raise ValueError("nfsd serves, and none of its threads can be seen in /proc")
+    nodes = node_cpus()
+    idle = [node for node, cpus in nodes.items() if not any(mask & set(cpus) for mask in masks)]
+    if not idle:
+        where = f"all {len(nodes)} NUMA nodes" if len(nodes) > 1 else "all processors"
+        return [Finding(check=NAME, level=Level.OK, sentence=f"Threads of the NFS server run on {where}.")]
+    named = ", ".join(map(str, idle))
+    return [
+        host.absent(
+            NAME,
+            f"No thread of the NFS server may run on NUMA node {named}: its processors serve nothing.",
+            "systemctl restart nfs-server.service; if it stays like this, boot the release before: this kernel keeps "
+            "the threads where they were started (truenas/linux#322)",
+        )
+    ]
+
+
+def thread_cpus() -> list[set[int]]:
+    """The CPUs on which each thread of nfsd may run; threads come and go while this looks."""
+    found = []
+    for process in (paths.ROOT / "proc").glob("[0-9]*"):
+        if _text(process / "comm") != "nfsd":
+            continue
+        status = _text(process / "status")
+        allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
+        # kthreadd is process 2: a program may be called nfsd too
+        if allowed and re.search(r"^PPid:\s*2$", status, re.MULTILINE):
+            found.append(set(cpu_list(allowed[1])))
+    return found
+
+
+def _is_serving() -> bool:
+    return _text(paths.ROOT / "proc/fs/nfsd/threads") not in ("", "0")
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""

@@ -1,0 +1,154 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server in a file: everything that its inventory was made of, so that another machine can look at it.
+
+A capture is a tar archive compressed with zstd. Below its root it has the files of sysfs and procfs at their paths,
+`commands/NNN.json` with what tools and the drives' first and last bytes said, and `capture.json`, which lists all.
+"""
+
+import hashlib
+import io
+import os
+import secrets
+import tarfile
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Literal
+
+from millrace import __version__, command
+from millrace.command import Result
+from millrace.errors import Refused
+from millrace.inventory import sysfs
+from millrace.inventory.anonymise import Anonymiser
+from millrace.inventory.capture_files import Entry, entries
+from millrace.inventory.capture_tools import reduce
+from millrace.inventory.collect import collect
+from millrace.inventory.finding import Finding, Runner, SurfaceReader
+from millrace.inventory.model import Contract, Evidence, Inventory
+from millrace.inventory.probe import run_tool
+from millrace.inventory.surface import surface
+
+MANIFEST = "capture.json"
+COMMANDS = "commands"
+
+
+class Manifest(Contract):
+    """`files`: sha256 of every file by its path."""
+
+    schema_version: Literal[1] = 1
+    made_by: str
+    files: dict[str, str]
+
+
+class Answer(Contract):
+    """What a tool said, or (`surface`) what the probe of a drive's first and last bytes found."""
+
+    argv: list[str]
+    status: int = 0
+    out: str = ""
+    err: str = ""
+    surface: list[tuple[str, str, str]] | None = None
+
+
+class Recorder:
+    """Looks at a server and writes down what was asked and answered, with the server's own names of device nodes."""
+
+    def __init__(self, sysroot: Path, run: Runner, read: SurfaceReader) -> None:
+        self._sysroot, self._run, self._read = sysroot, run, read
+        self.tools: list[tuple[list[str], Result]] = []
+        self.surfaces: list[tuple[str, list[Finding]]] = []
+
+    def run(self, argv: Sequence[str]) -> Result:
+        """Run a tool."""
+        result = self._run(argv)
+        self.tools.append(([at_home(self._sysroot, word) for word in argv], result))
+        return result
+
+    def read(self, device: Path, size: int) -> list[Finding]:
+        """Look at the first and last bytes of a drive."""
+        found = self._read(device, size)
+        self.surfaces.append((at_home(self._sysroot, str(device)), found))
+        return found
+
+
+def at_home(sysroot: Path, word: str) -> str:
+    """`SYSROOT/dev/nvme0n1` -> /dev/nvme0n1."""
+    prefix = str(sysroot).rstrip("/")
+    return word.removeprefix(prefix) if prefix and word.startswith(f"{prefix}/") else word
+
+
+def capture(
+    file: Path,
+    keep_serials: bool = False,
+    sysroot: Path = Path("/"),
+    run: Runner = run_tool,
+    read: SurfaceReader = surface,
+) -> Inventory:
+    """Write a capture of this server to `file` and return the inventory that it was made from."""
+    if file.exists():
+        raise Refused(f"{file} exists already; name a file that does not")
+    recorder = Recorder(sysroot, run, read)
+    found = collect(sysroot, recorder.run, recorder.read)
+    names = Anonymiser(_key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
+    # Before any text: these words must be known when the texts are gone through.
+    for drive in found.drives:
+        names.serial(drive.serial)
+        names.identifier(drive.wwid)
+    content = {entry.path: entry for entry in [*entries(sysroot, names), *_answers(recorder, names)]}
+    files = {path: _sha256(entry.content) for path, entry in sorted(content.items()) if entry.content is not None}
+    manifest = Manifest(made_by=f"millrace {__version__}", files=files)
+    content[MANIFEST] = Entry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
+    _archive(file, content)
+    return found
+
+
+def _answers(recorder: Recorder, names: Anonymiser) -> list[Entry]:
+    tools = [(argv, reduce(argv, result, names)) for argv, result in recorder.tools]
+    answers = [
+        *(
+            Answer(argv=[*map(names.name, argv)], status=said.status, out=said.out, err=said.err)
+            for argv, said in tools
+        ),
+        *(
+            Answer(argv=["surface", device], surface=[_triple(one.state, one.evidence) for one in found])
+            for device, found in recorder.surfaces
+        ),
+    ]
+    answers.sort(key=lambda answer: answer.argv)
+    return [
+        Entry(f"{COMMANDS}/{number:03}.json", answer.model_dump_json(indent=2).encode() + b"\n")
+        for number, answer in enumerate(answers)
+    ]
+
+
+def _triple(state: str, evidence: Evidence) -> tuple[str, str, str]:
+    return (str(state), evidence.probe, evidence.finding)
+
+
+def _key(sysroot: Path) -> bytes:
+    """The machine ID never leaves the server; without one no two captures have the same pseudonyms."""
+    return (sysfs.text(sysroot / "etc/machine-id") or secrets.token_hex(16)).encode()
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _archive(file: Path, content: dict[str, Entry]) -> None:
+    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.absolute().parent)
+    os.close(descriptor)
+    try:
+        with tarfile.open(name, "w", format=tarfile.PAX_FORMAT) as archive:
+            for path, entry in sorted(content.items()):
+                member = tarfile.TarInfo(path)
+                member.mode = 0o755 if entry.content is None else 0o644
+                if entry.link is not None:
+                    member.type, member.linkname = tarfile.SYMTYPE, entry.link
+                elif entry.content is None:
+                    member.type = tarfile.DIRTYPE
+                else:
+                    member.size = len(entry.content)
+                archive.addfile(member, io.BytesIO(entry.content or b""))
+        command.run(["zstd", "--quiet", "-19", "-o", str(file), name])
+    finally:
+        Path(name).unlink()

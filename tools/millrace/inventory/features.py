@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the running kernel can do."""
+
+import re
+from pathlib import Path
+
+from millrace.inventory import sysfs
+
+# What a pool may be made of and how it is served.
+MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
+
+
+def module_lists(sysroot: Path) -> list[Path]:
+    """Return the files that name the modules of the running kernel, those that are built in and those that are not."""
+    release = sysfs.text(sysroot / "proc/sys/kernel/osrelease") or "unknown"
+    return [sysroot / "usr/lib/modules" / release / name for name in ("modules.dep", "modules.builtin")]
+
+
+def kernel_features(sysroot: Path) -> dict[str, bool]:
+    """Return for each module whether it exists or runs already; empty where the lists cannot be read."""
+    texts = [sysfs.text(path) for path in module_lists(sysroot)]
+    loaded = (sysroot / "sys/module").exists()
+    if not any(texts):
+        return {name: True for name in MODULES if loaded and (sysroot / "sys/module" / name).is_dir()}
+    present = {module_name(line) for text in texts for line in (text or "").splitlines()}
+    return {name: name in present for name in MODULES}
+
+
+def module_name(line: str) -> str:
+    """`kernel/drivers/md/raid456.ko.xz: …` -> raid456."""
+    return re.sub(r"\.ko.*", "", line.partition(":")[0].rpartition("/")[2]).replace("-", "_")
+
+
+def lockdown(sysroot: Path) -> str | None:
+    """Return the lockdown mode: none, integrity or confidentiality; None where the kernel has none or hides it."""
+    modes = sysfs.text(sysroot / "sys/kernel/security/lockdown") or ""
+    chosen = re.search(r"\[(\w+)\]", modes)
+    return chosen[1] if chosen else None

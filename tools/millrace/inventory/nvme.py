@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What an NVMe drive says about itself beyond sysfs. All of it is optional: a silent drive says nothing."""
+
+import json
+from pathlib import Path
+from typing import TypedDict
+
+from millrace.inventory import sysfs
+from millrace.inventory.finding import Runner
+from millrace.inventory.model import LbaFormat
+
+ABSOLUTE_ZERO = -273
+COLDEST_KELVIN = 200  # no drive works below; no drive works above as many degrees Celsius
+LBA_FORMAT_LOW, LBA_FORMAT_HIGH = 0xF, 0x60  # NVMe base specification: FLBAS bits 3:0 and 6:5
+Answer = dict[str, object]
+
+
+class Details(TypedDict):
+    """The fields of a drive that this module fills."""
+
+    eui64: str | None
+    nguid: str | None
+    lba_formats: list[LbaFormat]
+    dlfeat: int | None
+    volatile_write_cache: bool | None
+    temperature: int | None
+    wear: int | None
+    critical_warning: int | None
+
+
+def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:
+    """Ask a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
+    namespace, health = _ask("id-ns", device, run), _ask("smart-log", device, run)
+    cache = write_cache(drive)
+    warning = health.get("critical_warning")
+    return Details(
+        eui64=_identifier(sysfs.text(drive / "eui") or namespace.get("eui64")),
+        nguid=_identifier(sysfs.text(drive / "nguid") or namespace.get("nguid")),
+        lba_formats=_formats(namespace),
+        dlfeat=_whole(namespace.get("dlfeat")),
+        volatile_write_cache=_controller_cache(device, run) if cache is None else cache,
+        temperature=_celsius(health.get("temperature"), controller),
+        wear=_whole(health.get("percent_used", health.get("percentage_used"))),
+        critical_warning=_whole(warning.get("value") if isinstance(warning, dict) else warning),
+    )
+
+
+def write_cache(drive: Path) -> bool | None:
+    """Whether the kernel has to flush this drive: for NVMe that is what the drive says about its volatile cache."""
+    mode = sysfs.text(drive / "queue/write_cache")
+    return {"write back": True, "write through": False}.get(mode or "")
+
+
+def _controller_cache(device: Path, run: Runner) -> bool | None:
+    present = _whole(_ask("id-ctrl", device, run).get("vwc"))
+    return None if present is None else bool(present & 1)
+
+
+def _ask(what: str, device: Path, run: Runner) -> Answer:
+    result = run(["nvme", what, str(device), "--output-format=json"])
+    try:
+        said = json.loads(result.out) if result.status == 0 else {}
+    except ValueError:
+        return {}
+    # Releases of nvme-cli differ in the case of some keys.
+    return {key.lower(): value for key, value in said.items()} if isinstance(said, dict) else {}
+
+
+def _formats(namespace: Answer) -> list[LbaFormat]:
+    formats, flbas = namespace.get("lbafs"), _whole(namespace.get("flbas"))
+    if not isinstance(formats, list) or flbas is None:
+        return []
+    used = flbas & LBA_FORMAT_LOW | (flbas & LBA_FORMAT_HIGH) >> 1
+    found = []
+    for number, entry in enumerate(formats):
+        shift = _whole(entry.get("ds")) if isinstance(entry, dict) else None
+        # 0 is an entry that is not available
+        if shift:
+            metadata, performance = _whole(entry.get("ms")) or 0, _whole(entry.get("rp")) or 0
+            found.append(LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used))
+    return found
+
+
+def _celsius(kelvin: object, controller: Path) -> int | None:
+    said = _whole(kelvin)
+    if said is not None and said > COLDEST_KELVIN:
+        return said + ABSOLUTE_ZERO
+    for name in sysfs.names(controller):
+        if name.startswith("hwmon"):
+            milli = _hwmon(controller / name)
+            return None if milli is None else round(milli / 1000)
+    return None
+
+
+def _hwmon(directory: Path) -> int | None:
+    """`nvme0/hwmon3/temp1_input`, in older kernels `nvme0/hwmon/hwmon3/temp1_input`."""
+    for place in (directory, *(directory / name for name in sysfs.names(directory))):
+        milli = sysfs.number(place / "temp1_input")
+        if milli is not None:
+            return milli
+    return None
+
+
+def _identifier(said: object) -> str | None:
+    """`00 25 38 5b` and `0025385b-…` -> 0025385b…; zeros are no identifier."""
+    digits = "".join(filter(str.isalnum, said)).lower() if isinstance(said, str) else ""
+    return digits if digits.strip("0") else None
+
+
+def _whole(said: object) -> int | None:
+    return said if isinstance(said, int) and not isinstance(said, bool) else None

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may change while a server runs, read again without asking any drive: PCIe links and heat."""
+
+from pathlib import Path
+
+from millrace.inventory import cpus, pci
+from millrace.inventory.model import Inventory, PcieLink
+
+
+def refreshed(inventory: Inventory, sysroot: Path) -> Inventory:
+    """Return an inventory of this boot with today's links; a device that is gone keeps the one that it had."""
+
+    def link(address: str | None, before: PcieLink | None) -> PcieLink | None:
+        function = sysroot / "sys/bus/pci/devices" / (address or "none")
+        return (pci.link(function.resolve()) if function.exists() else None) or before
+
+    cpu_numbers = [cpu for node in inventory.nodes for cpu in node.cpus]
+    return inventory.model_copy(
+        update={
+            "drives": [one.model_copy(update={"link": link(one.pci_address, one.link)}) for one in inventory.drives],
+            "nics": [one.model_copy(update={"link": link(one.pci_address, one.link)}) for one in inventory.nics],
+            "cpu_throttled": cpus.throttled(sysroot, cpu_numbers),
+        }
+    )

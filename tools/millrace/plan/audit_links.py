@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PCIe links of drives and network cards."""
+
+from collections import Counter
+
+from millrace.inventory.model import Drive, Inventory, Nic, PcieLink
+from millrace.plan.constants import GIGA, Constants
+from millrace.plan.finding import Finding, Severity
+from millrace.plan.machine import BITS, raw_bytes
+
+MEGABIT = 1_000_000
+
+
+def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> list[Finding]:
+    """`used`: all drives of the plan; `data`: those that hold the data, which a stripe waits for together."""
+    cards: dict[str, list[Nic]] = {}
+    for nic in inventory.nics:
+        if nic.pci_address:
+            cards.setdefault(nic.pci_address.rpartition(".")[0], []).append(nic)
+    return [
+        *(finding for drive in used for finding in _drive(drive)),
+        *_unequal(data),
+        *(finding for card in cards.values() for finding in _card(card)),
+    ]
+
+
+def _drive(drive: Drive) -> list[Finding]:
+    link = drive.link
+    if link is None or not _below(link):
+        return []
+    limited = _limited_by_slot(link)
+    place = f" (slot {drive.slot})" if drive.slot else ""
+    return [
+        Finding(
+            name="link.drive",
+            severity=Severity.INFO if limited else Severity.WARN,
+            subject=drive.serial,
+            what=_words(link, "drive"),
+            todo="Use a slot that can do more, or accept the speed of the slot."
+            if limited
+            else f"Reseat the drive{place}; if it stays, check the cable and backplane, then the drive.",
+        )
+    ]
+
+
+def _unequal(data: list[Drive]) -> list[Finding]:
+    links = [(drive, drive.link) for drive in data if drive.link]
+    kinds = Counter((link.speed, link.width) for _, link in links)
+    if len(kinds) < 2:
+        return []
+    fastest = max(kinds, key=lambda kind: kind[0] * kind[1])
+    slow = sorted(drive.serial for drive, link in links if (link.speed, link.width) != fastest)
+    shown = ", ".join(f"{count} at {_rate(*kind)}" for kind, count in sorted(kinds.items(), reverse=True))
+    return [
+        Finding(
+            name="link.unequal",
+            severity=Severity.WARN,
+            subject="data drives",
+            what=f"Their links differ: {shown}. Every stripe waits for the slowest.",
+            todo=f"Put these into slots like those of the others: {', '.join(slow)}.",
+        )
+    ]
+
+
+def _card(ports: list[Nic]) -> list[Finding]:
+    link, address = ports[0].link, ports[0].pci_address or ""
+    if link is None:
+        return []
+    line = sum(nic.speed or 0 for nic in ports) * MEGABIT / BITS
+    payload = raw_bytes(link) * Constants().pcie_payload.value
+    short = line > payload
+    carries = f"It carries {payload / GIGA:.1f} GB/s, the ports {line / GIGA:.1f} GB/s."
+    if _below(link):
+        limited = _limited_by_slot(link)
+        severity = Severity.WARN if short or not limited else Severity.INFO
+        what = f"{_words(link, 'network card')}{' ' + carries if short else ''}"
+        todo = (
+            "Put the card into a slot that can do more, or take the speed of the slot."
+            if limited
+            else "Reseat the card; if it stays, check its riser and the slot's setting in the firmware (bifurcation)."
+        )
+        return [Finding(name="link.nic", severity=severity, subject=address, what=what, todo=todo)]
+    if short:
+        todo = "Spread the cables over several cards."
+        what = f"The card's link at its best is slower than its ports. {carries}"
+        return [Finding(name="link.nic", severity=Severity.WARN, subject=address, what=what, todo=todo)]
+    return []
+
+
+def _below(link: PcieLink) -> bool:
+    return link.speed < link.max_speed or link.width < link.max_width
+
+
+def _limited_by_slot(link: PcieLink) -> bool:
+    """The link is as good as the slot allows, and the slot is less than the device."""
+    speed = link.max_speed if link.slot_speed is None else min(link.max_speed, link.slot_speed)
+    width = link.max_width if link.slot_width is None else min(link.max_width, link.slot_width)
+    return link.speed >= speed and link.width >= width
+
+
+def _words(link: PcieLink, device: str) -> str:
+    now, best = _rate(link.speed, link.width), _rate(link.max_speed, link.max_width)
+    slot = " The slot cannot do more." if _limited_by_slot(link) else ""
+    return f"The link runs at {now}; the {device} can do {best}.{slot}"
+
+
+def _rate(speed: float, width: int) -> str:
+    return f"{speed:g} GT/s x{width}"

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The constants of the performance model, each with what it rests on.
+
+One that is `unknown` is an assumption: no prediction is made from it until this server has measured it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from millrace.plan.prediction_model import Evidence, Transport
+
+GIGA = 1_000_000_000
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A number and what it rests on; `measure` says what would find it out, where it is unknown."""
+
+    value: float
+    evidence: Evidence
+    measure: str | None = None
+
+
+@dataclass(frozen=True)
+class DriveClass:
+    """Sequential bytes/s of drives of one PCIe generation, as their data sheets say."""
+
+    read: Constant
+    write: Constant
+
+
+def _drive(read: float, write: float) -> DriveClass:
+    return DriveClass(Constant(read * GIGA, "specification"), Constant(write * GIGA, "specification"))
+
+
+TCP_MEASURE = "a network benchmark (iperf3) from the clients: how much of the line rate TCP reaches"
+CPU_MEASURE = "a benchmark over the network with the processors' load: cycles for each byte of NFS"
+MEMORY_MEASURE = "a memory benchmark on this server: how much of the modules' bandwidth is usable"
+MD_MEASURE = "a benchmark of each array alone on this server: what md writes, and reads while a drive is gone"
+
+
+@dataclass(frozen=True)
+class Constants:
+    """What the model knows. Replace an unknown one by a measured one to have its layer predicted.
+
+    Bytes/s, fractions, bytes of memory traffic and CPU cycles for each byte served.
+    """
+
+    # By transfers per lane in GT/s: Gen5 and Gen4.
+    drives: Mapping[float, DriveClass] = field(default_factory=lambda: {32.0: _drive(12, 6), 16.0: _drive(6.5, 3.5)})
+    # Headers of packets with 256 to 512 bytes of payload: 55 of 63 GB/s of a Gen5 x16 slot.
+    pcie_payload: Constant = Constant(0.875, "specification")
+    # 45 of 50 GB/s on one 400 Gbit/s port, the reference 1U12.
+    nic_rdma: Constant = Constant(0.90, "calibrated")
+    nic_tcp: Constant = Constant(0.80, "unknown", TCP_MEASURE)
+    memory_usable: Constant = Constant(0.7, "unknown", MEMORY_MEASURE)
+    read_traffic: Mapping[Transport, Constant] = field(
+        default_factory=lambda: {"rdma": Constant(2.0, "textbook"), "tcp": Constant(3.0, "textbook")}
+    )
+    # Into and out of the stripe cache.
+    stripe_copy: Constant = Constant(2.0, "textbook")
+    cpu_usable: Constant = Constant(0.8, "unknown", CPU_MEASURE)
+    read_cycles: Mapping[Transport, Constant] = field(
+        default_factory=lambda: {
+            "rdma": Constant(0.35, "unknown", CPU_MEASURE),
+            "tcp": Constant(0.75, "unknown", CPU_MEASURE),
+        }
+    )
+    write_cycles: Mapping[Transport, Constant] = field(
+        default_factory=lambda: {
+            "rdma": Constant(0.55, "unknown", CPU_MEASURE),
+            "tcp": Constant(1.0, "unknown", CPU_MEASURE),
+        }
+    )
+    parity_cycles: Constant = Constant(0.15, "unknown", CPU_MEASURE)
+    md_array: Constant = Constant(12 * GIGA, "unknown", MD_MEASURE)

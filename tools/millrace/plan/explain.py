@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One decision with everything that led to it (`millrace plan --explain DECISION`)."""
+
+from io import StringIO
+from typing import Literal
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from millrace.errors import BadInput
+from millrace.inventory.model import Contract
+from millrace.plan.model import Decision, Plan
+from millrace.plan.table import WIDTH, shown, value_in_words
+
+
+class Explanation(Contract):
+    """The document of `millrace plan --explain DECISION --json`."""
+
+    schema_version: Literal[1] = 1
+    decision: Decision
+
+
+def explanation(plan: Plan, name: str) -> Explanation:
+    """The decision of this name; BadInput lists the names that there are."""
+    for decision in plan.decisions:
+        if decision.name == name:
+            return Explanation(decision=decision)
+    names = ", ".join(decision.name for decision in plan.decisions)
+    raise BadInput(f"this plan has no decision '{name}'; it has: {names}")
+
+
+def as_text(decision: Decision, colour: bool) -> str:
+    """For a person: what, why, from where, and the choices that were compared with their numbers."""
+    out = StringIO()
+    console = Console(file=out, width=WIDTH, force_terminal=colour, no_color=not colour, highlight=False)
+    console.print(Text(decision.name, "bold"))
+    for heading, words in (
+        ("Value", value_in_words(decision)),
+        ("Why", decision.reason),
+        ("From", decision.source),
+    ):
+        table = Table.grid(padding=(0, 1))
+        table.add_column(width=6)
+        table.add_column(ratio=1)
+        table.add_row(heading, Text(words))
+        console.print(table)
+    if decision.considered:
+        console.print(_considered(decision))
+    return out.getvalue()
+
+
+def _considered(decision: Decision) -> Table:
+    table = Table(title="Compared, best first", title_justify="left", box=SIMPLE_HEAD)
+    for number, key in enumerate(decision.considered[0]):
+        table.add_column(key.replace("_", " "), justify="right" if number else "left", no_wrap=not number)
+    for row in decision.considered:
+        table.add_row(*(Text(shown(key, value)) for key, value in row.items()))
+    return table

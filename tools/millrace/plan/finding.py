@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the audit finds about the hardware of a server."""
+
+from enum import StrEnum
+
+from millrace.inventory.model import Contract
+
+
+class Severity(StrEnum):
+    """INFO: good to know. WARN: it costs speed or safety. FAIL: it must not stay like this."""
+
+    INFO = "info"
+    WARN = "warn"
+    FAIL = "fail"
+
+
+class Finding(Contract):
+    """One thing that is not as it could be.
+
+    `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
+    it, so that findings that differ in their subject only can be shown as one. `todo` says what a person can do.
+    """
+
+    name: str
+    severity: Severity
+    subject: str
+    what: str
+    todo: str
+
+
+# Subjects of one finding that are shown by name.
+SHOWN = 4
+
+
+def merged(findings: list[Finding]) -> list[Finding]:
+    """Findings that differ in their subject only as one, in the order of the first of each."""
+    subjects: dict[tuple[str, str, str, str], list[str]] = {}
+    for one in findings:
+        subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.subject)
+    return [
+        Finding(name=name, severity=Severity(severity), subject=_in_short(shared), what=what, todo=todo)
+        for (name, severity, what, todo), shared in subjects.items()
+    ]
+
+
+def _in_short(subjects: list[str]) -> str:
+    rest = len(subjects) - SHOWN
+    return ", ".join(subjects[:SHOWN]) + (f" and {rest} more" if rest > 0 else "")

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of our partitions."""
+
+from collections.abc import Iterable
+
+from millrace.plan.model import DriveRole, Role
+
+
+def labels(drives: Iterable[DriveRole]) -> dict[tuple[str, Role], str]:
+    """GPT labels by serial and role: partitions of one role are counted over all drives in the order of the plan."""
+    found: dict[tuple[str, Role], str] = {}
+    numbers: dict[Role, int] = {}
+    for drive in drives:
+        for partition in drive.partitions:
+            number = numbers.get(partition.role, 0)
+            numbers[partition.role] = number + 1
+            found[drive.serial, partition.role] = f"millrace-{partition.role.value}-{number:02}"
+    return found

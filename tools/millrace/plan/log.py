@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the log of the file system goes."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from millrace.inventory.model import Drive
+from millrace.plan import sources
+from millrace.plan.apart import two_apart, what_parts
+from millrace.plan.grouping import Groups
+from millrace.plan.legs import Leg
+from millrace.plan.model import Decision
+from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.policy import Policy
+from millrace.plan.sizes import log_partition_size, partition_size
+from millrace.plan.units import words
+
+Mode = Literal["pair", "partition", "internal"]
+
+
+@dataclass(frozen=True)
+class Log:
+    """`drives` carry the mirror, `spare` waits for one of them; `partition` in bytes, 0 for a log inside XFS.
+
+    In mode `partition` every data drive has such a partition, so that a leg of the log can move to another one.
+    """
+
+    mode: Mode
+    drives: list[Drive]
+    spare: Drive | None
+    partition: int
+
+    @property
+    def title(self) -> str:
+        """For the title of the plan."""
+        if self.mode == "internal":
+            return "log inside the file system"
+        if self.mode == "partition":
+            return f"file system log on RAID1 of two {words(self.partition)} partitions"
+        spare = " and a hot spare" if self.spare else ""
+        return f"RAID1 of 2 drives{spare} for the file system log"
+
+
+def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> tuple[Log, Decision]:
+    """Two small drives, else partitions on the data drives, else (where no parity is in the way) inside XFS."""
+    computed: Mode = "pair" if groups.log else "partition" if parity else "internal"
+    mode = policy.log.mode or computed
+    data = [drive for leg in legs for drive in leg]
+    if mode == "pair" and not groups.log:
+        raise CannotWork(
+            "log.mode",
+            f"of {len(groups.data) + len(groups.unused)} drives no two are clearly smaller than the data drives.",
+            'Add two small drives, or choose "partition" or "internal".',
+        )
+    if mode == "partition" and len(data) < 2:
+        raise CannotWork("log.mode", "one data drive cannot carry both sides of a mirror.", 'Choose "internal".')
+    log = _log(mode, groups, data)
+    decision = Decision(
+        name="log",
+        value={"mode": mode, "drives": [drive.serial for drive in log.drives], "partition": log.partition},
+        reason=_reason(log),
+        source=sources.XFS_LOG_PLACE if mode != "pair" else sources.TALK_SHAPES,
+    )
+    return log, by_policy(decision, "log.mode", computed) if policy.log.mode else decision
+
+
+def _log(mode: Mode, groups: Groups, data: list[Drive]) -> Log:
+    if mode == "pair":
+        spares = [groups.log_spare] if groups.log_spare else []
+        return Log(mode, groups.log, groups.log_spare, partition_size([*groups.log, *spares]))
+    if mode == "partition":
+        pair = two_apart(data)
+        spare = next((drive for drive in data if drive not in pair), None)
+        return Log(mode, pair, spare, log_partition_size(groups.data))
+    return Log(mode, [], None, 0)
+
+
+def _reason(log: Log) -> str:
+    if log.mode == "pair":
+        spare = f" {log.spare.serial} is its hot spare: without its log the file system is lost." if log.spare else ""
+        return (
+            f"Two drives of {words(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the small "
+            f"log writes off the data drives.{spare}"
+        )
+    if log.mode == "partition":
+        one, other = (drive.serial for drive in log.drives)
+        spare = (
+            f" {log.spare.serial} has its hot spare: a side that is lost is copied within seconds, so that the log "
+            "does not die before the data."
+            if log.spare
+            else ""
+        )
+        return (
+            f"Without two small drives the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
+            f"Its small writes cause no read-modify-write of a stripe.{spare} {words(log.partition)} (1/64 of a drive, "
+            "96 MiB to 4 GiB) are kept on every data drive, so that a side of the mirror can move."
+        )
+    return "The log is inside the file system: a mirror has no parity that small log writes would slow down."

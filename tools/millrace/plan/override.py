@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the owner's policy takes a decision out of the planner's hands, and where this server cannot follow it."""
+
+from pydantic import JsonValue
+
+from millrace.plan import sources
+from millrace.plan.model import Decision, Obstacle
+
+
+class CannotWork(Exception):
+    """An override that this server cannot use. `propose` makes it an obstacle; `key` as in `layout.legs`."""
+
+    def __init__(self, key: str, why: str, todo: str) -> None:
+        super().__init__(why)
+        self.obstacle = Obstacle(
+            serial=None, what=f"The policy's {key} cannot work here: {why.rstrip('.')}.", todo=todo
+        )
+
+
+def by_policy(decision: Decision, key: str, computed: JsonValue) -> Decision:
+    """The decision with the owner as its source; `computed` is what the planner would have taken, in words."""
+    return decision.model_copy(
+        update={
+            "reason": f"The policy says so ({key}); without it: {computed}.",
+            "source": f"{sources.POLICY}: {key}",
+        }
+    )

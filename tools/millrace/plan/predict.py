@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast could it be? The limit of each layer; the lowest binds. Pure.
+
+A roofline: no layer helps another, and no layer that is not known is filled in by a guess.
+"""
+
+from collections.abc import Iterable
+
+from millrace.inventory.model import Inventory
+from millrace.plan.constants import GIGA, Constant, Constants
+from millrace.plan.machine import BITS, Machine, machine_of, raw_bytes
+from millrace.plan.model import Plan
+from millrace.plan.prediction_model import (
+    Direction,
+    Evidence,
+    Layer,
+    LayerName,
+    Outcome,
+    Prediction,
+    State,
+    Transport,
+)
+
+MEGABIT = 1_000_000
+STRONGEST_FIRST: list[Evidence] = ["measured", "specification", "textbook", "calibrated", "unknown"]
+
+
+def predict(inventory: Inventory, plan: Plan, constants: Constants | None = None) -> Prediction:
+    """Predict what a planned server reaches at most; transports and states that it does not have are left out."""
+    machine, known = machine_of(inventory, plan), constants or Constants()
+    transports: list[Transport] = ["tcp", "rdma"] if any(_hardware_rdma(machine)) else ["tcp"]
+    states: list[State] = ["healthy", "degraded"] if all(leg.redundant for leg in machine.legs) else ["healthy"]
+    directions: list[Direction] = ["read", "write"]
+    return Prediction(
+        outcomes=[
+            _outcome(machine, known, direction, transport, state)
+            for state in states
+            for transport in transports
+            for direction in directions
+        ]
+    )
+
+
+def _outcome(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Outcome:
+    layers = [
+        _drives(machine, known, direction, state),
+        _pcie(machine, known, direction),
+        _memory(machine, known, direction, transport, state),
+        _cpu(machine, known, direction, transport),
+        *_md(machine, known, direction, state),
+        _nic(machine, known, transport),
+    ]
+    limits = [(layer.limit, layer.name) for layer in layers if layer.limit is not None]
+    limit, bound_by = min(limits, key=lambda pair: pair[0], default=(None, None))
+    return Outcome(direction=direction, transport=transport, state=state, limit=limit, bound_by=bound_by, layers=layers)
+
+
+def _drives(machine: Machine, known: Constants, direction: Direction, state: State) -> Layer:
+    links = [drive.link for drive in machine.drives]
+    used, gone = (len(links), len(machine.legs)) if direction == "read" else (_data_members(machine), 0)
+    # One stripe is as slow as its slowest drive. A write without a drive still writes each of the others once.
+    count = used - (gone if state == "degraded" else 0)
+    rates: list[float] = []
+    constants = [known.pcie_payload]
+    sheets = True
+    for link in links:
+        if link is None:
+            return _not_known("drives", "A drive does not tell its PCIe link.", "a benchmark of each drive alone")
+        rate = raw_bytes(link) * known.pcie_payload.value
+        sheet = known.drives.get(link.max_speed)
+        if sheet:
+            constant = sheet.read if direction == "read" else sheet.write
+            constants.append(constant)
+            rate = min(rate, constant.value)
+        sheets = sheets and sheet is not None
+        rates.append(rate)
+    slowest = min(rates, default=0.0)
+    reason = f"{count} drives x {slowest / GIGA:.1f} GB/s, the slowest one's {'data sheet or ' if sheets else ''}link."
+    measure = None if sheets else "a benchmark of each drive alone: only the links are known"
+    return _layer("drives", count * slowest, constants, reason, measure)
+
+
+def _pcie(machine: Machine, known: Constants, direction: Direction) -> Layer:
+    payload = known.pcie_payload
+    nics, drives = _card_links(machine), _drive_links(machine)
+    if drives is not None and direction == "write":
+        drives *= _data_members(machine) / max(1, len(machine.drives))
+    sides = {"network cards": nics, "drives and switches": drives}
+    open_sides = [name for name, side in sides.items() if side is None]
+    shown = ", ".join(f"{name} {side * payload.value / GIGA:.0f} GB/s" for name, side in sides.items() if side)
+    measure = f"a benchmark: the links of {' and '.join(open_sides)} are not known" if open_sides else None
+    limits = [side for side in sides.values() if side is not None]
+    if not limits:
+        return _not_known("pcie", "No PCIe link is known.", measure or "")
+    return _layer("pcie", min(limits) * payload.value, [payload], f"Payload of the links: {shown}.", measure)
+
+
+def _memory(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Layer:
+    traffic = _traffic(machine, known, direction, transport, state)
+    reason = f"Each byte crosses the memory bus {traffic.value:.1f} times."
+    bandwidth, usable = machine.memory_bandwidth, known.memory_usable
+    if bandwidth is None:
+        return _not_known("memory", reason, "a memory benchmark on this server: its modules do not tell their speed")
+    reason = f"{reason} The modules carry {bandwidth / GIGA:.0f} GB/s if each has its own channel."
+    return _layer("memory", bandwidth * usable.value / traffic.value, [usable, traffic], reason)
+
+
+def _traffic(machine: Machine, known: Constants, direction: Direction, transport: Transport, state: State) -> Constant:
+    """Bytes of memory traffic for each byte served."""
+    if direction == "read":
+        through_stripes = known.stripe_copy.value if state == "degraded" and _has_parity(machine) else 0.0
+        return Constant(known.read_traffic[transport].value + through_stripes, "textbook")
+    leg = machine.legs[0]
+    data, parity = leg.array.data_members, leg.parity
+    written = len(leg.array.members) / data
+    # From the NIC, into and out of the page cache, then md's copy, its parity, and out to the drives.
+    with_parity = known.stripe_copy.value + 1 + parity / data if parity else 0.0
+    return Constant(1 + 2 + with_parity + written, "textbook")
+
+
+def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Transport) -> Layer:
+    cycles = (known.read_cycles if direction == "read" else known.write_cycles)[transport]
+    parity = [known.parity_cycles] if direction == "write" and _has_parity(machine) else []
+    needed = cycles.value + sum(constant.value for constant in parity)
+    if machine.cycles is None:
+        return _not_known("cpu", "The clock of the processors is not known.", cycles.measure or "a benchmark")
+    reason = f"{machine.cycles / GIGA:.0f} billion cycles/s of all cores."
+    limit = machine.cycles * known.cpu_usable.value / needed
+    return _layer("cpu", limit, [known.cpu_usable, cycles, *parity], reason)
+
+
+def _md(machine: Machine, known: Constants, direction: Direction, state: State) -> list[Layer]:
+    """Reads of a whole array go past md's stripe cache; writes, and all reads without a drive, go through it."""
+    if not _has_parity(machine) or (direction == "read" and state == "healthy"):
+        return []
+    arrays = len(machine.legs)
+    reason = f"{arrays} parity array{'s' * (arrays > 1)}, each with its own stripe cache and threads."
+    return [_layer("md", arrays * known.md_array.value, [known.md_array], reason)]
+
+
+def _nic(machine: Machine, known: Constants, transport: Transport) -> Layer:
+    ports = [nic for nic in machine.nics if nic.rdma_device and not nic.software_rdma] if transport == "rdma" else None
+    ports = machine.nics if ports is None else ports
+    speeds = [nic.speed for nic in ports if nic.speed]
+    if not speeds:
+        return _not_known("nic", "No network port has a link of known speed.", "plugging in the cables, then ethtool")
+    line = sum(speeds) * MEGABIT / BITS
+    share = known.nic_rdma if transport == "rdma" else known.nic_tcp
+    shown = f"{len(speeds)} port{'s' * (len(speeds) > 1)} with {line / GIGA:.1f} GB/s line rate"
+    if share.evidence == "unknown":
+        return _layer("nic", line, [Constant(1, "specification")], f"{shown}.", share.measure)
+    return _layer("nic", line * share.value, [share], f"{shown}, {share.value:.0%} of it for data.")
+
+
+def _card_links(machine: Machine) -> float | None:
+    links = [card[0].link for card in machine.cards]
+    return sum(raw_bytes(link) for link in links if link) if links and all(links) else None
+
+
+def _drive_links(machine: Machine) -> float | None:
+    """Links of all drives; those behind one switch have no more than its link."""
+    behind: dict[str | None, float] = {}
+    for drive in machine.drives:
+        if drive.link is None:
+            return None
+        behind[drive.switch] = behind.get(drive.switch, 0.0) + raw_bytes(drive.link)
+    total = 0.0
+    for address, drives in behind.items():
+        switch = machine.switches.get(address or "")
+        total += min(drives, raw_bytes(switch.link)) if switch and switch.link else drives
+    return total
+
+
+def _hardware_rdma(machine: Machine) -> Iterable[bool]:
+    return (bool(nic.rdma_device and not nic.software_rdma) for nic in machine.nics)
+
+
+def _data_members(machine: Machine) -> int:
+    return sum(leg.array.data_members for leg in machine.legs)
+
+
+def _has_parity(machine: Machine) -> bool:
+    return any(leg.parity for leg in machine.legs)
+
+
+def _layer(name: LayerName, limit: float, used: list[Constant], reason: str, measure: str | None = None) -> Layer:
+    """A layer is known only as far as every constant behind it is."""
+    weakest = max(used, key=lambda constant: STRONGEST_FIRST.index(constant.evidence))
+    if weakest.evidence == "unknown":
+        return _not_known(name, reason, weakest.measure or "a benchmark on this server")
+    return Layer(name=name, limit=round(limit), evidence=weakest.evidence, reason=reason, measure=measure)
+
+
+def _not_known(name: LayerName, reason: str, measure: str) -> Layer:
+    return Layer(name=name, limit=None, evidence="unknown", reason=reason, measure=measure)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of our arrays and of the drives under them, by the kernel names of this boot."""
+
+from millrace.plan.model import Plan
+from millrace.provision.model import Pool
+from millrace.tune.devices import array_device, block, member_drives
+from millrace.tune.knob import Knob, Setting
+
+# Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.
+SYNC_DEPTH = 512
+
+
+def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
+    """The settings in the order in which they are set, and a warning for each array that is not there."""
+    settings: list[Setting] = []
+    warnings: list[str] = []
+    drives: set[str] = set()
+    for record in pool.arrays:
+        device = array_device(record.array.name)
+        if device is None:
+            warnings.append(f"array {record.array.name} is not assembled: its settings are left alone")
+            continue
+        drives |= member_drives(device)
+        if record.array.level in ("raid5", "raid6"):
+            settings += _parity(plan, device)
+        if plan.filesystem.device == f"/dev/md/millrace-{record.array.name}":
+            settings.append(_read_ahead(plan, device))
+    for drive in sorted(drives):
+        settings += _member(drive)
+    return settings, warnings
+
+
+def _parity(plan: Plan, device: str) -> list[Setting]:
+    md, directory = plan.md, block(device) / "md"
+    return [
+        Knob(
+            directory / "group_thread_cnt",
+            str(md.group_thread_cnt),
+            "one thread computes all parity unless workers are added",
+            "0",
+        ),
+        Knob(
+            directory / "stripe_cache_size",
+            str(md.stripe_cache_size),
+            "the default holds two full stripes, writes wait for a third",
+            "256",
+        ),
+        Knob(
+            directory / "sync_speed_max",
+            str(md.sync_speed_max),
+            "the default of 200 MB/s rebuilds a 15 TB drive in 21 hours",
+            "system",
+        ),
+        Knob(
+            directory / "sync_io_depth",
+            str(SYNC_DEPTH),
+            "32 stripes in flight keep a rebuild below what the drives can do",
+            "system",
+        ),
+    ]
+
+
+def _read_ahead(plan: Plan, device: str) -> Setting:
+    reason = "a sequential reader keeps every data drive busy"
+    return Knob(block(device) / "queue/read_ahead_kb", str(plan.md.read_ahead), reason)
+
+
+def _member(drive: str) -> list[Setting]:
+    queue = block(drive) / "queue"
+    return [
+        # First: a scheduler may bring its own throttling with it.
+        Knob(queue / "scheduler", "none", "an NVMe drive orders its own queues"),
+        Knob(queue / "wbt_lat_usec", "0", "writeback throttling holds back md's writes to its members", "2000"),
+    ]

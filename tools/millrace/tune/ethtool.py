@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many queues a port has, through ethtool."""
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from millrace.command import Result
+from millrace.errors import Failed
+from millrace.tune.knob import Setting
+
+Runner = Callable[[Sequence[str]], Result]
+MISSING = 127  # exit status for a tool that is not installed
+
+
+@dataclass(frozen=True)
+class Channels:
+    """The queues that carry both directions: how many there are and at most."""
+
+    now: int
+    most: int
+
+
+def channels(port: str, run: Runner) -> Channels | None:
+    """The queues of a port; None where its driver has no such setting. Failed if ethtool cannot be understood."""
+    result = run(["ethtool", "--json", "-l", port])
+    if result.status == MISSING:
+        raise Failed("ethtool is not installed: the queues of the network ports are left alone")
+    if result.status != 0:
+        return None
+    try:
+        [said] = json.loads(result.out)
+        found = Channels(now=int(said.get("combined", 0)), most=int(said.get("combined-max", 0)))
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Failed(f"ethtool does not say how many queues {port} has: {error}") from error
+    return found if found.most else None
+
+
+@dataclass(frozen=True)
+class ChannelsKnob(Setting):
+    """The number of queues of one port. The driver makes its vectors anew when it changes, and the link may go down.
+
+    A link that comes back starts another run: a driver that always keeps another number would never come to rest.
+    """
+
+    port: str
+    wanted: str
+    reason: str
+    run: Runner
+    interrupts = True
+
+    @property
+    def label(self) -> str:
+        return f"ethtool -L {self.port} combined"
+
+    def read(self) -> str:
+        found = channels(self.port, self.run)
+        if found is None:
+            raise Failed(f"{self.port} does not say how many queues it has")
+        return str(found.now)
+
+    def write(self, value: str) -> None:
+        result = self.run(["ethtool", "-L", self.port, "combined", value])
+        if result.status != 0:
+            words = (result.err.strip() or result.out.strip() or f"status {result.status}").splitlines()[-1]
+            raise Failed(words)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of an NFS server that runs. One that does not run gets them from its unit when it starts."""
+
+import re
+from dataclasses import dataclass
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.plan.model import Nfsd
+from millrace.share.nfs import RDMA_LISTENER, has_rdma_device
+from millrace.tune.ethtool import Runner
+from millrace.tune.knob import Knob, ListenerKnob, Setting
+
+RESTART = "it cannot change while clients are served; systemctl restart nfs-server.service does it"
+
+
+@dataclass(frozen=True)
+class ThreadsKnob(Setting):
+    """The fewest threads of each pool and the most in all, as arguments of `nfsdctl threads`."""
+
+    wanted: str
+    reason: str
+    run: Runner
+
+    @property
+    def label(self) -> str:
+        return "nfsdctl threads"
+
+    def read(self) -> str:
+        """kernel 7.2 reports how many there may be, not how many run (fs/nfsd/nfsctl.c)."""
+        result = self.run(["nfsdctl", "threads"])
+        least = re.search(r"min-threads:[ \t]*(\d+)", result.out)
+        pools = re.search(r"pool-threads:((?:[ \t]+\d+)+)", result.out)
+        if result.status != 0 or not pools:
+            raise Failed(f"nfsdctl does not list the threads: {_last(result.err or result.out)}")
+        return f"-m {least[1] if least else 0} {sum(map(int, pools[1].split()))}"
+
+    def write(self, value: str) -> None:
+        result = self.run(["nfsdctl", "threads", *value.split()])
+        if result.status != 0:
+            raise Failed(_last(result.err or result.out))
+
+
+def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
+    """Threads and listeners are set; pool mode and block size are only looked at."""
+    directory = paths.ROOT / "proc/fs/nfsd"
+    if not _is_serving():
+        return []
+    settings: list[Setting] = [
+        Knob(
+            paths.ROOT / "sys/module/sunrpc/parameters/pool_mode",
+            nfsd.pool_mode,
+            "one pool of threads for each node, or one in all",
+            deferred=RESTART,
+        ),
+        Knob(directory / "max_block_size", str(nfsd.max_block_size), "largest request", deferred=RESTART),
+        ThreadsKnob(f"-m {nfsd.threads_min} {nfsd.threads_max}", "threads for the cores near the ports", run),
+    ]
+    if has_rdma_device():
+        # nfsd that started before its RDMA device appeared listens on TCP only.
+        reason = "an RDMA device is there and nfsd does not use it"
+        settings.append(ListenerKnob(directory / "portlist", RDMA_LISTENER, reason))
+    return settings
+
+
+def _is_serving() -> bool:
+    try:
+        return (paths.ROOT / "proc/fs/nfsd/threads").read_text().strip() not in ("", "0")
+    except OSError:
+        return False
+
+
+def _last(text: str) -> str:
+    return (text.strip() or "no message").splitlines()[-1]

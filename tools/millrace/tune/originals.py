@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was set before Millrace changed it, kept for this boot: the way back."""
+
+import fcntl
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.errors import MillraceError
+from millrace.tune.model import Originals
+
+
+class Memory:
+    """The originals of this boot. A file that cannot be understood is as good as none: tuning goes on without it."""
+
+    def __init__(self) -> None:
+        self._path = _directory() / "tune-originals.json"
+        try:
+            self._known = store.read_model(self._path, Originals)
+        except (MillraceError, OSError):
+            self._known = Originals()
+
+    def original(self, label: str) -> str | None:
+        """What was set first; None where Millrace never changed it in this boot."""
+        return self._known.values.get(label)
+
+    def is_managed(self, label: str) -> bool:
+        """Whether the kernel refused this setting before."""
+        return label in self._known.managed
+
+    def remember(self, values: Mapping[str, str]) -> None:
+        """Keep what is set now, before it is changed. What is known already is the older truth."""
+        self._keep(self._known.model_copy(update={"values": {**values, **self._known.values}}))
+
+    def leave(self, label: str) -> None:
+        """Never try this one again in this boot."""
+        self._keep(self._known.model_copy(update={"managed": [*self._known.managed, label]}))
+
+    def give_up(self, label: str, value: str) -> None:
+        """Do not try this value again in this boot."""
+        self._keep(self._known.model_copy(update={"given_up": {**self._known.given_up, label: value}}))
+
+    def gave_up(self, label: str, value: str) -> bool:
+        """Whether this value was tried before and not taken."""
+        return self._known.given_up.get(label) == value
+
+    def _keep(self, known: Originals) -> None:
+        self._known = known
+        store.write_model(self._path, known)
+
+
+@contextmanager
+def one_at_a_time() -> Iterator[None]:
+    """Wait for another `millrace tune`: two at once would take each other's values for the originals."""
+    path = _directory() / "tune.lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _directory() -> Path:
+    return paths.run_dir()

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings of the network ports that carry data: queues, interrupts, transmit queues."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace import paths
+from millrace.errors import MillraceError
+from millrace.inventory import sysfs
+from millrace.inventory.model import Nic
+from millrace.inventory.nics import nics
+from millrace.plan.nic import Core, Placement, Port, data_ports, place
+from millrace.tune.ethtool import Channels, ChannelsKnob, Runner, channels
+from millrace.tune.knob import InterruptKnob, MaskKnob, Setting, mask
+from millrace.tune.vectors import vectors
+
+# One packet in a hundred thousand, and not just a few after the link came up.
+LOST, FEW = 100_000, 1000
+
+
+@dataclass(frozen=True)
+class View:
+    """The data ports as they are now."""
+
+    ports: list[Nic]
+    channels: dict[str, Channels]
+    placements: dict[str, Placement]
+    warnings: list[str]
+
+
+def look(cores: Sequence[Core], run: Runner) -> View:
+    """Look at all data ports and place their queues."""
+    ports = data_ports(nics(paths.ROOT, run))
+    known: dict[str, Channels] = {}
+    warnings: list[str] = []
+    for port in ports:
+        try:
+            found = channels(port.name, run)
+        except MillraceError as error:
+            warnings += [str(error)] if str(error) not in warnings else []
+            continue
+        if found:
+            known[port.name] = found
+    asked = [Port(port.name, port.numa_node, known[port.name].most if port.name in known else None) for port in ports]
+    return View(ports, known, place(asked, cores), warnings)
+
+
+def queue_settings(view: View, run: Runner) -> list[Setting]:
+    """The number of queues of each port that can be told."""
+    reason = "one queue for each physical core of the port's node"
+    return [
+        ChannelsKnob(name, str(placement.queues), reason, run)
+        for name, placement in view.placements.items()
+        if placement.queues is not None
+    ]
+
+
+def core_settings(view: View) -> list[Setting]:
+    """Which cores take the interrupts of each queue and send through it, once the numbers of queues are as wanted."""
+    found: list[Setting] = []
+    for name, placement in view.placements.items():
+        found += _interrupts(name, placement)
+        found += _transmit(name, placement)
+    return found
+
+
+def losses(view: View) -> list[str]:
+    """Ports that lose packets for want of receive buffers: the one case for a larger ring."""
+    told = []
+    for port in view.ports:
+        statistics = paths.ROOT / "sys/class/net" / port.name / "statistics"
+        missed = sysfs.number(statistics / "rx_missed_errors") or 0
+        received = sysfs.number(statistics / "rx_packets") or 0
+        if missed > FEW and missed * LOST > received:
+            told.append(
+                f"port {port.name} lost {missed} of {received + missed} packets for want of receive buffers: "
+                f"see ethtool -g {port.name} for how large its ring may be"
+            )
+    return told
+
+
+def _interrupts(name: str, placement: Placement) -> list[Setting]:
+    reason = f"queue of {name} on a core of its own near the port"
+    return [
+        InterruptKnob(
+            paths.ROOT / f"proc/irq/{vector.irq}/smp_affinity_list",
+            str(placement.interrupt_cpu(vector.queue)),
+            reason,
+        )
+        for vector in vectors(name)
+    ]
+
+
+def _transmit(name: str, placement: Placement) -> list[Setting]:
+    directory = paths.ROOT / "sys/class/net" / name / "queues"
+    numbers = sorted(int(queue[3:]) for queue in sysfs.names(directory) if queue.startswith("tx-"))
+    count = min(len(numbers), placement.queues or len(numbers))
+    if count < 2:
+        # The kernel has nothing to choose from, and says ENOENT.
+        return []
+    reason = f"the cores that send through a queue of {name} are those that take its interrupts"
+    return [
+        MaskKnob(directory / f"tx-{number}/xps_cpus", mask(placement.transmit_cpus(number, count)), reason, default="0")
+        for number in numbers
+        if number < count and _is_supported(directory / f"tx-{number}/xps_cpus")
+    ]
+
+
+def _is_supported(path: Path) -> bool:
+    return sysfs.text(path) is not None

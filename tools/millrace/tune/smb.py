@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The processors and the memory of smbd: a drop-in of this boot, since ports may move to another slot before the next.
+
+Samba has no setting of its own for this; the processes of all clients inherit it from the first.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace import paths, store
+from millrace.errors import Failed
+from millrace.inventory.model import Nic
+from millrace.plan.nic import Core, smb_cpus
+from millrace.tune.ethtool import Runner
+from millrace.tune.knob import Setting
+
+DROP_IN = "run/systemd/system/smbd.service.d/50-millrace-numa.conf"
+NONE = "none"
+HEAD = "# Written by `millrace tune`: all data ports with a link are at one of several sockets.\n[Service]\n"
+
+
+@dataclass(frozen=True)
+class DropInKnob(Setting):
+    """The lines of the drop-in with blanks between, or `none`. smbd itself is never restarted."""
+
+    wanted: str
+    reason: str
+    run: Runner
+    default: str | None = NONE
+
+    @property
+    def label(self) -> str:
+        return str(paths.ROOT / DROP_IN)
+
+    def read(self) -> str:
+        try:
+            lines = (paths.ROOT / DROP_IN).read_text().splitlines()
+        except FileNotFoundError:
+            return NONE
+        return " ".join(line for line in lines if "=" in line) or NONE
+
+    def write(self, value: str) -> None:
+        """Both or neither: a drop-in that systemd did not hear of would be taken for done."""
+        before = self.read()
+        _store(value)
+        result = self.run(["systemctl", "daemon-reload"])
+        if result.status != 0:
+            _store(before)
+            raise Failed(f"systemctl daemon-reload failed with status {result.status}")
+
+    def remark(self) -> str | None:
+        if self.run(["systemctl", "is-active", "--quiet", "smbd.service"]).status != 0:
+            return None
+        return "smbd runs where it did until it is restarted: systemctl restart smbd.service"
+
+
+def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> list[Setting]:
+    """smbd on the processor that its ports are at, where that is one of several."""
+    linked = [port for port in ports if port.carrier]
+    cpus = smb_cpus(linked, cores)
+    if cpus is None:
+        return [DropInKnob(NONE, "its ports are not at one of several sockets", run)]
+    wanted = f"CPUAffinity={_ranges(sorted(cpus))} NUMAPolicy=local"
+    return [DropInKnob(wanted, "all data ports with a link are at this socket; data is copied there once", run)]
+
+
+def _store(value: str) -> None:
+    path = paths.ROOT / DROP_IN
+    if value == NONE:
+        path.unlink(missing_ok=True)
+    else:
+        store.write_text(path, HEAD + "".join(f"{line}\n" for line in value.split()))
+
+
+def _ranges(cpus: list[int]) -> str:
+    """[0, 1, 2, 8] -> `0-2,8`."""
+    runs: list[list[int]] = []
+    for cpu in cpus:
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1].append(cpu)
+        else:
+            runs.append([cpu])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -99,7 +99,7 @@ def options(plan: Plan) -> object:
             "filesystem.mount_options",
             "xfs.mount_options_extra",
             options,
-            ["noatime", "largeio", "swalloc", "logbsize=128k", "logdev=/dev/md/millrace-log"],
+            ["noatime", "largeio", "prjquota", "swalloc", "logbsize=128k", "logdev=/dev/md/millrace-log"],
         ),
     ],
 )

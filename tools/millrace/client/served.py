@@ -10,7 +10,7 @@ from millrace.config import names
 from millrace.config.model import Config, Nfs, Share
 from millrace.errors import BadInput, Refused
 from millrace.share.interfaces import Address, Interface
-from millrace.share.networks import Network
+from millrace.share.networks import Network, client_networks
 
 
 @dataclass(frozen=True)
@@ -30,10 +30,15 @@ class Served:
     leases: bool
 
 
-def served(config: Config, name: str | None, mountpoint: str, ports: Sequence[Interface]) -> Served:
-    """The share `name`, or the only one; BadInput where there is no such share, Refused where nobody can reach it."""
+def served(
+    config: Config, name: str | None, mountpoint: str, ports: Sequence[Interface], policy_networks: Sequence[str] = ()
+) -> Served:
+    """The share `name`, or the only one; BadInput where there is no such share, Refused where nobody can reach it.
+
+    `policy_networks` are those of the policy, which a share that names none is served to.
+    """
     share = _chosen(config, name)
-    addresses = reachable(ports, _networks(share))
+    addresses = reachable(ports, _networks(share, client_networks(policy_networks, ports)))
     # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
     one_tree = share.both or share.profile == "mixed"
     return Served(
@@ -76,8 +81,8 @@ def _chosen(config: Config, name: str | None) -> Share:
     return share
 
 
-def _networks(share: Share) -> list[Network]:
-    named = [*(one.client for one in share.nfs.clients), *share.smb.networks]
+def _networks(share: Share, default: Sequence[str]) -> list[Network]:
+    named = [*([one.client for one in share.nfs.clients] or default), *(share.smb.networks or default)]
     return [ip_network(text) for text in named if names.is_network(text)]
 
 

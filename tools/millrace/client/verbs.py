@@ -94,6 +94,7 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     from millrace.client.served import served
     from millrace.config.store import load
     from millrace.errors import Refused
+    from millrace.plan.policy_file import load_policy
     from millrace.provision.model import Pool
     from millrace.share import interfaces
     from millrace.share.nfs import has_rdma_device
@@ -101,5 +102,5 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     if not paths.pool_file().exists():
         raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
     mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
-    one = served(load(), share, mountpoint, interfaces.serving())
+    one = served(load(), share, mountpoint, interfaces.serving(), load_policy().nfs.networks)
     return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

@@ -27,8 +27,7 @@ def test_the_networks_of_the_policy_leave_the_management_port_out() -> None:
 def test_the_networks_of_the_share_come_before_those_of_the_policy() -> None:
     clients = Nfs(clients=[NfsClient(client="10.77.1.0/24")])
     share = Share(name="models", profile="mixed", project=1001, nfs=clients)
-    smb = share.smb.model_copy(update={"networks": ["10.77.1.0/24"]})
-    assert addresses(share.model_copy(update={"smb": smb}), ["10.77.0.0/24"]) == ["10.77.1.1"]
+    assert addresses(share, ["10.77.0.0/24"]) == ["10.77.1.1"]
 
 
 def test_without_a_policy_every_private_network_is_served() -> None:

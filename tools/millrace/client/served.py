@@ -82,7 +82,7 @@ def _chosen(config: Config, name: str | None) -> Share:
 
 
 def _networks(share: Share, default: Sequence[str]) -> list[Network]:
-    named = [*([one.client for one in share.nfs.clients] or default), *(share.smb.networks or default)]
+    named = [*(one.client for one in share.nfs.clients), *share.smb.networks] or default
     return [ip_network(text) for text in named if names.is_network(text)]
 
 

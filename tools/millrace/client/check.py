@@ -408,8 +408,9 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
         return found
     if expect["fstype"] == "nfs":
         options, transports = _transports(expect, where, system)
-        # mountstats has the defaults too; only ro belongs to the mount and not to what is mounted.
-        options = {**(options or mount.options), **({"ro": ""} if "ro" in mount.options else {})}
+        # mountstats has the defaults too; ro and the server's address are in the table of mounts only.
+        own = {key: mount.options[key] for key in ("ro", "addr") if key in mount.options}
+        options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
         found += check_options(expect, options) + check_nfs_lanes(expect, transports, reached)
     else:

@@ -409,7 +409,7 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
     if expect["fstype"] == "nfs":
         options, transports = _transports(expect, where, system)
         # mountstats has the defaults too; ro and the server's address are in the table of mounts only.
-        own = {key: mount.options[key] for key in ("ro", "addr") if key in mount.options}
+        own: dict[str, str] = {key: mount.options[key] for key in ("ro", "addr") if key in mount.options}
         options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
         found += check_options(expect, options) + check_nfs_lanes(expect, transports, reached)

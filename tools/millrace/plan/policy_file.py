@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the policy comes from: the file of the administrator, else the credential of first boot, else the defaults."""
+"""Where the policy comes from: the file of the administrator, else the credential of this boot, else the defaults."""
 
 import tomllib
 from pathlib import Path

@@ -10,6 +10,8 @@ from millrace.inventory.finding import Finding, failed, found
 
 KIB = 1024
 WINDOW = 8 * KIB * KIB
+# Comparing is a hundred times quicker than looking for the first byte that is not zero, and most drives are.
+ZEROS = bytes(WINDOW)
 ZFS_LABEL = 256 * KIB
 ZFS_UBERBLOCKS = 128 * KIB
 ZFS_MAGIC = 0x00BAB10C
@@ -76,9 +78,8 @@ def _read(descriptor: int, offset: int, length: int) -> bytes:
 
 def _first_data(read: Surface) -> int | None:
     for start, data in ((0, read.head), (read.size - len(read.tail), read.tail)):
-        rest = data.lstrip(b"\0")
-        if rest:
-            return start + len(data) - len(rest)
+        if data != ZEROS[: len(data)]:
+            return start + len(data) - len(data.lstrip(b"\0"))
     return None
 
 

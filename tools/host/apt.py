@@ -9,6 +9,7 @@ from pathlib import Path
 OVERRIDE = "MILLRACE_APT_URI"
 SOURCES = Path("mkosi.sandbox/etc/apt/sources.list.d/mkosi.sources")
 KEYRING = "/usr/share/keyrings/debian-archive-keyring.gpg"
+PREFERENCES = Path("mkosi.sandbox/etc/apt/preferences.d/millrace")
 FORMAT = "$(ORIGIN)|$(CODENAME)|$(COMPONENT)|$(REPO_URI)"
 
 Run = Callable[[list[str]], str]
@@ -47,12 +48,31 @@ def archive_uri(run: Run = _run) -> str | None:
 
 
 def sources(uri: str) -> str:
-    """Return the apt source of the image and of mkosi's tools tree."""
-    lines = [
-        "Types: deb",
-        f"URIs: {uri}",
-        "Suites: forky forky-updates",
-        "Components: main non-free-firmware",
-        f"Signed-By: {KEYRING}",
+    """Return the apt sources of the image and of mkosi's tools tree."""
+    suites = (
+        ("forky forky-updates", "main non-free-firmware"),
+        ("trixie-backports", "main"),  # for the web console alone, see preferences()
+    )
+    stanzas = [
+        [
+            "Types: deb",
+            f"URIs: {uri}",
+            f"Suites: {names}",
+            f"Components: {components}",
+            f"Signed-By: {KEYRING}",
+        ]
+        for names, components in suites
     ]
-    return "\n".join(lines) + "\n"
+    return "\n\n".join("\n".join(lines) for lines in stanzas) + "\n"
+
+
+def preferences() -> str:
+    """Return which packages come from backports.
+
+    forky's Cockpit 370 lacks the fixes of CVE-2026-91150 and CVE-2026-91151. At forky's own priority the newer version
+    wins, so the day forky has a newer one, that is taken. Everything else of backports stays below forky.
+    """
+    pins = (("*", -1), ("cockpit cockpit-*", 500))
+    return "\n".join(
+        f"Package: {names}\nPin: release n=trixie-backports\nPin-Priority: {priority}\n" for names, priority in pins
+    )

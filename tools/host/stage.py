@@ -94,8 +94,9 @@ def stage(root: Path, inputs: Iterable[Path], target: Path, uri: str | None) -> 
     for path in reversed(copied):
         os.utime(target / path, (STAMP, STAMP), follow_symlinks=False)
     if uri:
-        file = target / apt.SOURCES
-        file.parent.mkdir(parents=True)
-        file.write_text(apt.sources(uri))
+        for name, text in ((apt.SOURCES, apt.sources(uri)), (apt.PREFERENCES, apt.preferences())):
+            file = target / name
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
         for entry in (target / "mkosi.sandbox").rglob("*"):
             entry.chmod(0o755 if entry.is_dir() else 0o644)

@@ -63,8 +63,18 @@ def test_the_environment_overrides_the_host(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_source_has_no_debug_suite_and_is_signed() -> None:
-    lines = dict(line.split(": ", 1) for line in apt.sources("http://mirror.example/debian/").splitlines())
+    first, *_ = apt.sources("http://mirror.example/debian/").split("\n\n")
+    lines = dict(line.split(": ", 1) for line in first.splitlines())
     assert lines["Suites"] == "forky forky-updates"
     assert lines["Components"] == "main non-free-firmware"
     assert lines["Signed-By"].endswith("debian-archive-keyring.gpg")
     assert lines["URIs"] == "http://mirror.example/debian/"
+
+
+def test_backports_give_the_web_console_and_nothing_else() -> None:
+    _, second = apt.sources("http://mirror.example/debian/").split("\n\n")
+    assert "Suites: trixie-backports" in second
+    pins = apt.preferences().split("\n\n")
+    assert [pin.splitlines()[0] for pin in pins] == ["Package: *", "Package: cockpit cockpit-*"]
+    assert "Pin-Priority: -1" in pins[0]
+    assert "Pin-Priority: 500" in pins[1]

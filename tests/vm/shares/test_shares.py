@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares and users: made by one command, served on both protocols, limited, refused where they must be."""
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.shares.words import HOST, nfs, smb
+from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("models")
+
+
+def test_a_user_is_one_command_and_the_password_no_argument(box: Box) -> None:
+    (anna,) = box.read_json("millrace user list --json")["users"]
+    assert box.say("id -u anna") == str(anna["uid"])
+    assert "anna" in box.say("pdbedit -L")
+
+
+def test_a_share_is_one_command_and_seen_to_be_served(box: Box, models: str) -> None:
+    assert "NFS" in models
+    assert "SMB" in models
+    assert "/srv/pool/models" in box.say("exportfs -s")
+    # nothing of the look stays
+    assert "127.0.0.1" not in box.say("exportfs -s")
+    assert "millrace-check" not in box.say("pdbedit -L")
+    assert box.say("ls -d /run/millrace/look-* 2>/dev/null; true") == ""
+
+
+def test_one_owner_on_both_protocols(box: Box, client: Machine) -> None:
+    with smb(client, "models") as where:
+        client.run(f"echo from smb > {where}/by-smb")
+    uid = box.say("id -u anna")
+    assert box.say("stat -c %u /srv/pool/models/by-smb") == uid
+    with nfs(client, "models") as where:
+        assert client.run(f"cat {where}/by-smb").out == "from smb\n"
+        assert client.run(f"stat -c %u {where}/by-smb").out.strip() == uid
+        client.run(f"setpriv --reuid={uid} --regid={uid} --clear-groups sh -c 'echo from nfs > {where}/by-nfs'")
+    with smb(client, "models") as where:
+        assert client.run(f"cat {where}/by-nfs").out == "from nfs\n"
+
+
+def test_a_full_share_says_so_on_both_protocols_and_no_other_suffers(box: Box, client: Machine) -> None:
+    uid = box.say("id -u anna")
+    anna = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
+    for open_share, become in ((nfs, anna), (smb, "")):
+        with open_share(client, "models") as where:
+            write = f"{become} dd if=/dev/zero of={where}/big bs=1M count=128 conv=fsync"
+            full = client.run(write, check=False, seconds=300)
+            assert full.status != 0
+            assert any(words in full.err for words in ("No space left", "quota exceeded")), full.err
+    used = next(one for one in box.read_json("millrace share list --json")["shares"] if one["name"] == "models")["used"]
+    assert 64 << 20 < used <= 96 << 20
+    with nfs(client, "data") as where:
+        client.run(f"dd if=/dev/zero of={where}/fine bs=1M count=16 conv=fsync")
+    box.say("rm /srv/pool/models/big")
+
+
+BAD = [
+    ["share", "create", "a/b", "--profile", "mixed"],
+    ["share", "create", "..", "--profile", "mixed"],
+    ["share", "create", "two words", "--profile", "mixed"],
+    ["share", "create", "größe", "--profile", "mixed"],
+    ["share", "create", "x" * 256, "--profile", "mixed"],
+    ["share", "create", "homes", "--profile", "mixed"],
+    ["share", "create", "global", "--profile", "mixed"],
+    ["share", "create", "models", "--profile", "mixed"],
+    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "10.0.0.0/33"],
+    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "*"],
+    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "10.0.0.0/24(rw,no_root_squash)"],
+    ["share", "create", "s", "--profile", "mixed", "--nfs-client", "rw,no_root_squash"],
+    ["share", "create", "s", "--profile", "mixed", "--smb-user", "nobody-knows"],
+    ["share", "set", "no-such-share", "--size", "1G"],
+    ["share", "remove", "models", "--delete-data", "data"],
+    ["config", "rollback", "999"],
+    ["client", "recipe", "--profile", "training", "--protocol", "smb-rdma", "--share", "models"],
+]
+
+
+def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
+    state = "sha256sum /var/lib/millrace/config.json /etc/exports.d/* /etc/samba/smb.conf; ls /srv/pool"
+    before = box.say(state)
+    for words in BAD:
+        said = box.machine.run(["millrace", *words], check=False, seconds=300)
+        assert said.status in {1, 2}, words
+        assert len(said.err.strip().splitlines()) == 1, (words, said.err)
+    assert box.say(state) == before
+
+
+def test_guests_old_dialects_and_other_networks_are_refused(box: Box, client: Machine) -> None:
+    for options in ("-N", "-A /run/anna -m SMB2_10", "-A /run/anna -m SMB3_02"):
+        refused = client.run(f"smbclient {options} //{HOST}/models -c ls", check=False, seconds=300)
+        assert refused.status != 0, options
+    box.say("millrace share set models --nfs-client 10.99.0.0/24 --smb-network 10.99.0.0/24", seconds=600)
+    assert client.run(f"mount -t nfs4 {HOST}:/srv/pool/models /mnt", check=False, seconds=300).status != 0
+    assert client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", check=False, seconds=300).status != 0
+    box.say("millrace share set models --nfs-client default --smb-network default", seconds=600)
+    assert client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300).status == 0
+
+
+def test_removing_a_share_keeps_its_data_unless_its_name_is_typed(box: Box) -> None:
+    box.say("millrace share create scratch --profile training --smb-user anna", seconds=600)
+    box.say("touch /srv/pool/scratch/kept; millrace share remove scratch", seconds=600)
+    assert "/srv/pool/scratch" not in box.say("exportfs -s")
+    assert box.say("ls /srv/pool/scratch") == "kept"
+    box.say("millrace share create scratch --profile training --smb-user anna", seconds=600)
+    box.say("millrace share remove scratch --delete-data scratch", seconds=600)
+    assert box.say("ls /srv/pool | grep -c scratch; true") == "0"

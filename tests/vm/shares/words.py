@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words that the stories of shares have in common."""
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from tests.vm.box import SERVER_ADDRESSES
+from vm.machine import Machine
+
+HOST = SERVER_ADDRESSES[0]
+PASSWORD = "anna-has-a-long-one-7"
+MOUNTPOINT = "/mnt/share"
+
+
+@contextmanager
+def mounted(client: Machine, source: str, options: str) -> Iterator[str]:
+    client.run(f"mkdir -p {MOUNTPOINT}; mount {options} {source} {MOUNTPOINT}", seconds=300)
+    try:
+        yield MOUNTPOINT
+    finally:
+        client.run(f"umount {MOUNTPOINT}", seconds=300)
+
+
+def nfs(client: Machine, share: str) -> AbstractContextManager[str]:
+    return mounted(client, f"{HOST}:/srv/pool/{share}", "-t nfs4 -o vers=4.2")
+
+
+def smb(client: Machine, share: str) -> AbstractContextManager[str]:
+    return mounted(client, f"//{HOST}/{share}", "-t cifs -o vers=3.1.1,seal,credentials=/run/anna")

@@ -32,6 +32,7 @@ VERBS = {
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
     "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
     "admin": ("millrace.admin.verbs", "The administrator of this server."),
+    "schema": ("millrace.schema.verbs", "What the verbs print with --json."),
 }
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import Failed
 from millrace.inventory.model import Contract
-from millrace.provision.model import Transaction
+from millrace.provision.model import Approval, Pool, Transaction
 from millrace.provision.signature import exported
 from millrace.provision.system import System, demand
 
@@ -23,6 +23,10 @@ class Progress(Contract):
     done: int
     total: int
     step: str | None
+
+
+# What `millrace approve --json` prints, in this order: the approval once, progress many times, the pool at the end.
+ApproveLine = Approval | Progress | Pool
 
 
 def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:

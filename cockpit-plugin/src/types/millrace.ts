@@ -1,0 +1,814 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
+
+/** What was done. The password is not part of it: output ends up in the journal. */
+export interface AdminReport {
+    schema_version: 1;
+    user: string;
+    outcome: "exists" | "created" | "new-password";
+    one_time: boolean;
+}
+
+/** Who approved which plan. `by` is a user name, or `credential`. */
+export interface Approval {
+    schema_version: 1;
+    sha256: string;
+    by: string;
+    at: string;
+}
+
+/** One array as it was made. `uuid` in mdadm's form (four groups of eight hex digits, colons between). */
+export interface ArrayRecord {
+    array: MdArray;
+    uuid: string;
+    members: MemberRecord[];
+    spares: MemberRecord[];
+}
+
+/** What a change of one share did. `share` is null where it was removed. */
+export interface ChangeReport {
+    schema_version: 1;
+    serial: number;
+    share: Share | null;
+    verified: string[];
+    warnings: string[];
+}
+
+/** Whether the one-time password was taken off the console. */
+export interface CheckReport {
+    schema_version: 1;
+    forgotten: boolean;
+}
+
+/** One option, taken or left out, and why. */
+export interface Choice {
+    option: string;
+    reason: string;
+    source: string;
+}
+
+/** A file to write on the client; `mode` as chmod takes it. */
+export interface ClientFile {
+    path: string;
+    mode: string;
+    text: string;
+}
+
+/** All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice. */
+export interface Config {
+    schema_version: 1;
+    serial: number;
+    next_id: number;
+    next_project: number;
+    shares: ConfigShare[];
+    users: User[];
+    groups: Group[];
+}
+
+/** The changes that are kept, newest first. */
+export interface ConfigHistory {
+    schema_version: 1;
+    changes: HistoryEntry[];
+}
+
+/**
+ * One directory of the pool that clients mount.
+ *
+ * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
+ * was elsewhere; else it follows from the file system and the name.
+ */
+export interface ConfigShare {
+    name: string;
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    comment: string;
+    size: number | null;
+    soft_size: number | null;
+    project: number;
+    fsid: string | null;
+    nfs: Nfs;
+    smb: Smb;
+}
+
+/**
+ * One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy).
+ *
+ * `considered` are the choices that were compared, best first, each with the same keys and its numbers.
+ */
+export interface Decision {
+    name: string;
+    value: JsonValue;
+    reason: string;
+    source: string;
+    considered: Record<string, JsonValue>[];
+}
+
+/** One memory module: bytes, and the transfers per second in millions that it is run at (None: not known). */
+export interface Dimm {
+    size: number;
+    speed: number | null;
+}
+
+/**
+ * One setting that is not as planned. `changed` is False for `--diff`, which only looks.
+ *
+ * `path` is a file, or the command that sets it.
+ */
+export interface Drift {
+    path: string;
+    before: string;
+    wanted: string;
+    reason: string;
+    changed: boolean;
+}
+
+/**
+ * One drive as the kernel's block device for it. Sizes in bytes.
+ *
+ * `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity. What follows
+ * `evidence` is None or empty where nobody said: `dlfeat` as in the NVMe specification, `temperature` in degrees
+ * Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log, `slot` the
+ * PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and processor.
+ */
+export interface Drive {
+    name: string;
+    serial: string;
+    wwid: string;
+    model: string;
+    firmware: string;
+    transport: string;
+    size: number;
+    logical_block: number;
+    physical_block: number;
+    rotational: boolean;
+    removable: boolean;
+    pci_address: string | null;
+    numa_node: number | null;
+    link: PcieLink | null;
+    state: DriveState;
+    evidence: Evidence[];
+    eui64: string | null;
+    nguid: string | null;
+    lba_formats: LbaFormat[];
+    dlfeat: number | null;
+    volatile_write_cache: boolean | null;
+    temperature: number | null;
+    wear: number | null;
+    critical_warning: number | null;
+    slot: string | null;
+    bay: string | null;
+    switch: string | null;
+}
+
+/** One drive with our partition table, its partitions in the order in which they lie on it. */
+export interface DriveRecord {
+    serial: string;
+    wwid: string;
+    disk_label: string;
+    partitions: PartitionRecord[];
+}
+
+/** The part that one drive plays. `partitions` are made on it, in the order in which they lie on it. */
+export interface DriveRole {
+    serial: string;
+    wwid: string;
+    model: string;
+    size: number;
+    state: DriveState;
+    role: Role;
+    partitions: Partition[];
+    reason: string;
+}
+
+/** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
+export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
+
+/** One thing that one probe found, or the reason why it could not look. */
+export interface Evidence {
+    probe: string;
+    finding: string;
+}
+
+/**
+ * What the check script compares a running mount with.
+ *
+ * `options` are as the kernel prints them. `lanes` counts connections; `lane_addresses` are those that must carry
+ * one each. `mtu` in bytes is the server port's.
+ */
+export interface Expect {
+    schema_version: 1;
+    share: string;
+    profile: Profile;
+    protocol: Protocol;
+    fstype: "nfs" | "cifs";
+    source: string;
+    port: number;
+    options: Record<string, string>;
+    lanes: number;
+    lane_addresses: string[];
+    modules: ModuleParameter[];
+    encrypted: boolean;
+    mtu: number | null;
+}
+
+/** The document of `millrace plan --explain DECISION --json`. */
+export interface Explanation {
+    schema_version: 1;
+    decision: Decision;
+}
+
+/**
+ * The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
+ *
+ * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it.
+ */
+export interface Filesystem {
+    label: string;
+    mountpoint: string;
+    device: string;
+    log_device: string | null;
+    log_size: number | null;
+    stripe_unit: number;
+    stripe_width: number;
+    allocation_groups: number;
+    sector: number;
+    mount_options: string[];
+}
+
+/** A local group. */
+export interface Group {
+    name: string;
+    gid: number;
+}
+
+/** The groups that shares and users can name. */
+export interface GroupList {
+    schema_version: 1;
+    groups: Group[];
+}
+
+/** All findings; `level` is the worst of them. `at` is ISO 8601 in UTC. */
+export interface Health {
+    schema_version: 1;
+    at: string;
+    level: Level;
+    findings: HealthFinding[];
+}
+
+/** What one check says: a sentence, and what a person can do about it where there is something to do. */
+export interface HealthFinding {
+    check: string;
+    level: Level;
+    sentence: string;
+    todo: string | null;
+}
+
+/** One change, without the state after it. */
+export interface HistoryEntry {
+    number: number;
+    who: string;
+    when: string;
+    what: string;
+}
+
+/**
+ * Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
+ *
+ * `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
+ * whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the
+ * mode of the kernel's lockdown.
+ */
+export interface Inventory {
+    schema_version: 1;
+    kernel: string;
+    cpu_model: string;
+    sockets: number;
+    nodes: NumaNode[];
+    memory: number;
+    drives: Drive[];
+    nics: Nic[];
+    smt: boolean | null;
+    cpu_mhz: number | null;
+    cpu_throttled: number | null;
+    ecc: boolean | null;
+    dimms: Dimm[];
+    switches: PcieSwitch[];
+    kernel_features: Record<string, boolean>;
+    lockdown: string | null;
+}
+
+export type JsonValue = unknown;
+
+/**
+ * The limit of one layer in bytes/s; None is `not known`.
+ *
+ * `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
+ * a layer that has a limit and a `measure` is at best this fast.
+ */
+export interface Layer {
+    name: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic";
+    limit: number | null;
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "unknown";
+    reason: string;
+    measure: string | null;
+}
+
+/** A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best. */
+export interface LbaFormat {
+    block: number;
+    metadata: number;
+    performance: number;
+    in_use: boolean;
+}
+
+/** How it is. UNKNOWN means that the check could not look. */
+export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/**
+ * One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
+ *
+ * `data_members` is the number of members whose capacity holds data, per full stripe. A raid1 may have one member,
+ * so that a mirror can be added later. `spares` are serials of the hot spares of this very array.
+ */
+export interface MdArray {
+    name: string;
+    level: "raid0" | "raid1" | "raid5" | "raid6";
+    members: string[];
+    spares: string[];
+    over_arrays: boolean;
+    role: Role;
+    chunk: number | null;
+    data_members: number;
+    bitmap: "internal" | "none";
+    bitmap_chunk: number | null;
+}
+
+/** Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB. */
+export interface MdKnobs {
+    group_thread_cnt: number;
+    stripe_cache_size: number;
+    sync_speed_max: number;
+    read_ahead: number;
+}
+
+/** One partition that is a member of an array, by names that survive a move to another slot. */
+export interface MemberRecord {
+    serial: string;
+    wwid: string;
+    partuuid: string;
+    label: string;
+}
+
+/** A parameter of a kernel module and the least value that the recipe wants. */
+export interface ModuleParameter {
+    module: string;
+    parameter: string;
+    at_least: number;
+}
+
+/** The NFS side of a share. No client named: the networks of the policy, else the private ones next door. */
+export interface Nfs {
+    enabled: boolean;
+    clients: NfsClient[];
+}
+
+/** Who may mount, and how. `xprtsec` none means that every transport security is taken. */
+export interface NfsClient {
+    client: string;
+    access: "ro" | "rw";
+    squash: "root" | "all" | "none";
+    sec: ("sys" | "krb5" | "krb5i" | "krb5p")[];
+    xprtsec: ("none" | "tls" | "mtls")[];
+}
+
+/** The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes. */
+export interface Nfsd {
+    threads_min: number;
+    threads_max: number;
+    pool_mode: "global" | "pernode";
+    max_block_size: number;
+    lease_time: number;
+    grace_time: number;
+}
+
+/**
+ * One physical network port. `speed` in Mbit/s, None where the driver does not say.
+ *
+ * `software_rdma`: the RDMA device is made of software over this port. `card_ports`: ports of the card it is on.
+ */
+export interface Nic {
+    name: string;
+    driver: string;
+    pci_address: string | null;
+    numa_node: number | null;
+    speed: number | null;
+    carrier: boolean;
+    queues: number;
+    rdma_device: string | null;
+    link: PcieLink | null;
+    software_rdma: boolean;
+    firmware: string | null;
+    card_ports: number | null;
+    slot: string | null;
+    switch: string | null;
+}
+
+/** What else a person should know. */
+export interface Note {
+    text: string;
+    source: string;
+}
+
+/**
+ * One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
+ *
+ * A node may be without memory or without processors; the latter has no socket.
+ */
+export interface NumaNode {
+    id: number;
+    cpus: number[];
+    cores: number;
+    memory: number;
+    socket: number | null;
+    l3: number | null;
+}
+
+/** One reason why nothing is planned. `serial` where it is about one drive; `todo` says what a person can do. */
+export interface Obstacle {
+    serial: string | null;
+    what: string;
+    todo: string;
+}
+
+/** One partition of a drive: what it is for (data or log) and its size in bytes. */
+export interface Partition {
+    role: Role;
+    size: number;
+}
+
+/** One partition that was made, whether an array uses it or it is kept for later. `size` in bytes. */
+export interface PartitionRecord {
+    role: Role;
+    size: number;
+    label: string;
+    partuuid: string;
+}
+
+/**
+ * A PCIe link, now and at most. Speeds in GT/s per lane.
+ *
+ * `max_…` is what the device can do, `slot_…` what the port that it is plugged into can do (None: not known).
+ */
+export interface PcieLink {
+    speed: number;
+    width: number;
+    max_speed: number;
+    max_width: number;
+    slot_speed: number | null;
+    slot_width: number | null;
+}
+
+/** The upstream port of a PCIe switch: all that hangs off the switch shares its link. */
+export interface PcieSwitch {
+    address: string;
+    numa_node: number | null;
+    link: PcieLink | null;
+}
+
+/** A plan that can be carried out as it stands. `capacity` in bytes, before md and XFS take their share. */
+export interface Plan {
+    schema_version: 1;
+    verdict: "ready";
+    title: string;
+    capacity: number;
+    drives: DriveRole[];
+    arrays: MdArray[];
+    filesystem: Filesystem;
+    nfsd: Nfsd;
+    md: MdKnobs;
+    sysctl: Record<string, string>;
+    decisions: Decision[];
+    warnings: string[];
+    findings: PlanFinding[];
+    prediction: Prediction | null;
+}
+
+/** What plan.json holds: the proposal, and for a plan its digest. */
+export interface PlanFile {
+    schema_version: 1;
+    sha256: string | null;
+    proposal: Plan | Refusal;
+}
+
+/**
+ * One thing that is not as it could be.
+ *
+ * `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
+ * it, so that findings that differ in their subject only can be shown as one. `todo` says what a person can do.
+ */
+export interface PlanFinding {
+    name: string;
+    severity: Severity;
+    subject: string;
+    what: string;
+    todo: string;
+}
+
+/**
+ * One way to use the server. `limit` in bytes/s is the lowest known one, `bound_by` the layer that sets it.
+ *
+ * It is never a promise: a layer that is not known may be lower.
+ */
+export interface PlanOutcome {
+    direction: "read" | "write";
+    transport: "tcp" | "rdma";
+    state: "healthy" | "degraded";
+    limit: number | null;
+    bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
+    layers: Layer[];
+}
+
+/** The pool that exists (`/var/lib/millrace/pool.json`). */
+export interface Pool {
+    schema_version: 1;
+    plan_sha256: string;
+    created: string;
+    drives: DriveRecord[];
+    arrays: ArrayRecord[];
+    filesystem: Filesystem;
+    filesystem_uuid: string;
+}
+
+/** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
+export interface Prediction {
+    outcomes: PlanOutcome[];
+}
+
+/** What the client does with the share. */
+export type Profile = "training" | "checkpoint" | "dataloader" | "mixed";
+
+/** How far it is: steps done, steps in all, the step under way. */
+export interface Progress {
+    schema_version: 1;
+    done: number;
+    total: number;
+    step: string | null;
+}
+
+/** How the client reaches the share. */
+export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "smb-multichannel" | "smb-rdma";
+
+/** How a run of provisioning ended (`millrace provision --json`). */
+export interface ProvisionOutcome {
+    schema_version: 1;
+    state: "provisioned" | "already-provisioned" | "not-approved";
+    pool: Pool | null;
+}
+
+/**
+ * Everything a client needs to mount one share well.
+ *
+ * Apply `files` (module options, credentials), then one of three that say the same: `fstab` (lines of /etc/fstab) and
+ * `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount until the next boot).
+ */
+export interface Recipe {
+    schema_version: 1;
+    share: string;
+    profile: Profile;
+    protocol: Protocol;
+    host: string;
+    mountpoint: string;
+    source: string;
+    options: Choice[];
+    left_out: Choice[];
+    files: ClientFile[];
+    fstab: string[];
+    fstab_commands: string[];
+    units: ClientFile[];
+    unit_commands: string[];
+    commands: string[];
+    notes: Note[];
+    zone: string | null;
+    expect: Expect;
+}
+
+/** No plan, and why. */
+export interface Refusal {
+    schema_version: 1;
+    verdict: "refused";
+    obstacles: Obstacle[];
+    drives: DriveRole[];
+}
+
+/**
+ * What `millrace share render` changed: file paths, and services told about it.
+ *
+ * `drift` names files that were edited by hand: kept as they are, or replaced with the edit kept aside.
+ */
+export interface RenderReport {
+    schema_version: 1;
+    changed: string[];
+    reloaded: string[];
+    warnings: string[];
+    drift: string[];
+}
+
+/** What rollback or import did. `without_password` are users that were made and cannot log in yet. */
+export interface ReplaceReport {
+    schema_version: 1;
+    serial: number;
+    verified: string[];
+    warnings: string[];
+    without_password: string[];
+}
+
+/** What a drive is for. */
+export type Role = "data" | "log" | "spare" | "boot" | "unused";
+
+/**
+ * JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
+ *
+ * The schemas share `$defs`.
+ */
+export interface Schema {
+    schema_version: 1;
+    outputs: Record<string, Record<string, JsonValue>>;
+    lines: string[];
+    "$defs": Record<string, Record<string, JsonValue>>;
+}
+
+/**
+ * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
+ *
+ * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
+ */
+export interface Session {
+    protocol: "nfs" | "smb";
+    host: string;
+    name: string;
+    version: string;
+    transport: "tcp" | "rdma" | "unknown";
+    lanes: number | null;
+    slots: number | null;
+    encryption: string | null;
+    open_files: number;
+}
+
+/** All clients. `warnings` say what could not be looked at. */
+export interface SessionList {
+    schema_version: 1;
+    sessions: Session[];
+    warnings: string[];
+}
+
+/** INFO: good to know. WARN: it costs speed or safety. FAIL: it must not stay like this. */
+export type Severity = "info" | "warn" | "fail";
+
+/**
+ * One directory of the pool that clients mount.
+ *
+ * `networks` are the clients of its NFS export; none means that it is not exported, and `obstacle` says why if it
+ * should be. `fsid` identifies it in NFS file handles: it must never change while clients have it mounted. Sizes in
+ * bytes; `used` is null where quotas are off or were not asked. `homes` are the directories for users below it, with
+ * their numbers.
+ */
+export interface Share {
+    name: string;
+    path: string;
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    comment: string;
+    project: number;
+    size: number | null;
+    soft_size: number | null;
+    used: number | null;
+    networks: string[];
+    exports: NfsClient[];
+    privileged_ports: boolean;
+    fsid: string;
+    smb: SmbAccess | null;
+    homes: Record<string, number>;
+    obstacle: string | null;
+}
+
+/** All shares of this server. */
+export interface ShareList {
+    schema_version: 1;
+    shares: Share[];
+}
+
+/** The SMB side of a share. No network named: as for NFS. Guests are never let in. */
+export interface Smb {
+    enabled: boolean;
+    users: string[];
+    groups: string[];
+    networks: string[];
+    encryption: "offered" | "required";
+    time_machine: boolean;
+}
+
+/** Who opens a share over SMB. `networks` in CIDR form; none means that nobody can reach it. */
+export interface SmbAccess {
+    users: string[];
+    groups: string[];
+    networks: string[];
+    encryption: "offered" | "required";
+    time_machine: boolean;
+}
+
+/** Bytes of a mounted file system. */
+export interface Space {
+    size: number;
+    free: number;
+}
+
+/** The status contract (`millrace status --json`). */
+export interface Status {
+    schema_version: 1;
+    health: Health;
+    pool: Pool | null;
+    space: Space | null;
+    shares: Share[];
+}
+
+/** What a plan would be built in (`millrace provision --dry-run --json`). */
+export interface Steps {
+    schema_version: 1;
+    plan_sha256: string;
+    steps: string[];
+}
+
+/**
+ * `settings` is how many were looked at, `unreadable` how many of them could not even be read.
+ *
+ * A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
+ * kernel keeps for itself.
+ */
+export interface TuneReport {
+    schema_version: 1;
+    settings: number;
+    drift: Drift[];
+    warnings: string[];
+    managed: string[];
+    unreadable: number;
+}
+
+/** A local user; its own group has the same name and number. */
+export interface User {
+    name: string;
+    uid: number;
+    groups: string[];
+}
+
+/** The users that shares can name; `admin` is made at first boot and always there. */
+export interface UserList {
+    schema_version: 1;
+    users: User[];
+}
+
+/** One host name with all addresses of this server, for a zone file of the site's name server. */
+export interface Zone {
+    schema_version: 1;
+    name: string;
+    addresses: string[];
+    text: string;
+}
+
+/** By the words of the verb: the document that it prints, or each of its lines. */
+export interface Outputs {
+    "admin check": CheckReport;
+    "admin create": AdminReport;
+    "approve": Approval | Progress | Pool;
+    "assemble": Pool;
+    "client expect": Expect;
+    "client recipe": Recipe;
+    "client zone": Zone;
+    "config history": ConfigHistory;
+    "config import": ReplaceReport;
+    "config rollback": ReplaceReport;
+    "config show": Config;
+    "group create": Group;
+    "group list": GroupList;
+    "health": Health;
+    "inventory": Inventory;
+    "plan": PlanFile;
+    "plan --explain": Explanation;
+    "pool show": Pool;
+    "pool verify": Pool;
+    "provision": ProvisionOutcome;
+    "provision --dry-run": Steps;
+    "schema": Schema;
+    "session list": SessionList;
+    "share create": ChangeReport;
+    "share list": ShareList;
+    "share remove": ChangeReport;
+    "share render": RenderReport;
+    "share set": ChangeReport;
+    "status": Status;
+    "tune": TuneReport;
+    "user create": User;
+    "user list": UserList;
+    "user render": UserList;
+    "user set": User;
+}
+
+/** These verbs print lines, one JSON document each, until they are done. */
+export type LineVerb = "approve";

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whoever writes a page or a script knows what each verb prints, from one document."""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import import_module
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from millrace import cli
+from millrace.schema import document, outputs, verbs
+from millrace.schema.document import schema
+
+# https://developer.mozilla.org/docs/Web/API: what a page has without an import
+OF_THE_BROWSER = {
+    "Array", "Blob", "Cache", "Comment", "Document", "Element", "Event", "File", "History", "Location", "Lock", "Map",
+    "Node", "Notification", "Number", "Object", "Option", "Performance", "Range", "Record", "Request", "Response",
+    "Selection", "Set", "Storage", "String", "Text", "Window", "Worker",
+}  # fmt: skip
+
+
+def with_json(command: click.Command, words: str) -> Iterator[str]:
+    """The words of every verb below that takes --json."""
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from with_json(one, f"{words} {name}")
+    elif any("--json" in parameter.opts for parameter in command.params):
+        yield words
+
+
+def every_verb() -> list[str]:
+    commands = {verb: getattr(import_module(module), verb) for verb, (module, _) in cli.VERBS.items()}
+    return [words for verb, command in commands.items() for words in with_json(command, verb)]
+
+
+@pytest.mark.parametrize("verb", every_verb())
+def test_every_verb_with_json_has_its_line(verb: str) -> None:
+    assert verb in outputs.OUTPUTS, f"add '{verb}' to OUTPUTS of tools/millrace/schema/outputs.py, then run the types"
+
+
+def test_no_line_is_about_a_verb_that_is_gone() -> None:
+    assert {words.partition(" --")[0] for words in outputs.OUTPUTS} <= set(every_verb())
+    assert set(outputs.LINES) <= set(outputs.OUTPUTS)
+
+
+def test_every_reference_leads_to_a_definition() -> None:
+    made = schema()
+    text = made.model_dump_json(by_alias=True)
+    assert set(re.findall(r'"#/\$defs/([^"]+)"', text)) <= set(made.definitions)
+
+
+def test_names_are_for_people_and_not_those_of_the_browser() -> None:
+    names = set(schema().definitions)
+    assert {"Share", "ConfigShare", "HealthFinding", "PlanFinding", "MdArray"} <= names
+    assert not names & OF_THE_BROWSER
+    assert not [name for name in names if "__" in name]
+
+
+def test_a_field_with_a_default_is_printed_too() -> None:
+    found = schema().definitions["PlanFile"]
+    assert found["required"] == ["schema_version", "sha256", "proposal"]
+
+
+def test_two_types_that_would_get_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="two types are called ShareEntry"):
+        document._names(["millrace__share__model__Entry", "millrace__share__listing__Entry"])
+
+
+def test_the_verb_prints_the_document_or_the_list() -> None:
+    printed = json.loads(CliRunner().invoke(verbs.schema, ["--json"], catch_exceptions=False).stdout)
+    assert printed["schema_version"] == 1 and printed["outputs"]["plan"] == {"$ref": "#/$defs/PlanFile"}
+    listed = CliRunner().invoke(verbs.schema, [], catch_exceptions=False).stdout
+    assert re.search(r"^share list +ShareList$", listed, re.MULTILINE)
+    assert re.search(r"^approve +ApproveLine, a line each$", listed, re.MULTILINE)

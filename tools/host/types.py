@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tools/host/enter types`: the TypeScript types of the web pages, from the schemas of the verbs."""
+
+import argparse
+import json
+
+from host import typescript
+from host.entry import finish
+from host.layout import REPO
+from millrace.schema.document import Schema, schema
+
+FILE = REPO / "cockpit-plugin" / "src" / "types" / "millrace.ts"
+HEAD = """// SPDX-License-Identifier: Apache-2.0
+// What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
+
+"""
+
+
+def text(of: Schema) -> str:
+    """The whole file: one exported type for each definition, and what each verb prints."""
+    parts = [typescript.declaration(name, dict(one)) for name, one in of.definitions.items()]
+    outputs = "".join(f"    {json.dumps(verb)}: {typescript.type_of(dict(one))};\n" for verb, one in of.outputs.items())
+    parts.append(
+        typescript.comment("By the words of the verb: the document that it prints, or each of its lines.")
+        + f"export interface Outputs {{\n{outputs}}}\n"
+    )
+    lines = " | ".join(json.dumps(verb) for verb in of.lines)
+    parts.append(
+        typescript.comment("These verbs print lines, one JSON document each, until they are done.")
+        + f"export type LineVerb = {lines};\n"
+    )
+    return HEAD + "\n".join(parts)
+
+
+def main(arguments: list[str]) -> int:
+    """Write the file; says whether it changed."""
+    parser = argparse.ArgumentParser(prog="tools/host/enter types", description="Write the types of the web pages.")
+    parser.parse_args(arguments)
+    made = text(schema())
+    changed = not FILE.is_file() or FILE.read_text() != made
+    if changed:
+        FILE.parent.mkdir(parents=True, exist_ok=True)
+        FILE.write_text(made)
+    print(f"{FILE.relative_to(REPO)} {'is written' if changed else 'is up to date'}")
+    return 0
+
+
+if __name__ == "__main__":
+    finish(main)

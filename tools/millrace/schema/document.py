@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The schemas of all outputs in one document, with one name for each type."""
+
+import json
+import re
+from collections import Counter
+from importlib import import_module
+from typing import Any, Literal
+
+from pydantic import Field, JsonValue, TypeAdapter
+
+from millrace.inventory.model import Contract
+from millrace.schema.outputs import LINES, OUTPUTS
+
+PREFIX = "#/$defs/"
+# pydantic names classes of the same name by their module: millrace__plan__finding__Finding
+# What a browser knows by the same name stays what it is for whoever reads or writes a page.
+_TAKEN = {"Array": "MdArray", "File": "ClientFile", "History": "ConfigHistory", "Node": "NumaNode"}
+_QUALIFIED = re.compile(r"millrace__(\w+?)__(?:\w+__)?(\w+)")
+
+
+class Schema(Contract):
+    """JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
+
+    The schemas share `$defs`.
+    """
+
+    schema_version: Literal[1] = 1
+    outputs: dict[str, dict[str, JsonValue]]
+    lines: list[str]
+    definitions: dict[str, dict[str, JsonValue]] = Field(serialization_alias="$defs")
+
+
+def schema() -> Schema:
+    """The schemas of everything that the verbs print."""
+    inputs = [(verb, "serialization", TypeAdapter(_type(where))) for verb, where in OUTPUTS.items()]
+    schemas, shared = TypeAdapter.json_schemas(inputs, ref_template=PREFIX + "{model}")  # type: ignore[arg-type]
+    definitions = shared.get("$defs", {})
+    names = _names(list(definitions))
+    renamed = _renamed({verb: one for (verb, _), one in schemas.items()}, names)
+    return Schema(
+        outputs=dict(sorted(renamed.items())),
+        lines=sorted(LINES),
+        definitions=dict(sorted((names[old], _whole(one)) for old, one in _renamed(definitions, names).items())),
+    )
+
+
+def _type(where: str) -> Any:
+    module, _, name = where.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _names(keys: list[str]) -> dict[str, str]:
+    """A name for people: of two classes with one name, the room's own noun keeps it, the other says its room."""
+    found = {key: _name(key) for key in keys}
+    twice = [name for name, count in Counter(found.values()).items() if count > 1]
+    if twice:
+        raise ValueError(f"two types are called {', '.join(twice)}: give one of the classes another name")
+    return found
+
+
+def _name(key: str) -> str:
+    match = _QUALIFIED.fullmatch(key)
+    if match is None:
+        return _TAKEN.get(key, key)
+    room, name = match[1].capitalize(), match[2]
+    return name if room == name else room + name
+
+
+def _whole(definition: dict[str, Any]) -> dict[str, Any]:
+    """A verb prints every field, also one that has its default: a reader need not expect that it is missing."""
+    if "properties" not in definition:
+        return definition
+    return {**definition, "required": list(definition["properties"])}
+
+
+def _renamed(document: dict[str, Any], names: dict[str, str]) -> dict[str, Any]:
+    text = re.sub(
+        re.escape(json.dumps(PREFIX)[1:-1]) + r"([^\"]+)", lambda match: PREFIX + names[match[1]], json.dumps(document)
+    )
+    renamed: dict[str, Any] = json.loads(text)
+    return renamed

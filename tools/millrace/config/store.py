@@ -75,6 +75,12 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, an
     return new
 
 
+def would_be(mutate: Mutate) -> Config:
+    """The wanted state that a change would make; BadInput as for the change. Nothing is kept and no lock is held."""
+    old = look().config
+    return checked(lambda: _renumbered(old, mutate(old)))
+
+
 def _look_anew() -> Loaded:
     try:
         return look()

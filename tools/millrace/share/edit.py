@@ -21,6 +21,17 @@ DEFAULT = "default"
 
 def create_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
     """Make a share and serve it."""
+    return _change(name, f"share create {name}", creation(name, settings), server)
+
+
+def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Change what `settings` name of a share."""
+    what = f"share set {name}: {', '.join(_changed_keys(_typed(settings))) or 'nothing'}"
+    return _change(name, what, setting(name, settings), server)
+
+
+def creation(name: str, settings: Settings) -> store.Mutate:
+    """The change of the wanted state that makes a share."""
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
@@ -28,11 +39,11 @@ def create_share(name: str, settings: Settings, server: Callable[[], Server] = t
         made = checked(lambda: Share.model_validate(_merged(base, wanted)))
         return config.model_copy(update={"shares": [*config.shares, made]})
 
-    return _change(name, f"share create {name}", mutate, server)
+    return mutate
 
 
-def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
-    """Change what `settings` name of a share."""
+def setting(name: str, settings: Settings) -> store.Mutate:
+    """The change of the wanted state that sets what `settings` name."""
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
@@ -40,7 +51,7 @@ def set_share(name: str, settings: Settings, server: Callable[[], Server] = this
         after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
-    return _change(name, f"share set {name}: {', '.join(_changed_keys(wanted)) or 'nothing'}", mutate, server)
+    return mutate
 
 
 def remove_share(name: str, delete_data: str | None, server: Callable[[], Server] = this_server) -> ChangeReport:

@@ -79,3 +79,27 @@ class ChangeReport(Contract):
     share: Share | None
     verified: list[str]
     warnings: list[str]
+
+
+class Preview(Contract):
+    """What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5)."""
+
+    schema_version: Literal[1] = 1
+    share: Share
+    exports: list[str]
+    smb: list[str]
+
+
+class Look(Contract):
+    """Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null."""
+
+    name: str
+    seen: list[str]
+    problem: str | None
+
+
+class LookReport(Contract):
+    """What `millrace share verify` saw."""
+
+    schema_version: Literal[1] = 1
+    shares: list[Look]

@@ -23,6 +23,12 @@ def configuration(shares: Sequence[Share], interfaces: Sequence[Interface]) -> s
     return render(f"{CONFIGURATION}.j2", shares=shares, interfaces=interface_list(interfaces), parameters=parameters)
 
 
+def section(share: Share) -> list[str]:
+    """The lines of one share in smb.conf; none where it is not on SMB."""
+    lines = configuration([share], []).splitlines()
+    return lines[lines.index(f"[{share.name}]") :] if share.smb else []
+
+
 def interface_list(interfaces: Sequence[Interface]) -> str:
     """The value of `interfaces`. By name: an address that DHCP changes must not leave smbd without a listener."""
     return " ".join(["lo", *(_entry(one) for one in interfaces)])

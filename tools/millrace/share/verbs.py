@@ -9,6 +9,7 @@ from millrace import paths, store
 from millrace.provision.model import Pool
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show what would be served, and change nothing.")
 _profile = click.option(
     "--profile",
     type=click.Choice(["training", "checkpoint", "dataset-ro", "home", "mixed"]),
@@ -69,24 +70,32 @@ def list_(as_json: bool) -> None:
 @click.argument("name")
 @_profile
 @_settings
+@_dry_run
 @_json
-def create(name: str, as_json: bool, **settings: Any) -> None:
+def create(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
     """Make a share and serve it; an existing directory of the name is kept with what is in it."""
-    from millrace.share.edit import create_share
+    from millrace.share.edit import create_share, creation
 
-    _report(create_share(name, settings), as_json)
+    if dry_run:
+        _preview(name, creation(name, settings), as_json)
+    else:
+        _report(create_share(name, settings), as_json)
 
 
 @share.command("set")
 @click.argument("name")
 @_profile
 @_settings
+@_dry_run
 @_json
-def set_(name: str, as_json: bool, **settings: Any) -> None:
+def set_(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
     """Change what is named, and nothing else."""
-    from millrace.share.edit import set_share
+    from millrace.share.edit import set_share, setting
 
-    _report(set_share(name, settings), as_json)
+    if dry_run:
+        _preview(name, setting(name, settings), as_json)
+    else:
+        _report(set_share(name, settings), as_json)
 
 
 @share.command()
@@ -98,6 +107,24 @@ def remove(name: str, delete_data: str | None, as_json: bool) -> None:
     from millrace.share.edit import remove_share
 
     _report(remove_share(name, delete_data), as_json)
+
+
+@share.command()
+@click.argument("names", nargs=-1, metavar="[NAME]…")
+@_json
+def verify(names: tuple[str, ...], as_json: bool) -> None:
+    """Look whether shares are served: mount them over NFS and open them over SMB, from this server."""
+    from millrace.share.look import verify as look
+
+    report = look(names)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+        return
+    for one in report.shares:
+        for line in one.seen:
+            click.echo(f"{one.name}: {line}")
+        if one.problem:
+            click.echo(f"{one.name}: NOT SERVED: {one.problem}")
 
 
 @share.command()
@@ -124,6 +151,13 @@ def render(force: bool, as_json: bool) -> None:
         )
     for warning in report.warnings:
         click.echo(f"warning: {warning}")
+
+
+def _preview(name: str, mutate: Any, as_json: bool) -> None:
+    from millrace.share.look import preview
+
+    seen = preview(name, mutate)
+    click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join([*seen.exports, *seen.smb]))
 
 
 def _report(report: Any, as_json: bool) -> None:

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A dry run shows the very lines that the change would render, refuses what it would refuse, and writes nothing."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from millrace.config import store
+from millrace.errors import BadInput, Refused
+from millrace.share.edit import create_share, creation, setting
+from millrace.share.look import preview
+from millrace.share.verbs import share
+from tests.unit.share.appliance import Appliance
+
+WANTED: dict[str, Any] = {
+    "profile": "training",
+    "size": "2T",
+    "nfs_clients": ("10.0.0.0/24 access=ro", "@gpus"),
+    "smb_users": ("admin",),
+}
+
+
+@pytest.fixture(autouse=True)
+def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millrace.share.look.preview.__defaults__", (appliance.server,))
+    monkeypatch.setattr("millrace.share.look.verify.__defaults__", ((), appliance.server))
+    monkeypatch.setattr("millrace.share.edit.create_share.__defaults__", (appliance.server,))
+
+
+def say(*words: str) -> Result:
+    return CliRunner().invoke(share, list(words), catch_exceptions=False)
+
+
+def files(root: Path) -> set[Path]:
+    return {path for path in root.rglob("*") if path.is_file()}
+
+
+def test_what_is_shown_is_what_is_rendered_afterwards(appliance: Appliance) -> None:
+    seen = preview("train", creation("train", WANTED))
+    create_share("train", WANTED)
+    exports = (appliance.root / "etc/exports.d/millrace.exports").read_text().splitlines()
+    configuration = (appliance.root / "etc/samba/smb.conf").read_text()
+    assert len(seen.exports) == 1 and seen.exports[0] in exports
+    assert seen.smb[0] == "[train]" and "\n".join(seen.smb) in configuration
+    assert seen.share.size == 2 << 40
+
+
+def test_a_side_that_is_off_shows_no_line() -> None:
+    assert preview("a", creation("a", {"nfs": False})).exports == []
+    assert preview("a", creation("a", {"smb": False})).smb == []
+
+
+def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
+    before = files(appliance.root)
+    say("create", "train", "--dry-run", "--json")
+    say("set", "data", "--no-nfs", "--dry-run")
+    assert files(appliance.root) == before and appliance.calls == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"smb_users": ("nobody-here",)}, "there is no user nobody-here"),
+        ({"nfs_clients": ("10.0.0.1/24",)}, "did you mean 10.0.0.0/24"),
+        ({"time_machine": True}, "Time Machine needs"),
+        ({"size": "many"}, "is not a size"),
+    ],
+)
+def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any], reason: str) -> None:
+    with pytest.raises(BadInput, match=reason) as shown:
+        preview("train", creation("train", settings))
+    with pytest.raises(BadInput) as real:
+        create_share("train", settings)
+    assert str(shown.value) == str(real.value)
+
+
+def test_a_share_that_is_not_there_cannot_be_changed() -> None:
+    with pytest.raises(Refused, match="there is no share lost"):
+        preview("lost", setting("lost", {}))
+    with pytest.raises(BadInput, match="there is a share data already"):
+        preview("data", creation("data", {}))
+
+
+def test_the_command_line_shows_the_lines_alone() -> None:
+    lines = say("create", "train", "--nfs-client", "@gpus", "--dry-run").output.splitlines()
+    assert lines[0].startswith("/srv/pool/train @gpus(rw,") and lines[1] == "[train]"
+    assert store.load().share("train") is None
+
+
+def test_shares_are_looked_at_on_demand(appliance: Appliance) -> None:
+    create_share("train", WANTED)
+    [found] = json.loads(say("verify", "train", "--json").output)["shares"]
+    assert found["name"] == "train" and found["problem"] is None
+    assert "SMB: train is listed and opens" in found["seen"]
+    assert appliance.smb_accounts == set() and appliance.transient == {}
+
+
+def test_a_share_that_is_not_served_is_named_with_what_is_wrong(appliance: Appliance) -> None:
+    create_share("train", WANTED)
+    appliance.table = {}
+    output = say("verify").output
+    assert "train: NOT SERVED: the export of train to 10.0.0.0/24, @gpus is not in the table" in output
+    assert "data: NOT SERVED" in output
+
+
+def test_looking_at_a_share_that_is_not_there_is_refused() -> None:
+    with pytest.raises(BadInput, match="there is no share 'lost'"):
+        say("verify", "lost")

@@ -32,6 +32,15 @@ class GroupList(Contract):
     groups: list[Group]
 
 
+class AccountReport(Contract):
+    """What a change of a user or a group did, in a sentence; `user` or `group` is what is there afterwards."""
+
+    schema_version: Literal[1] = 1
+    user: User | None = None
+    group: Group | None = None
+    done: str
+
+
 def checked_password(password: str) -> str:
     """A password that could be typed at a prompt; BadInput never repeats it."""
     if not password or not password.isprintable() or len(password) > LONGEST:

@@ -2,10 +2,14 @@
 """`millrace user …` and `millrace group …`."""
 
 import sys
+from typing import TYPE_CHECKING
 
 import click
 
 from millrace import command
+
+if TYPE_CHECKING:
+    from millrace.config.model import Group, User
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
@@ -44,7 +48,7 @@ def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, as_jso
     from millrace.user.edit import create_user as create
 
     made = create(name, groups, _password(password_stdin), command.attempt)
-    click.echo(made.model_dump_json(indent=2) if as_json else f"Made {made.name}, number {made.uid}.")
+    _report(f"Made {made.name}, number {made.uid}.", as_json, user=made)
 
 
 @user.command("set")
@@ -56,28 +60,30 @@ def set_user(name: str, groups: tuple[str, ...], as_json: bool) -> None:
     from millrace.user.edit import set_user as change
 
     changed = change(name, groups, command.attempt)
-    click.echo(changed.model_dump_json(indent=2) if as_json else f"{name}: {', '.join(changed.groups) or 'no group'}")
+    _report(f"{name}: {', '.join(changed.groups) or 'no group'}", as_json, user=changed)
 
 
 @user.command()
 @click.argument("name")
 @_stdin
-def passwd(name: str, password_stdin: bool) -> None:
+@_json
+def passwd(name: str, password_stdin: bool, as_json: bool) -> None:
     """A new password, for login and SMB."""
     from millrace.user.edit import change_password
 
     change_password(name, _password(password_stdin), command.attempt)
-    click.echo(f"The password of {name} is changed.")
+    _report(f"The password of {name} is changed.", as_json)
 
 
 @user.command("remove")
 @click.argument("name")
-def remove_user(name: str) -> None:
+@_json
+def remove_user(name: str, as_json: bool) -> None:
     """Remove a user; what it owns stays."""
     from millrace.user.edit import remove_user as remove
 
     remove(name, command.attempt)
-    click.echo(f"{name} is removed.")
+    _report(f"{name} is removed.", as_json)
 
 
 @user.command("render")
@@ -135,17 +141,24 @@ def create_group(name: str, as_json: bool) -> None:
     from millrace.user.edit import create_group as create
 
     made = create(name, command.attempt)
-    click.echo(made.model_dump_json(indent=2) if as_json else f"Made {made.name}, number {made.gid}.")
+    _report(f"Made {made.name}, number {made.gid}.", as_json, group=made)
 
 
 @group.command("remove")
 @click.argument("name")
-def remove_group(name: str) -> None:
+@_json
+def remove_group(name: str, as_json: bool) -> None:
     """Remove a group; what it owns stays."""
     from millrace.user.edit import remove_group as remove
 
     remove(name, command.attempt)
-    click.echo(f"{name} is removed.")
+    _report(f"{name} is removed.", as_json)
+
+
+def _report(done: str, as_json: bool, user: "User | None" = None, group: "Group | None" = None) -> None:
+    from millrace.user.edit import AccountReport
+
+    click.echo(AccountReport(user=user, group=group, done=done).model_dump_json(indent=2) if as_json else done)
 
 
 def _password(from_stdin: bool) -> str:

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every verb of users and groups says in words or in JSON what it did, and takes passwords from standard input."""
+
+import json
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from millrace import command
+from millrace.config import store
+from millrace.user.verbs import group, user
+from tests.unit.share.appliance import Appliance
+
+
+@pytest.fixture(autouse=True)
+def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "attempt", appliance)
+
+
+def say(*words: str, stdin: str | None = None) -> str:
+    verb = {"user": user, "group": group}[words[0]]
+    return CliRunner().invoke(verb, list(words[1:]), input=stdin, catch_exceptions=False).output
+
+
+def document(*words: str, stdin: str | None = None) -> dict[str, Any]:
+    found = json.loads(say(*words, "--json", stdin=stdin))
+    assert isinstance(found, dict) and found["schema_version"] == 1
+    return found
+
+
+def test_a_page_reads_what_was_done() -> None:
+    assert document("group", "create", "ml")["group"]["name"] == "ml"
+    made = document("user", "create", "ann", "--group", "ml", "--password-stdin", stdin="secret\n")
+    assert made["user"]["groups"] == ["ml"] and made["done"] == f"Made ann, number {made['user']['uid']}."
+    assert document("user", "set", "ann")["user"]["groups"] == []
+    assert document("user", "passwd", "ann", "--password-stdin", stdin="other\n")["user"] is None
+    assert document("user", "remove", "ann")["done"] == "ann is removed."
+    assert document("group", "remove", "ml")["done"] == "ml is removed."
+    assert store.load().users == [] and store.load().groups == []
+
+
+def test_a_person_reads_a_sentence() -> None:
+    assert say("group", "create", "ml") == "Made ml, number 2000.\n"
+    assert say("user", "create", "ann", "--password-stdin", stdin="secret\n").startswith("Made ann, number ")
+    assert say("user", "passwd", "ann", "--password-stdin", stdin="other\n") == "The password of ann is changed.\n"
+    assert say("user", "remove", "ann") == "ann is removed.\n"
+
+
+def test_no_password_is_on_a_command_line(appliance: Appliance) -> None:
+    document("user", "create", "ann", "--password-stdin", stdin="s3cret-word\n")
+    assert any("s3cret-word" in text for text in appliance.stdin)
+    assert not any("s3cret-word" in word for call in appliance.calls for word in call)

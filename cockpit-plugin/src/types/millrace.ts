@@ -1,6 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
 
+/** What a change of a user or a group did, in a sentence; `user` or `group` is what is there afterwards. */
+export interface AccountReport {
+    schema_version: 1;
+    user: User | null;
+    group: Group | null;
+    done: string;
+}
+
 /** What was done. The password is not part of it: output ends up in the journal. */
 export interface AdminReport {
     schema_version: 1;
@@ -323,6 +331,19 @@ export interface LbaFormat {
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
 
+/** Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null. */
+export interface Look {
+    name: string;
+    seen: string[];
+    problem: string | null;
+}
+
+/** What `millrace share verify` saw. */
+export interface LookReport {
+    schema_version: 1;
+    shares: Look[];
+}
+
 /**
  * One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
  *
@@ -541,6 +562,14 @@ export interface Pool {
 /** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
 export interface Prediction {
     outcomes: PlanOutcome[];
+}
+
+/** What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5). */
+export interface Preview {
+    schema_version: 1;
+    share: Share;
+    exports: string[];
+    smb: string[];
 }
 
 /** What the client does with the share. */
@@ -785,8 +814,9 @@ export interface Outputs {
     "config import": ReplaceReport;
     "config rollback": ReplaceReport;
     "config show": Config;
-    "group create": Group;
+    "group create": AccountReport;
     "group list": GroupList;
+    "group remove": AccountReport;
     "health": Health;
     "inventory": Inventory;
     "plan": PlanFile;
@@ -798,16 +828,21 @@ export interface Outputs {
     "schema": Schema;
     "session list": SessionList;
     "share create": ChangeReport;
+    "share create --dry-run": Preview;
     "share list": ShareList;
     "share remove": ChangeReport;
     "share render": RenderReport;
     "share set": ChangeReport;
+    "share set --dry-run": Preview;
+    "share verify": LookReport;
     "status": Status;
     "tune": TuneReport;
-    "user create": User;
+    "user create": AccountReport;
     "user list": UserList;
+    "user passwd": AccountReport;
+    "user remove": AccountReport;
     "user render": UserList;
-    "user set": User;
+    "user set": AccountReport;
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */

@@ -29,6 +29,7 @@ VERBS = {
     "user": ("millrace.user.verbs", "Users, with one password for NFS and SMB."),
     "group": ("millrace.user.verbs", "Groups of users."),
     "config": ("millrace.config.verbs", "The wanted state: history, way back, export."),
+    "bench": ("millrace.bench.verbs", "How fast it is, beside what the hardware can do."),
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
     "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
     "admin": ("millrace.admin.verbs", "The administrator of this server."),

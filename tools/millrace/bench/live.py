@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Live progress of the run that is on: lines in a file of this boot, which whoever wants to may follow."""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from millrace import paths
+from millrace.bench.model import State
+from millrace.bench.reports import Progress
+
+POLL = 0.5
+"""Seconds between two looks."""
+
+
+def file() -> Path:
+    """Progress of the newest run of this boot."""
+    return paths.run_dir() / "bench/progress.jsonl"
+
+
+def begin() -> None:
+    """Forget the run before."""
+    file().parent.mkdir(parents=True, exist_ok=True)
+    file().write_text("")
+
+
+def say(progress: Progress) -> None:
+    """Append a line."""
+    with file().open("a") as out:
+        out.write(progress.model_dump_json() + "\n")
+
+
+def latest() -> Progress | None:
+    """The last line; None where nothing ran in this boot."""
+    try:
+        lines = file().read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    return Progress.model_validate_json(lines[-1]) if lines else None
+
+
+def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> Iterator[Progress]:
+    """Lines as they come, until the run ends; `alive` says whether somebody still writes them.
+
+    A run that died without a last word gets one.
+    """
+    place, last = 0, None
+    while True:
+        working = alive()
+        whole = _whole_lines(place)
+        place += len(whole)
+        for line in whole.splitlines():
+            last = Progress.model_validate_json(line)
+            yield last
+            if last.state is not State.RUNNING:
+                return
+        if not working:
+            if last is not None:
+                yield last.model_copy(update={"state": State.INTERRUPTED, "what": "the run ended without a word"})
+            return
+        wait(POLL)
+
+
+def _whole_lines(place: int) -> bytes:
+    """What was written after `place`, without a line that is still being written."""
+    try:
+        with file().open("rb") as written:
+            written.seek(place)
+            text = written.read()
+    except FileNotFoundError:
+        return b""
+    return text[: text.rfind(b"\n") + 1]

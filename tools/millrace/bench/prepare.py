@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what somebody typed to a run that could start."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from millrace.bench import site as sites
+from millrace.bench.estimate import estimate
+from millrace.bench.ladder import Step, ladder
+from millrace.bench.model import Request
+from millrace.bench.reports import Estimate
+from millrace.bench.site import Site
+from millrace.bench.sizes import Sizes, sizes
+from millrace.config.sentence import checked
+from millrace.share.options import size
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that is decided before the first byte is moved."""
+
+    request: Request
+    site: Site
+    sizes: Sizes
+    steps: list[Step]
+
+    @property
+    def estimate(self) -> Estimate:
+        return estimate(self.request, self.steps, self.sizes)
+
+
+def request(options: dict[str, Any]) -> Request:
+    """A request from the options of a verb; BadInput where one cannot be."""
+    typed = options.get("size")
+    values = {**options, "size": size(typed) if typed else None}
+    for name in ("layers", "profiles", "clients", "write_drives"):
+        values[name] = list(dict.fromkeys(values[name]))
+    return checked(lambda: Request.model_validate(values))
+
+
+def prepare(wanted: Request) -> Prepared:
+    """Everything about a run on this server; BadInput or Refused where it cannot be."""
+    here = sites.site()
+    measure = sizes(wanted, here.free, here.memory, here.cores)
+    return Prepared(wanted, here, measure, ladder(wanted, here))

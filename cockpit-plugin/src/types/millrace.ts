@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
 
+/** How many accelerators a load keeps busy. `au` is measured (0..100), None where the number is from the formula. */
+export interface Accelerators {
+    accelerator: string;
+    count: number;
+    floor: number;
+    au: number | null;
+    bandwidth: number;
+}
+
 /** What a change of a user or a group did, in a sentence; `user` or `group` is what is there afterwards. */
 export interface AccountReport {
     schema_version: 1;
@@ -33,6 +42,46 @@ export interface ArrayRecord {
     spares: MemberRecord[];
 }
 
+/** A rung's height: each drive, array and file system, a protocol on the loopback, real clients. */
+export type BenchLayer = "L0" | "L1" | "L2" | "L3";
+
+/** A kind of load. */
+export type BenchProfile = "seq" | "rand" | "mixed" | "fsync" | "meta" | "unet3d" | "retinanet" | "checkpoint" | "kvcache";
+
+/**
+ * One line of `millrace bench follow --json`.
+ *
+ * `progress` is 0..1. `bandwidth` (bytes/s) and `operations` (1/s) are of about the last second. `finished` is the
+ * rung that has just ended, with its result. The last line of a run has a state that is not `running`.
+ */
+export interface BenchProgress {
+    schema_version: 1;
+    run: string;
+    time: number;
+    state: State;
+    what: string;
+    rung: string | null;
+    step: number;
+    steps: number;
+    repeat: number | null;
+    repeats: number | null;
+    progress: number;
+    seconds_left: number | null;
+    bandwidth: number | null;
+    operations: number | null;
+    finished: Rung | null;
+}
+
+/** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
+export interface Ceiling {
+    predicted: number | null;
+    predicted_by: string | null;
+    of_predicted: number | null;
+    below: string | null;
+    below_measured: number | null;
+    of_below: number | null;
+}
+
 /** What a change of one share did. `share` is null where it was removed. */
 export interface ChangeReport {
     schema_version: 1;
@@ -48,6 +97,15 @@ export interface CheckReport {
     forgotten: boolean;
 }
 
+/** What a checkpoint of a whole model takes at the measured speed; `measured` bytes were really moved. */
+export interface Checkpoint {
+    model: string;
+    size: number;
+    measured: number;
+    save_seconds: number | null;
+    load_seconds: number | null;
+}
+
 /** One option, taken or left out, and why. */
 export interface Choice {
     option: string;
@@ -61,6 +119,9 @@ export interface ClientFile {
     mode: string;
     text: string;
 }
+
+/** What the client does with the share. */
+export type ClientProfile = "training" | "checkpoint" | "dataloader" | "mixed";
 
 /** All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice. */
 export interface Config {
@@ -167,6 +228,17 @@ export interface Drive {
     switch: string | null;
 }
 
+/** A drive that took part. */
+export interface DriveFact {
+    serial: string;
+    model: string;
+    firmware: string;
+    size: number;
+    role: string;
+    link: string | null;
+    temperature: number | null;
+}
+
 /** One drive with our partition table, its partitions in the order in which they lie on it. */
 export interface DriveRecord {
     serial: string;
@@ -190,6 +262,37 @@ export interface DriveRole {
 /** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
 export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
 
+/** The server as it was. `virtual` names the hypervisor, None on metal; `packages` and `settings` by name. */
+export interface Environment {
+    host: string;
+    product: string;
+    kernel: string;
+    cpu: string;
+    sockets: number;
+    cores: number;
+    memory: number;
+    virtual: string | null;
+    plan_sha256: string | null;
+    pool: string;
+    drives: DriveFact[];
+    ports: PortFact[];
+    packages: Record<string, string>;
+    settings: Record<string, string>;
+}
+
+/** What a run would take: seconds, bytes held in the pool at most, bytes written in all. */
+export interface Estimate {
+    schema_version: 1;
+    mode: "quick" | "full";
+    seconds: number;
+    space: number;
+    written: number;
+    repeats: number;
+    repeat_seconds: number;
+    rungs: PlannedRung[];
+    obstacles: string[];
+}
+
 /** One thing that one probe found, or the reason why it could not look. */
 export interface Evidence {
     probe: string;
@@ -205,7 +308,7 @@ export interface Evidence {
 export interface Expect {
     schema_version: 1;
     share: string;
-    profile: Profile;
+    profile: ClientProfile;
     protocol: Protocol;
     fstype: "nfs" | "cifs";
     source: string;
@@ -252,6 +355,14 @@ export interface Group {
 export interface GroupList {
     schema_version: 1;
     groups: Group[];
+}
+
+/** One number for a tile: the best layer's median of one workload. */
+export interface Headline {
+    rung: string;
+    name: string;
+    value: number;
+    unit: "bytes/s" | "operations/s" | "seconds";
 }
 
 /** All findings; `level` is the worst of them. `at` is ISO 8601 in UTC. */
@@ -306,18 +417,17 @@ export interface Inventory {
 
 export type JsonValue = unknown;
 
-/**
- * The limit of one layer in bytes/s; None is `not known`.
- *
- * `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
- * a layer that has a limit and a `measure` is at best this fast.
- */
-export interface Layer {
-    name: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic";
-    limit: number | null;
-    evidence: "specification" | "textbook" | "calibrated" | "measured" | "unknown";
-    reason: string;
-    measure: string | null;
+/** Seconds from request to answer, over all repeats and jobs; percentiles from the sum of the histograms. */
+export interface Latency {
+    direction: "read" | "write" | "commit" | "create" | "stat" | "delete";
+    count: number;
+    mean: number;
+    low: number;
+    high: number;
+    p50: number;
+    p95: number;
+    p99: number;
+    p999: number;
 }
 
 /** A sector format that a drive could be given. `block` and `metadata` in bytes; `performance` 0 is best. */
@@ -384,6 +494,28 @@ export interface ModuleParameter {
     module: string;
     parameter: string;
     at_least: number;
+}
+
+/**
+ * What the server did in about one second. Shares are 0..1. `at` is seconds since the rung began.
+ *
+ * `interrupts` is the share of all processors in hard and soft interrupts, `busiest` the load of the busiest one;
+ * `drives_busy` and `array_busy` say how long requests were outstanding, `nfsd_queued` which part of the requests
+ * waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was sent.
+ */
+export interface Moment {
+    at: number;
+    read: number | null;
+    written: number | null;
+    cpu: number | null;
+    interrupts: number | null;
+    busiest: number | null;
+    drives_busy: number | null;
+    drives_depth: number | null;
+    array_busy: number | null;
+    nfsd_queued: number | null;
+    rpc_queue: number | null;
+    temperature: number | null;
 }
 
 /** The NFS side of a share. No client named: the networks of the policy, else the private ones next door. */
@@ -458,6 +590,13 @@ export interface Obstacle {
     serial: string | null;
     what: string;
     todo: string;
+}
+
+/** One drive, or one client, of a rung that drove several at once: its share of the median. */
+export interface Part {
+    name: string;
+    bandwidth: number;
+    operations: number;
 }
 
 /** One partition of a drive: what it is for (data or log) and its size in bytes. */
@@ -535,6 +674,20 @@ export interface PlanFinding {
 }
 
 /**
+ * The limit of one layer in bytes/s; None is `not known`.
+ *
+ * `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
+ * a layer that has a limit and a `measure` is at best this fast.
+ */
+export interface PlanLayer {
+    name: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic";
+    limit: number | null;
+    evidence: "specification" | "textbook" | "calibrated" | "measured" | "unknown";
+    reason: string;
+    measure: string | null;
+}
+
+/**
  * One way to use the server. `limit` in bytes/s is the lowest known one, `bound_by` the layer that sets it.
  *
  * It is never a promise: a layer that is not known may be lower.
@@ -545,7 +698,17 @@ export interface PlanOutcome {
     state: "healthy" | "degraded";
     limit: number | null;
     bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | null;
-    layers: Layer[];
+    layers: PlanLayer[];
+}
+
+/** One rung of an estimate, or the reason why it is left out. */
+export interface PlannedRung {
+    id: string;
+    layer: BenchLayer;
+    target: string;
+    profile: BenchProfile;
+    seconds: number;
+    skipped: string | null;
 }
 
 /** The pool that exists (`/var/lib/millrace/pool.json`). */
@@ -557,6 +720,16 @@ export interface Pool {
     arrays: ArrayRecord[];
     filesystem: Filesystem;
     filesystem_uuid: string;
+}
+
+/** A network port. `speed` in Mbit/s. */
+export interface PortFact {
+    name: string;
+    driver: string;
+    speed: number | null;
+    carrier: boolean;
+    rdma: string | null;
+    link: string | null;
 }
 
 /** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
@@ -572,25 +745,33 @@ export interface Preview {
     smb: string[];
 }
 
-/** What the client does with the share. */
-export type Profile = "training" | "checkpoint" | "dataloader" | "mixed";
-
-/** How far it is: steps done, steps in all, the step under way. */
-export interface Progress {
-    schema_version: 1;
-    done: number;
-    total: number;
-    step: string | null;
-}
-
 /** How the client reaches the share. */
 export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "smb-multichannel" | "smb-rdma";
+
+/** Where the numbers are from. `workload_hash` is over the workloads of all rungs, without site tunables. */
+export interface Provenance {
+    tool: "millrace bench";
+    version: string;
+    edition: "millrace-bench-1";
+    workload_hash: string;
+    fio: string;
+    started_by: string;
+    statement: string;
+}
 
 /** How a run of provisioning ended (`millrace provision --json`). */
 export interface ProvisionOutcome {
     schema_version: 1;
     state: "provisioned" | "already-provisioned" | "not-approved";
     pool: Pool | null;
+}
+
+/** How far it is: steps done, steps in all, the step under way. */
+export interface ProvisionProgress {
+    schema_version: 1;
+    done: number;
+    total: number;
+    step: string | null;
 }
 
 /**
@@ -602,7 +783,7 @@ export interface ProvisionOutcome {
 export interface Recipe {
     schema_version: 1;
     share: string;
-    profile: Profile;
+    profile: ClientProfile;
     protocol: Protocol;
     host: string;
     mountpoint: string;
@@ -653,6 +834,96 @@ export interface ReplaceReport {
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
+/** One run. */
+export interface Run {
+    schema_version: 1;
+    id: string;
+    started: string;
+    ended: string | null;
+    state: State;
+    reason: string | null;
+    request: RunRequest;
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated")[];
+    provenance: Provenance;
+    environment: Environment;
+    rungs: Rung[];
+}
+
+/** `millrace bench list --json`, newest first. `broken` names directories that hold no run. */
+export interface RunList {
+    schema_version: 1;
+    runs: RunSummary[];
+    broken: string[];
+}
+
+/**
+ * What somebody asked for. None means: what the mode and this server decide.
+ *
+ * `seconds` is the length of one repeat, `size` caps the bytes in the pool, `write_drives` are serials of blank drives
+ * that may be overwritten, `clients` the names of remote clients for L3, `model` that of the checkpoint.
+ */
+export interface RunRequest {
+    schema_version: 1;
+    mode: "quick" | "full";
+    layers: BenchLayer[];
+    profiles: BenchProfile[];
+    seconds: number | null;
+    repeats: number | null;
+    size: number | null;
+    model: "8b" | "70b" | "405b" | "1t";
+    degraded: boolean;
+    with_clients: boolean;
+    write_drives: string[];
+    clients: string[];
+}
+
+/** One line of the list. `done` and `rungs` count workloads. */
+export interface RunSummary {
+    id: string;
+    started: string;
+    ended: string | null;
+    state: State;
+    reason: string | null;
+    mode: "quick" | "full";
+    layers: BenchLayer[];
+    profiles: BenchProfile[];
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated")[];
+    workload_hash: string;
+    done: number;
+    rungs: number;
+    headlines: Headline[];
+}
+
+/**
+ * One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
+ *
+ * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma` or `smb`. `median` holds one Moment: the
+ * middle over the measured time. `raw` are the files with fio's own words, below the directory of the run.
+ */
+export interface Rung {
+    id: string;
+    layer: BenchLayer;
+    target: string;
+    workload: Workload;
+    state: State;
+    reason: string | null;
+    jobs: number;
+    seconds: number;
+    size: number;
+    series: Series[];
+    latencies: Latency[];
+    parts: Part[];
+    accelerators: Accelerators[];
+    checkpoint: Checkpoint | null;
+    flags: ("not-repeatable" | "scaled" | "short-reads" | "cached")[];
+    median: Moment | null;
+    timeline: Moment[];
+    ceiling: Ceiling;
+    binding: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | "nfsd" | "network" | "client" | "latency" | "unknown";
+    diagnosis: string;
+    raw: string[];
+}
+
 /**
  * JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
  *
@@ -663,6 +934,18 @@ export interface Schema {
     outputs: Record<string, Record<string, JsonValue>>;
     lines: string[];
     "$defs": Record<string, Record<string, JsonValue>>;
+}
+
+/** One quantity over the repeats. `spread` is the largest distance from the median, as a part of it. */
+export interface Series {
+    quantity: "bandwidth" | "operations";
+    direction: "read" | "write" | "commit" | "create" | "stat" | "delete";
+    values: number[];
+    median: number;
+    low: number;
+    high: number;
+    spread: number;
+    repeatable: boolean;
 }
 
 /**
@@ -749,6 +1032,9 @@ export interface Space {
     free: number;
 }
 
+/** How far a run, or one of its rungs, is. */
+export type State = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
+
 /** The status contract (`millrace status --json`). */
 export interface Status {
     schema_version: 1;
@@ -793,6 +1079,24 @@ export interface UserList {
     users: User[];
 }
 
+/**
+ * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
+ *
+ * `pattern` in words; `block` in bytes, `depth` requests in flight of one job; `equivalent` says of what this is the
+ * size-equivalent, where it is not the thing itself.
+ */
+export interface Workload {
+    profile: BenchProfile;
+    operation: "read" | "write" | "mixed" | "fsync" | "create" | "stat" | "delete" | "save" | "load" | "train";
+    pattern: string;
+    block: number | null;
+    depth: number;
+    engine: string;
+    durable: boolean;
+    equivalent: string | null;
+    sha256: string;
+}
+
 /** One host name with all addresses of this server, for a zone file of the site's name server. */
 export interface Zone {
     schema_version: 1;
@@ -805,8 +1109,12 @@ export interface Zone {
 export interface Outputs {
     "admin check": CheckReport;
     "admin create": AdminReport;
-    "approve": Approval | Progress | Pool;
+    "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
+    "bench estimate": Estimate;
+    "bench follow": BenchProgress;
+    "bench list": RunList;
+    "bench show": Run;
     "client expect": Expect;
     "client recipe": Recipe;
     "client zone": Zone;
@@ -846,4 +1154,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve";
+export type LineVerb = "approve" | "bench follow";

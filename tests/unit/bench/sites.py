@@ -4,7 +4,7 @@
 import dataclasses
 from typing import Any
 
-from millrace.bench.model import Request
+from millrace.bench.model import RunRequest
 from millrace.bench.site import Site
 from millrace.plan.model import Plan
 from millrace.plan.policy import Policy
@@ -47,5 +47,5 @@ def site(**more: Any) -> Site:
     return dataclasses.replace(whole, **more)
 
 
-def request(**more: Any) -> Request:
-    return Request.model_validate(more)
+def request(**more: Any) -> RunRequest:
+    return RunRequest.model_validate(more)

@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 
 from millrace.bench.ladder import Step
-from millrace.bench.model import Layer, Request
+from millrace.bench.model import Layer, RunRequest
 from millrace.bench.reports import Estimate, PlannedRung
 from millrace.bench.sizes import Sizes
 
@@ -14,7 +14,7 @@ SPEED = {Layer.L0: 2e9, Layer.L1: 2e9, Layer.L2: 5e8, Layer.L3: 5e8}
 """Bytes/s assumed for work of a given amount: a guess for the clock on the wall only, never a result."""
 
 
-def estimate(request: Request, steps: Sequence[Step], sizes: Sizes) -> Estimate:
+def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estimate:
     """Seconds, space and bytes written of a run that climbs these steps."""
     rungs = [
         PlannedRung(

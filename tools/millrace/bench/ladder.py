@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.bench.model import Layer, Profile, Request, Rung, State
+from millrace.bench.model import Layer, Profile, Rung, RunRequest, State
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes
 from millrace.bench.workloads import Work, works
@@ -34,7 +34,7 @@ class Step:
         return f"{self.layer}/{self.target}/{self.work.name}"
 
 
-def ladder(request: Request, site: Site) -> list[Step]:
+def ladder(request: RunRequest, site: Site) -> list[Step]:
     """All rungs of a request on this server; BadInput or Refused where it asks for what is not there."""
     layers = request.layers or ([*LOCAL, Layer.L3] if request.clients else list(LOCAL))
     chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
@@ -57,7 +57,7 @@ def ladder(request: Request, site: Site) -> list[Step]:
     return steps
 
 
-def _drives(request: Request, site: Site, chosen: Sequence[Work]) -> list[Step]:
+def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Step]:
     here = [work for work in chosen if Layer.L0 in work.layers]
     reads = [work for work in here if not work.writes]
     paths = tuple(f"/dev/{one.name}" for one in site.data)

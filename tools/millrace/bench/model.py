@@ -61,7 +61,7 @@ REPEATABLE = 0.05
 DISCLAIMER = "3D-U-Net-like load, DLIO-equivalent AU; not an MLPerf result"
 
 
-class Request(Contract):
+class RunRequest(Contract):
     """What somebody asked for. None means: what the mode and this server decide.
 
     `seconds` is the length of one repeat, `size` caps the bytes in the pool, `write_drives` are serials of blank drives
@@ -286,7 +286,7 @@ class Run(Contract):
     ended: str | None = None
     state: State
     reason: str | None = None
-    request: Request
+    request: RunRequest
     labels: list[Label] = Field(default_factory=list)
     provenance: Provenance
     environment: Environment

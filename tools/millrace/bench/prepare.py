@@ -7,7 +7,7 @@ from typing import Any
 from millrace.bench import site as sites
 from millrace.bench.estimate import estimate
 from millrace.bench.ladder import Step, ladder
-from millrace.bench.model import Request
+from millrace.bench.model import RunRequest
 from millrace.bench.reports import Estimate
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes, sizes
@@ -19,7 +19,7 @@ from millrace.share.options import size
 class Prepared:
     """All that is decided before the first byte is moved."""
 
-    request: Request
+    request: RunRequest
     site: Site
     sizes: Sizes
     steps: list[Step]
@@ -29,16 +29,16 @@ class Prepared:
         return estimate(self.request, self.steps, self.sizes)
 
 
-def request(options: dict[str, Any]) -> Request:
+def request(options: dict[str, Any]) -> RunRequest:
     """A request from the options of a verb; BadInput where one cannot be."""
     typed = options.get("size")
     values = {**options, "size": size(typed) if typed else None}
     for name in ("layers", "profiles", "clients", "write_drives"):
         values[name] = list(dict.fromkeys(values[name]))
-    return checked(lambda: Request.model_validate(values))
+    return checked(lambda: RunRequest.model_validate(values))
 
 
-def prepare(wanted: Request) -> Prepared:
+def prepare(wanted: RunRequest) -> Prepared:
     """Everything about a run on this server; BadInput or Refused where it cannot be."""
     here = sites.site()
     measure = sizes(wanted, here.free, here.memory, here.cores)

@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 
 from millrace.bench.capacity import CHECKPOINTS
-from millrace.bench.model import Mode, Profile, Request
+from millrace.bench.model import Mode, Profile, RunRequest
 from millrace.bench.workloads import GIB, JPEG, KIB, KV_BLOCK, MIB, RANKS, VOLUME, Work
 from millrace.errors import BadInput, Refused
 from millrace.plan.units import words as in_words
@@ -103,7 +103,7 @@ class Sizes:
         return Files(1, size, size, f"size-equivalent: {part} in the 8B layout" if other else part)
 
 
-def sizes(request: Request, free: int, memory: int, cores: int) -> Sizes:
+def sizes(request: RunRequest, free: int, memory: int, cores: int) -> Sizes:
     """The measure of a run on this server, from bytes that are free, bytes of memory and cores.
 
     BadInput and Refused say what was asked for that cannot be.
@@ -123,7 +123,7 @@ def sizes(request: Request, free: int, memory: int, cores: int) -> Sizes:
     )
 
 
-def _budget(request: Request, mode: Defaults, free: int, memory: int) -> int:
+def _budget(request: RunRequest, mode: Defaults, free: int, memory: int) -> int:
     if request.size is not None:
         if request.size > MOST_OF_FREE * free:
             raise Refused(

@@ -8,7 +8,7 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millrace.bench.model import Request
+    from millrace.bench.model import RunRequest
 
 LAYERS = ("L0", "L1", "L2", "L3")
 PROFILES = ("seq", "rand", "mixed", "fsync", "meta", "unet3d", "retinanet", "checkpoint", "kvcache")
@@ -101,7 +101,7 @@ def _follow(as_json: bool) -> None:
         bar(lines)
 
 
-def _made(options: dict[str, object]) -> "Request":
+def _made(options: dict[str, object]) -> "RunRequest":
     from millrace.bench.prepare import request
 
     return request(options)

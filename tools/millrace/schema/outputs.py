@@ -7,6 +7,10 @@ OUTPUTS = {
     "admin create": "millrace.admin.create:AdminReport",
     "approve": "millrace.provision.follow:ApproveLine",
     "assemble": "millrace.provision.model:Pool",
+    "bench estimate": "millrace.bench.reports:Estimate",
+    "bench follow": "millrace.bench.reports:Progress",
+    "bench list": "millrace.bench.reports:RunList",
+    "bench show": "millrace.bench.model:Run",
     "client expect": "millrace.client.model:Expect",
     "client recipe": "millrace.client.model:Recipe",
     "client zone": "millrace.client.model:Zone",
@@ -46,4 +50,4 @@ OUTPUTS = {
 }
 
 # These print lines, one JSON document each, until they are done; the others print one document.
-LINES = ("approve",)
+LINES = ("approve", "bench follow")

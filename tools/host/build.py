@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, check, mkosi, report, stage
+from host import apt, artefacts, check, mkosi, pages, report, stage
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
@@ -29,6 +29,8 @@ class Target:
     output: Path
     artefacts: list[str]
     stage: Path
+    # The web pages are bundled from the tree.
+    with_pages: bool
     image_cache: Path
     # The client's build takes the appliance's tools tree instead of making its own.
     tools_tree: Path | None
@@ -46,6 +48,7 @@ def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
         output=output,
         artefacts=[name + suffix for suffix in artefacts.APPLIANCE],
         stage=cache.stages / "image",
+        with_pages=False,
         image_cache=cache.images,
         tools_tree=None,
         slots=SLOTS,
@@ -64,6 +67,7 @@ def client(cache: Caches, output: Path = CLIENT_OUTPUT) -> Target:
         output=output,
         artefacts=["client.raw", "client.vmlinuz", "client.initrd"],
         stage=cache.stages / "client",
+        with_pages=False,
         image_cache=cache.root / "cache-client",
         tools_tree=cache.stages / "image" / "mkosi.tools",
         slots=None,
@@ -112,6 +116,8 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, ke
     shutil.rmtree(new, ignore_errors=True)
     try:
         stage.stage(target.root, target.inputs, target.stage, uri)
+        if target.with_pages:
+            pages.install(cache, target.stage)
         seconds = mkosi.run(tool, target.stage, options(target, cache, new), target.output / LOG)
         if target.slots is not None:
             report.check_slots(new, target.title, target.slots)

@@ -44,6 +44,11 @@ class Caches:
         return self.root / "build"
 
     @property
+    def pages(self) -> Path:
+        """Packages and bundles of the web pages."""
+        return self.root / "pages"
+
+    @property
     def lock(self) -> Path:
         """Held while mkosi runs."""
         return self.root / "build.lock"

@@ -19,7 +19,13 @@ LEFT_OUT = {"__pycache__", ".gitkeep", ".mypy_cache", ".ruff_cache"}
 def image_inputs(repo: Path) -> list[Path]:
     """Return what the appliance image is made of, relative to the repository."""
     named = sorted(p.relative_to(repo) for p in repo.glob("mkosi.*") if p.name not in GENERATED)
-    return [*named, Path("units"), Path("tools/millrace")]
+    return [*named, Path("units"), Path("tools/millrace"), *page_inputs()]
+
+
+def page_inputs() -> list[Path]:
+    """Return what the web pages are bundled from, relative to the repository."""
+    names = ("build.mjs", "package.json", "package-lock.json", "po", "scripts", "src")
+    return [Path("cockpit-plugin") / name for name in names]
 
 
 def client_inputs(client: Path) -> list[Path]:
@@ -80,6 +86,19 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfile(source, target)
         target.chmod(_mode(source))
         os.utime(target, (STAMP, STAMP))
+
+
+def place(source: Path, target: Path) -> None:
+    """Make `target` a copy of the directory `source` with fixed modes and times, and the directories above it."""
+    for parent in reversed(target.parents):
+        if not parent.exists():
+            parent.mkdir()
+            parent.chmod(0o755)
+    copied = list(_walk(source, [Path(".")]))
+    for path in copied:
+        _copy(source / path, target / path)
+    for path in reversed(copied):
+        os.utime(target / path, (STAMP, STAMP), follow_symlinks=False)
 
 
 def stage(root: Path, inputs: Iterable[Path], target: Path, uri: str | None) -> None:

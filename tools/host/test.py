@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from host import build
+from host import build, pages
 from host.entry import finish
 from host.layout import REPO
 
-PARTS = ("unit", "image", "vm")
+PARTS = ("unit", "pages", "image", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 # pytest(1): no tests were collected
@@ -75,12 +75,29 @@ def tested(part: str) -> Count:
     return count
 
 
+def tested_pages() -> Count:
+    """Check and test the web pages; a vitest that ended without a report is one failure."""
+    pages.prepare()
+    total = Count()
+    for name, _ in pages.CHECKS:
+        print(f"== {name}", flush=True)
+        total += Count(passed=1) if pages.check(name) else Count(failed=1)
+    print("== cockpit-plugin/test", flush=True)
+    with TemporaryDirectory(prefix="millrace-test-") as directory:
+        report = Path(directory) / "report.xml"
+        status = pages.run_tests(report)
+        count = counted(report) if report.is_file() else Count()
+    return total + (count + Count(failed=1) if status and count.failed == 0 else count)
+
+
 def run_part(part: str) -> Count:
     """Prepare and run one part."""
     if part == "unit":
         lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
         types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])
         return lint + types + tested(part)
+    if part == "pages":
+        return tested_pages()
     build.build_appliance()
     if part == "vm":
         build.build_client()

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useEffect, useRef, type ComponentType, type JSX } from "react";
+import { Page, PageSection } from "@patternfly/react-core/dist/esm/components/Page/index.js";
+import { Tabs } from "./components/Tabs";
+import { Boundary } from "./components/Boundary";
+import { Empty, LimitedAccess } from "./components/States";
+import { _ } from "./lib/i18n";
+import { link, useRoute } from "./lib/route";
+import { StatusProvider } from "./lib/status";
+import Benchmark from "./pages/benchmark";
+import Clients from "./pages/clients";
+import Overview from "./pages/overview";
+import Server from "./pages/server";
+import Shares from "./pages/shares";
+import Storage from "./pages/storage";
+
+/** The first part of the address names the page; what follows is the page's own. */
+const PAGES: Record<string, ComponentType> = {
+    "": Overview,
+    server: Server,
+    storage: Storage,
+    shares: Shares,
+    clients: Clients,
+    benchmark: Benchmark,
+};
+
+function NoSuchPage(): JSX.Element {
+    return <Empty title={_("There is no such page")} actions={<a href={link()}>{_("Go to the overview")}</a>} />;
+}
+
+export function App(): JSX.Element {
+    const name = useRoute().path[0] ?? "";
+    const Shown = PAGES[name] ?? NoSuchPage;
+    const main = useRef<HTMLDivElement>(null);
+    const before = useRef(name);
+    useEffect(() => {
+        // A screen reader starts to read where the new page starts.
+        if (before.current !== name) main.current?.focus();
+        before.current = name;
+    }, [name]);
+    return (
+        <StatusProvider>
+            <Page className="pf-m-no-sidebar mr-page" isContentFilled>
+                <PageSection hasBodyWrapper={false} type="tabs" className="mr-tabs">
+                    <Tabs label={_("Pages of Millrace")} current={name} tabs={[
+                        { id: "", title: _("Overview"), href: link() },
+                        { id: "server", title: _("Server"), href: link("server") },
+                        { id: "storage", title: _("Storage"), href: link("storage") },
+                        { id: "shares", title: _("Shares"), href: link("shares") },
+                        { id: "clients", title: _("Clients"), href: link("clients") },
+                        { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
+                    ]} />
+                </PageSection>
+                <PageSection hasBodyWrapper={false} isFilled className="mr-main">
+                    <div ref={main} tabIndex={-1} className="mr-focus">
+                        <LimitedAccess />
+                        <Boundary key={name}><Shown /></Boundary>
+                    </div>
+                </PageSection>
+            </Page>
+        </StatusProvider>
+    );
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+import { Component, type ReactNode } from "react";
+import { _ } from "../lib/i18n";
+import { CliError } from "../lib/millrace";
+import { ErrorState } from "./States";
+
+/** A fault of the page itself, e.g. a document that is not what its schema says: an error state, never a blank page. */
+export class Boundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
+    override state: { error: Error | undefined } = { error: undefined };
+
+    static getDerivedStateFromError(error: Error): { error: Error } {
+        return { error };
+    }
+
+    override render(): ReactNode {
+        const { error } = this.state;
+        if (error === undefined) return this.props.children;
+        const shown = new CliError("garbage", "millrace", _("This page came to something that it cannot show."),
+            _("Try again. If it stays like this, run `millrace support` in a terminal and look at what it packs."), String(error.stack ?? error));
+        return <ErrorState error={shown} retry={() => this.setState({ error: undefined })} />;
+    }
+}

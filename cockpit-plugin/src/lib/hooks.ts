@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Documents of the program as React state. */
+import { useCallback, useEffect, useRef, useState } from "react";
+import type { Outputs } from "../types/outputs";
+import { CliError, run, type Options, type Verb } from "./millrace";
+
+/** A document that was asked for. After a failure `data` is what was known before. */
+export interface Result<T> {
+    data: T | undefined;
+    error: CliError | undefined;
+    /** When `data` was read. */
+    at: Date | undefined;
+    /** Asking right now. */
+    busy: boolean;
+    reload: () => void;
+}
+
+export interface ReadOptions extends Pick<Options, "admin" | "schema" | "timeout"> {
+    /** Seconds between an answer and the next question; none: asked once. Nobody asks while the page is hidden. */
+    every?: number;
+    /** Seconds between two questions while the page is hidden; none: not asked then. */
+    everyHidden?: number;
+    /** false: not asked (yet). */
+    when?: boolean;
+}
+
+/** What `millrace VERB ARGS --json` says, asked again when `args` change, every `every` seconds and on reload(). */
+export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: ReadOptions = {}): Result<Outputs[V]> {
+    const { admin = false, schema = 1, timeout, every, everyHidden, when = true } = options;
+    const [state, setState] = useState<Omit<Result<Outputs[V]>, "reload">>(
+        { data: undefined, error: undefined, at: undefined, busy: when });
+    const again = useRef<() => void>(() => undefined);
+    const words = JSON.stringify(args);
+
+    useEffect(() => {
+        if (!when) return undefined;
+        const stop = new AbortController();
+        let timer: ReturnType<typeof setTimeout> | undefined;
+        let asking = false;
+        // Asked while a question was under way: what comes may be older than what caused it.
+        let owed = false;
+        const plan = () => {
+            clearTimeout(timer);
+            const seconds = cockpit.hidden ? everyHidden : every;
+            if (seconds !== undefined && !stop.signal.aborted) timer = setTimeout(ask, seconds * 1000);
+        };
+        const ask = () => {
+            if (asking) { owed = true; return; }
+            asking = true;
+            clearTimeout(timer);
+            setState((before) => ({ ...before, busy: true }));
+            run(verb, JSON.parse(words) as string[], { admin, schema, signal: stop.signal, ...(timeout !== undefined && { timeout }) })
+                .then((data) => { if (!stop.signal.aborted) setState({ data, error: undefined, at: new Date(), busy: false }); },
+                    (error: CliError) => { if (!stop.signal.aborted) setState((before) => ({ ...before, error, busy: false })); })
+                .finally(() => {
+                    asking = false;
+                    if (owed && !stop.signal.aborted) { owed = false; ask(); } else plan();
+                });
+        };
+        const seen = () => { if (cockpit.hidden) plan(); else if (every !== undefined) ask(); };
+        again.current = ask;
+        setState((before) => ({ ...before, busy: true }));
+        ask();
+        cockpit.addEventListener("visibilitychange", seen);
+        return () => {
+            stop.abort();
+            clearTimeout(timer);
+            cockpit.removeEventListener("visibilitychange", seen);
+        };
+    }, [verb, words, admin, schema, timeout, every, everyHidden, when]);
+
+    const reload = useCallback(() => again.current(), []);
+    return { ...state, reload };
+}
+
+/** A change under way: `go` starts it, `error` is the program's sentence, `busy` disables the button. */
+export interface Change<V extends Verb> {
+    busy: boolean;
+    error: CliError | undefined;
+    go: (args?: string[], input?: string) => Promise<Outputs[V] | undefined>;
+    forget: () => void;
+}
+
+/** Run `millrace VERB … --json` as root when `go` is called; resolves to undefined where it failed. */
+export function useChange<V extends Verb>(verb: V, options: Pick<Options, "schema" | "timeout"> = {}): Change<V> {
+    const [state, setState] = useState<{ busy: boolean; error: CliError | undefined }>({ busy: false, error: undefined });
+    const { schema = 1, timeout } = options;
+    const go = useCallback(async (args: string[] = [], input = "") => {
+        setState({ busy: true, error: undefined });
+        try {
+            const answer = await run(verb, args, { admin: true, input, schema, ...(timeout !== undefined && { timeout }) });
+            setState({ busy: false, error: undefined });
+            return answer;
+        } catch (error) {
+            setState({ busy: false, error: error as CliError });
+            return undefined;
+        }
+    }, [verb, schema, timeout]);
+    const forget = useCallback(() => setState({ busy: false, error: undefined }), []);
+    return { ...state, go, forget };
+}

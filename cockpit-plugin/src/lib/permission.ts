@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Whether this session may change anything. */
+import { useSyncExternalStore } from "react";
+
+let permission: cockpit.Permission | undefined;
+
+function shared(): cockpit.Permission {
+    permission ??= cockpit.permission({ admin: true });
+    return permission;
+}
+
+function subscribe(changed: () => void): () => void {
+    const source = shared();
+    source.addEventListener("changed", changed);
+    return () => source.removeEventListener("changed", changed);
+}
+
+/** true, false ("Limited access"), or null while nobody knows: then neither buttons nor reasons are shown. */
+export function useAdmin(): boolean | null {
+    return useSyncExternalStore(subscribe, () => shared().allowed);
+}
+
+export function forgetPermission(): void {
+    permission?.close();
+    permission = undefined;
+}

@@ -1,0 +1,6 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+
+export default function Benchmark(): JSX.Element | null {
+    return null;
+}

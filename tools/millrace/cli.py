@@ -31,6 +31,8 @@ VERBS = {
     "config": ("millrace.config.verbs", "The wanted state: history, way back, export."),
     "bench": ("millrace.bench.verbs", "How fast it is, beside what the hardware can do."),
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
+    "topology": ("millrace.topology.verbs", "Where drives, ports and processors are."),
+    "watch": ("millrace.watch.verbs", "Throughput, clients and long work, every second."),
     "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
     "admin": ("millrace.admin.verbs", "The administrator of this server."),
     "schema": ("millrace.schema.verbs", "What the verbs print with --json."),

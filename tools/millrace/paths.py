@@ -29,6 +29,11 @@ def health_file() -> Path:
     return run_dir() / "health.json"
 
 
+def usage_file() -> Path:
+    """What the shares held when root looked last."""
+    return run_dir() / "usage.json"
+
+
 def pool_file() -> Path:
     """The pool that exists; written last by provisioning."""
     return state_dir() / "pool.json"

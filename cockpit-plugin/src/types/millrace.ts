@@ -18,6 +18,13 @@ export interface AccountReport {
     done: string;
 }
 
+/** An address on which clients reach this server, its port, and the web console there. */
+export interface Address {
+    interface: string;
+    address: string;
+    url: string;
+}
+
 /** What was done. The password is not part of it: output ends up in the journal. */
 export interface AdminReport {
     schema_version: 1;
@@ -239,6 +246,13 @@ export interface DriveFact {
     temperature: number | null;
 }
 
+/** All drives of the pool together; `latency_seconds` is the mean of their requests. */
+export interface DriveRates {
+    read_bytes_per_second: number | null;
+    write_bytes_per_second: number | null;
+    latency_seconds: number | null;
+}
+
 /** One drive with our partition table, its partitions in the order in which they lie on it. */
 export interface DriveRecord {
     serial: string;
@@ -415,6 +429,14 @@ export interface Inventory {
     lockdown: string | null;
 }
 
+/** One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known. */
+export interface Job {
+    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "benchmark";
+    what: string;
+    progress: number | null;
+    seconds_left: number | null;
+}
+
 export type JsonValue = unknown;
 
 /** Seconds from request to answer, over all repeats and jobs; percentiles from the sum of the histograms. */
@@ -440,6 +462,54 @@ export interface LbaFormat {
 
 /** How it is. UNKNOWN means that the check could not look. */
 export type Level = "OK" | "WARN" | "UNKNOWN" | "FAIL";
+
+/** A PCIe link: GT/s of a lane and lanes now, and the most that device and slot can do together. */
+export interface Link {
+    gts: number;
+    width: number;
+    gts_most: number;
+    width_most: number;
+}
+
+/**
+ * One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
+ *
+ * `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
+ * the kernel does not say. Sizes in bytes.
+ */
+export interface LiveArray {
+    name: string;
+    level: "raid0" | "raid1" | "raid5" | "raid6";
+    role: Role;
+    uuid: string;
+    device: string | null;
+    state: string;
+    size: number | null;
+    chunk: number | null;
+    legs: string[];
+    degraded: number | null;
+    may_fail: number | null;
+    members: Member[];
+    sync: Sync | null;
+}
+
+/**
+ * The XFS of the pool. `log` is the array with its log, null where that is inside. Sizes in bytes.
+ *
+ * Null sizes: it is not mounted, or does not answer.
+ */
+export interface LiveFilesystem {
+    mountpoint: string;
+    uuid: string;
+    device: string;
+    log: string | null;
+    log_size: number | null;
+    mounted: boolean;
+    read_only: boolean;
+    size: number | null;
+    used: number | null;
+    free: number | null;
+}
 
 /** Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null. */
 export interface Look {
@@ -479,6 +549,22 @@ export interface MdKnobs {
     stripe_cache_size: number;
     sync_speed_max: number;
     read_ahead: number;
+}
+
+/**
+ * One member of an array: a partition of the drive `serial`, or for a raid0 over legs the array of that name.
+ *
+ * `device` is the kernel's name of now, null for what is not there. `errors` are those that md corrected. `planned`
+ * is false for a drive that was put in later.
+ */
+export interface Member {
+    serial: string;
+    label: string;
+    bay: string | null;
+    device: string | null;
+    state: "in-sync" | "rebuilding" | "spare" | "faulty" | "missing" | "unknown";
+    errors: number | null;
+    planned: boolean;
 }
 
 /** One partition that is a member of an array, by names that survive a move to another slot. */
@@ -541,6 +627,12 @@ export interface Nfsd {
     max_block_size: number;
     lease_time: number;
     grace_time: number;
+}
+
+/** Threads of the NFS server, and the CPUs that they may run on, as a list; null where none runs. */
+export interface NfsdThreads {
+    threads: number;
+    cpus: string | null;
 }
 
 /**
@@ -722,6 +814,17 @@ export interface Pool {
     filesystem_uuid: string;
 }
 
+/** The pool as it is now. `notes` say what could not be read, and why. */
+export interface PoolState {
+    schema_version: 1;
+    created: string;
+    plan_sha256: string;
+    arrays: LiveArray[];
+    filesystem: LiveFilesystem;
+    shares: ShareUsage[];
+    notes: string[];
+}
+
 /** A network port. `speed` in Mbit/s. */
 export interface PortFact {
     name: string;
@@ -730,6 +833,13 @@ export interface PortFact {
     carrier: boolean;
     rdma: string | null;
     link: string | null;
+}
+
+/** One network port. */
+export interface PortRates {
+    name: string;
+    receive_bytes_per_second: number | null;
+    send_bytes_per_second: number | null;
 }
 
 /** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
@@ -747,6 +857,22 @@ export interface Preview {
 
 /** How the client reaches the share. */
 export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "smb-multichannel" | "smb-rdma";
+
+/**
+ * What clients of one protocol got in the last second; null is not known, never nothing.
+ *
+ * `nfs` is NFS over TCP and RDMA together: the kernel counts bytes for both in one. Operations are RPC calls (an
+ * NFSv4 compound is one) or SMB2 requests; SMB bytes are with their headers of about 80 bytes. `latency_seconds` is
+ * the mean time from a request's arrival to its answer in the server, null where nothing was asked.
+ */
+export interface ProtocolRates {
+    name: "nfs-tcp" | "nfs" | "smb";
+    read_bytes_per_second: number | null;
+    write_bytes_per_second: number | null;
+    operations_per_second: number | null;
+    latency_seconds: number | null;
+    clients: number | null;
+}
 
 /** Where the numbers are from. `workload_hash` is over the workloads of all rungs, without site tunables. */
 export interface Provenance {
@@ -1007,6 +1133,15 @@ export interface ShareList {
     shares: Share[];
 }
 
+/** What a share holds in bytes and may hold; `used` is null where XFS does not count or was not asked yet. */
+export interface ShareUsage {
+    name: string;
+    path: string;
+    used: number | null;
+    size: number | null;
+    soft_size: number | null;
+}
+
 /** The SMB side of a share. No network named: as for NFS. Guests are never let in. */
 export interface Smb {
     enabled: boolean;
@@ -1029,19 +1164,33 @@ export interface SmbAccess {
 /** Bytes of a mounted file system. */
 export interface Space {
     size: number;
+    used: number;
     free: number;
 }
 
 /** How far a run, or one of its rungs, is. */
 export type State = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
 
-/** The status contract (`millrace status --json`). */
+/**
+ * The status contract (`millrace status --json`).
+ *
+ * `next` is what a person should do, the worst first. `as_root` is false where somebody asked who may not look at
+ * everything: parts of `health` are then what root saw last, at `health.at`, and `notes` say what is missing.
+ */
 export interface Status {
     schema_version: 1;
+    product: "Millrace";
+    version: string;
+    hostname: string;
+    addresses: Address[];
     health: Health;
+    next: string[];
     pool: Pool | null;
     space: Space | null;
     shares: Share[];
+    jobs: Job[];
+    as_root: boolean;
+    notes: string[];
 }
 
 /** What a plan would be built in (`millrace provision --dry-run --json`). */
@@ -1049,6 +1198,109 @@ export interface Steps {
     schema_version: 1;
     plan_sha256: string;
     steps: string[];
+}
+
+/** What md does with an array. `progress` from 0 to 1, null while it waits for another array on the same drives. */
+export interface Sync {
+    action: "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
+    progress: number | null;
+    bytes_per_second: number | null;
+    seconds_left: number | null;
+}
+
+/**
+ * The server. `sockets` is how many processors it has; `nfsd` counts the threads that run on any node.
+ *
+ * `planned` tells whether the arrays are those of a plan that is not built yet.
+ */
+export interface Topology {
+    schema_version: 1;
+    cpu_model: string;
+    sockets: number;
+    nodes: TopologyNode[];
+    arrays: TopologyArray[];
+    planned: boolean;
+    nfsd: NfsdThreads;
+    findings: TopologyFinding[];
+}
+
+/** One array of the pool, or of the plan while there is no pool. `over` are its legs. */
+export interface TopologyArray {
+    name: string;
+    level: "raid0" | "raid1" | "raid5" | "raid6";
+    role: Role;
+    over: string[];
+}
+
+/**
+ * One drive at its place. `state` is what was on it at boot, `role` what the plan has for it.
+ *
+ * `array` is the one that a person knows (data, log), `leg` the part of it that the drive is in where it has legs;
+ * `member` is how md sees it now, null where it is in no array. `present` is false for a drive that was pulled.
+ * `bay` is the bay, else the slot. Temperature in degrees Celsius, wear in percent of the rated endurance, at boot.
+ */
+export interface TopologyDrive {
+    serial: string;
+    name: string;
+    model: string;
+    bay: string | null;
+    size_bytes: number;
+    state: DriveState;
+    present: boolean;
+    role: Role | null;
+    array: string | null;
+    leg: string | null;
+    member: "in-sync" | "rebuilding" | "spare" | "faulty" | "missing" | "unknown" | null;
+    pci_address: string | null;
+    link: Link | null;
+    temperature_celsius: number | null;
+    wear_percent: number | null;
+}
+
+/** One thing of the hardware that is not as it could be. */
+export interface TopologyFinding {
+    name: string;
+    severity: Severity;
+    subject: string;
+    what: string;
+    todo: string;
+    where: Where;
+}
+
+/**
+ * One NUMA node with what hangs off it; `node` null: the firmware does not say where these are.
+ *
+ * `nfsd` counts the threads that run on this node only.
+ */
+export interface TopologyNode {
+    node: number | null;
+    socket: number | null;
+    cpus: string;
+    cores: number;
+    memory_bytes: number;
+    drives: TopologyDrive[];
+    ports: TopologyPort[];
+    nfsd: NfsdThreads;
+}
+
+/**
+ * One network port. `link` is whether it has one. `irq_cpus` are the CPUs that take its interrupts, as a list.
+ *
+ * `rdma` is its RDMA device; `software_rdma`: that is made of software.
+ */
+export interface TopologyPort {
+    name: string;
+    driver: string;
+    speed_mbit: number | null;
+    link: boolean;
+    addresses: string[];
+    rdma: string | null;
+    software_rdma: boolean;
+    queues: number;
+    irq_cpus: string;
+    pci_address: string | null;
+    slot: string | null;
+    pcie: Link | null;
 }
 
 /**
@@ -1077,6 +1329,29 @@ export interface User {
 export interface UserList {
     schema_version: 1;
     users: User[];
+}
+
+/**
+ * One moment. `time` is seconds since 1970; rates are over the second before, null in the first line.
+ *
+ * `notes` say why something is not known.
+ */
+export interface Watch {
+    schema_version: 1;
+    time: number;
+    health: Level;
+    protocols: ProtocolRates[];
+    drives: DriveRates;
+    ports: PortRates[];
+    jobs: Job[];
+    notes: string[];
+}
+
+/** What a finding is about: serials of drives, names of ports, NUMA nodes; nothing for the whole server. */
+export interface Where {
+    drives: string[];
+    ports: string[];
+    nodes: number[];
 }
 
 /**
@@ -1129,7 +1404,7 @@ export interface Outputs {
     "inventory": Inventory;
     "plan": PlanFile;
     "plan --explain": Explanation;
-    "pool show": Pool;
+    "pool show": PoolState;
     "pool verify": Pool;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
@@ -1144,6 +1419,7 @@ export interface Outputs {
     "share set --dry-run": Preview;
     "share verify": LookReport;
     "status": Status;
+    "topology": Topology;
     "tune": TuneReport;
     "user create": AccountReport;
     "user list": UserList;
@@ -1151,7 +1427,8 @@ export interface Outputs {
     "user remove": AccountReport;
     "user render": UserList;
     "user set": AccountReport;
+    "watch": Watch;
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow";
+export type LineVerb = "approve" | "bench follow" | "watch";

@@ -9,6 +9,7 @@ from millrace import paths, store
 from millrace.admin import one_time
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version
+from millrace.health.jobs import Job
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
@@ -95,12 +96,26 @@ def test_a_password_that_was_changed_leaves_the_console_with_the_next_check(serv
 
 def test_status_is_one_screen() -> None:
     share = default_share(pool(), ["10.0.0.0/24"], True, [])
-    seen = Status(health=health(WAITING, FINE), pool=pool(), space=Space(size=80 * 10**12, free=10**12), shares=[share])
+    found = health(WAITING, FINE)
+    seen = Status(
+        version="1",
+        hostname="millrace",
+        addresses=[],
+        health=found,
+        next=[one.todo for one in found.findings if one.todo],
+        pool=pool(),
+        space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
+        shares=[share],
+        jobs=[Job(name="rebuild", what="array data", progress=0.125, seconds_left=600)],
+        as_root=True,
+        notes=[],
+    )
     assert lines(seen) == [
         "Health   WARN",
         "         WARN: No pool yet. The plan: RAID6 of 10 drives.",
         "Pool     /srv/pool, 80.0 TB, 1.0 TB free",
         "Share    data  SMB; NFS to 10.0.0.0/24",
+        "Job      rebuild, array data: 12.5%, 10 min left",
         "Next     Read it (millrace plan), then: millrace approve " + "a" * 64,
     ]
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from millrace import command, paths, store
 from millrace.health.model import Health, Level
-from millrace.share.interfaces import Interface
+from millrace.share.interfaces import Address, Interface
 
 BANNER = "run/issue.d/50-millrace.issue"
 
@@ -29,15 +29,16 @@ def banner(version: str, interfaces: Sequence[Interface], health: Health) -> str
 
 
 def _addresses(interfaces: Sequence[Interface]) -> list[str]:
-    urls = [
-        (f"https://[{address.ip}]:9090" if address.version == 6 else f"https://{address.ip}:9090", interface.name)
-        for interface in interfaces
-        for address in interface.addresses
-    ]
+    urls = [(url(address), interface.name) for interface in interfaces for address in interface.addresses]
     if not urls:
         return ["No port of this server has an address yet: plug in a network cable, or set one up."]
     width = max(len(url) for url, _ in urls)
     return [f"  {url:<{width}}  ({name})" for url, name in urls]
+
+
+def url(address: Address) -> str:
+    """The web console on an address."""
+    return f"https://[{address.ip}]:9090" if address.version == 6 else f"https://{address.ip}:9090"
 
 
 def image_version() -> str:

@@ -39,11 +39,12 @@ CHECKS: Mapping[str, Check] = {
 def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> Health:
     """The health of this server, now."""
     looked_at = host or Host()
-    findings = [finding for name, check in checks.items() for finding in _guarded(name, check, looked_at)]
+    findings = [finding for name, check in checks.items() for finding in guarded(name, check, looked_at)]
     return Health(at=datetime.now(UTC).isoformat(timespec="seconds"), level=worst(findings), findings=findings)
 
 
-def _guarded(name: str, check: Check, host: Host) -> list[Finding]:
+def guarded(name: str, check: Check, host: Host) -> list[Finding]:
+    """What a check says; UNKNOWN where it cannot look."""
     try:
         return check(host)
     except (OSError, ValueError, MillraceError) as error:

@@ -17,7 +17,7 @@ class Level(StrEnum):
     FAIL = "FAIL"
 
 
-_SEVERITY = [Level.OK, Level.WARN, Level.UNKNOWN, Level.FAIL]
+SEVERITY = [Level.OK, Level.WARN, Level.UNKNOWN, Level.FAIL]
 
 
 class Finding(Contract):
@@ -40,4 +40,4 @@ class Health(Contract):
 
 def worst(findings: Sequence[Finding]) -> Level:
     """The worst level; UNKNOWN where nothing was looked at."""
-    return max((one.level for one in findings), key=_SEVERITY.index, default=Level.UNKNOWN)
+    return max((one.level for one in findings), key=SEVERITY.index, default=Level.UNKNOWN)

@@ -9,9 +9,10 @@ import click
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def health(write_files: bool, as_json: bool) -> None:
     """Is it all right? One line per check, and what to do about it."""
-    from millrace.health.collect import collect
+    from millrace.health.current import current
+    from millrace.health.host import Host
 
-    found = collect()
+    found = current(Host())
     if write_files:
         from millrace.health.write import write
 
@@ -29,18 +30,9 @@ def health(write_files: bool, as_json: bool) -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def status(as_json: bool) -> None:
     """One screen: health, pool, shares, what to do next."""
-    from millrace.health.collect import collect
     from millrace.health.host import Host
-    from millrace.health.status import Status, lines, space_of
-    from millrace.share.desired import shares
+    from millrace.health.status import lines
+    from millrace.health.status import status as look
 
-    host = Host()
-    found = collect(host)
-    pool = host.pool
-    seen = Status(
-        health=found,
-        pool=pool,
-        space=space_of(pool.filesystem.mountpoint) if pool else None,
-        shares=shares(pool) if pool else [],
-    )
+    seen = look(Host())
     click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join(lines(seen)))

@@ -1,24 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave the health where others look: the file for Cockpit, the banner for the console."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
-from millrace import paths, store
+from millrace import command, paths, store
 from millrace.admin.one_time import forget_if_used
+from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version, refresh_consoles, write_banner
 from millrace.health.model import Health
-from millrace.share import interfaces
+from millrace.share import interfaces, usage
 from millrace.share.interfaces import Interface
+from millrace.share.tools import Runner
+
+
+def _command(argv: Sequence[str], stdin: str | None = None) -> Result:
+    return command.attempt(argv, stdin, timeout=20)
 
 
 def write(
     health: Health,
     ports: Callable[[], list[Interface]] = interfaces.serving,
     refresh: Callable[[], None] = refresh_consoles,
+    run: Runner = _command,
 ) -> None:
-    """Write health.json and the banner, and forget a one-time password that was used."""
+    """Write health.json, the usage of the shares and the banner, and forget a one-time password that was used."""
     store.write_model(paths.health_file(), health)
+    usage.write(run)
     try:
         found = ports()
     except Failed:

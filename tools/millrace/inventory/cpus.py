@@ -2,6 +2,7 @@
 """Processors, NUMA nodes and memory."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 from millrace.inventory import sysfs
@@ -67,6 +68,17 @@ def cpu_list(ranges: str) -> list[int]:
         first, _, last = part.partition("-")
         found.extend(range(int(first), int(last or first) + 1))
     return found
+
+
+def ranges(cpus: Sequence[int]) -> str:
+    """[0, 1, 2, 8] -> `0-2,8`; they are in order."""
+    runs: list[list[int]] = []
+    for cpu in cpus:
+        if runs and cpu == runs[-1][-1] + 1:
+            runs[-1].append(cpu)
+        else:
+            runs.append([cpu])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)
 
 
 def _node(sysroot: Path, number: int, cpulist: Path, size: int) -> Node:

@@ -15,7 +15,6 @@ from millrace.provision import apply, approval, follow
 from millrace.provision import assemble as assembling
 from millrace.provision import pool as pools
 from millrace.provision.identity import new_transaction
-from millrace.provision.model import Pool
 from millrace.provision.system import Linux
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -90,9 +89,11 @@ def verify(as_json: bool) -> None:
 @pool.command()
 @as_json
 def show(as_json: bool) -> None:
-    """Show arrays, members and file system of the pool."""
-    found = assembling.load_pool()
-    _print(found) if as_json else _show_pool(found)
+    """Show arrays, members, rebuilds and file system of the pool as they are now."""
+    from millrace.pool.show import lines, state
+
+    found = state(assembling.load_pool())
+    _print(found) if as_json else click.echo("\n".join(lines(found)))
 
 
 def _follow_on_terminal(system: Linux) -> None:
@@ -117,21 +118,6 @@ def _show_steps(as_json: bool) -> None:
     click.echo(f"plan {digest} would be built in {len(transaction.steps)} steps:")
     for number, step in enumerate(transaction.steps, start=1):
         click.echo(f"{number:4}  {step.name}")
-
-
-def _show_pool(found: Pool) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    table = Table(title=f"{found.filesystem.mountpoint}: XFS {found.filesystem_uuid}")
-    for column in ("array", "level", "partition", "serial"):
-        table.add_column(column)
-    for record in found.arrays:
-        members = [(member.label, member.serial) for member in record.members]
-        members += [(f"{spare.label} (hot spare)", spare.serial) for spare in record.spares]
-        for label, serial in members or [(name, "") for name in record.array.members]:
-            table.add_row(record.array.name, record.array.level, label, serial)
-    Console().print(table)
 
 
 def _print(document: BaseModel) -> None:

@@ -25,7 +25,7 @@ OUTPUTS = {
     "inventory": "millrace.inventory.model:Inventory",
     "plan": "millrace.plan.model:PlanFile",
     "plan --explain": "millrace.plan.explain:Explanation",
-    "pool show": "millrace.provision.model:Pool",
+    "pool show": "millrace.pool.model:PoolState",
     "pool verify": "millrace.provision.model:Pool",
     "provision": "millrace.provision.apply:Outcome",
     "provision --dry-run": "millrace.provision.apply:Steps",
@@ -40,6 +40,7 @@ OUTPUTS = {
     "share set --dry-run": "millrace.share.model:Preview",
     "share verify": "millrace.share.model:LookReport",
     "status": "millrace.health.status:Status",
+    "topology": "millrace.topology.model:Topology",
     "tune": "millrace.tune.model:TuneReport",
     "user create": "millrace.user.edit:AccountReport",
     "user list": "millrace.user.edit:UserList",
@@ -47,7 +48,12 @@ OUTPUTS = {
     "user remove": "millrace.user.edit:AccountReport",
     "user render": "millrace.user.edit:UserList",
     "user set": "millrace.user.edit:AccountReport",
+    "watch": "millrace.watch.model:Watch",
 }
 
 # These print lines, one JSON document each, until they are done; the others print one document.
-LINES = ("approve", "bench follow")
+LINES = (
+    "approve",
+    "bench follow",
+    "watch",
+)

@@ -4,22 +4,18 @@
 from collections.abc import Sequence
 
 from millrace import command
-from millrace.errors import Failed
 from millrace.health.checks.filesystem import bytes_in_words
 from millrace.provision.model import Pool
-from millrace.share import quota
 from millrace.share.desired import shares
 from millrace.share.interfaces import Interface
 from millrace.share.model import Share
 from millrace.share.tools import Runner
+from millrace.share.usage import usage
 
 
 def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = command.attempt) -> list[Share]:
-    """All shares with what they hold now; null where XFS does not say: quotas are off, or root has to ask."""
-    try:
-        used = quota.usage(pool.filesystem.mountpoint, run)
-    except Failed:
-        used = {}
+    """All shares with what they hold; null where XFS does not say: quotas are off, or nobody asked yet."""
+    used, _ = usage(pool, run)
     return [one.model_copy(update={"used": used.get(one.project)}) for one in shares(pool, ports)]
 
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from millrace import paths, store
 from millrace.errors import Failed
+from millrace.inventory.cpus import ranges
 from millrace.inventory.model import Nic
 from millrace.plan.nic import Core, smb_cpus
 from millrace.tune.ethtool import Runner
@@ -60,7 +61,7 @@ def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> li
     cpus = smb_cpus(linked, cores)
     if cpus is None:
         return [DropInKnob(NONE, "its ports are not at one of several sockets", run)]
-    wanted = f"CPUAffinity={_ranges(sorted(cpus))} NUMAPolicy=local"
+    wanted = f"CPUAffinity={ranges(sorted(cpus))} NUMAPolicy=local"
     return [DropInKnob(wanted, "all data ports with a link are at this socket; data is copied there once", run)]
 
 
@@ -70,14 +71,3 @@ def _store(value: str) -> None:
         path.unlink(missing_ok=True)
     else:
         store.write_text(path, HEAD + "".join(f"{line}\n" for line in value.split()))
-
-
-def _ranges(cpus: list[int]) -> str:
-    """[0, 1, 2, 8] -> `0-2,8`."""
-    runs: list[list[int]] = []
-    for cpu in cpus:
-        if runs and cpu == runs[-1][-1] + 1:
-            runs[-1].append(cpu)
-        else:
-            runs.append([cpu])
-    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in runs)

@@ -18,7 +18,7 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
-    options = _mount_options(mountpoint)
+    options = mount_options(mountpoint)
     if options is None:
         return [
             host.absent(NAME, f"{mountpoint} is not mounted.", "systemctl status srv-pool.mount millrace-pool.service")
@@ -29,7 +29,7 @@ def check(host: Host) -> list[Finding]:
     return [_space(mountpoint)]
 
 
-def _mount_options(mountpoint: str) -> list[str] | None:
+def mount_options(mountpoint: str) -> list[str] | None:
     """The options of what is mounted last at `mountpoint`; None where nothing is."""
     found = None
     # That of process 1: a sandboxed service has a table of its own, in which most is read-only.

@@ -1,0 +1,260 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A 1U12 made of files, in every state that the pages show: what its verbs print is what the pages are tested with."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from unittest.mock import patch
+from uuid import UUID
+
+from millrace import paths, store
+from millrace.config.model import Config, Group, Nfs, NfsClient, Share, Smb, User
+from millrace.config.store import change
+from millrace.health.collect import collect
+from millrace.inventory.collect import collect as inventory
+from millrace.inventory.model import Inventory
+from millrace.inventory.surface import surface
+from millrace.plan.model import Plan
+from millrace.plan.policy_file import load_policy
+from millrace.plan.propose import plan_file, propose
+from millrace.provision.identity import new_transaction
+from millrace.provision.model import Pool, Transaction
+from millrace.share.usage import Usage
+from millrace.watch import latency
+from tests.unit.inventory.trees import Tree, booted, nothing_found
+from tests.unit.plugin import tools
+
+DATA, LOG = 7_681_501_126_656, 960_197_124_096
+NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
+POLICY = '[nfs]\nnetworks = ["10.77.0.0/24", "10.77.1.0/24"]\n'
+SLOW_DRIVE = 6
+
+
+class Box:
+    """The files of a server below `root`."""
+
+    def __init__(self, root: Path, drives: bool) -> None:
+        self.root = root
+        self.tree: Tree = booted(root)
+        self.tree.cpus(("0-7", ["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7"]), ("8-15", ["8"] * 8))
+        self.tree.memory(256 << 20)
+        self.tree.write("usr/lib/os-release", "IMAGE_VERSION=0.1.0\n")
+        self.tree.write("etc/millrace/policy.toml", POLICY)
+        for number in range(12) if drives else ():
+            self._drive(number, number % 2, "16.0" if number == SLOW_DRIVE else "32.0")
+        for node in range(2):
+            self._port(node)
+        store.write_model(paths.inventory_file(), _looked_at(root, drives))
+        self.proposal = propose(store.read_model(paths.inventory_file(), Inventory), load_policy())
+        store.write_model(paths.plan_file(), plan_file(self.proposal))
+
+    def begin(self, done: int) -> Transaction:
+        """Provisioning under way, with so many steps done."""
+        assert isinstance(self.proposal, Plan)
+        made = new_transaction(self.proposal, NOW.isoformat())
+        states = ["done"] * done + ["started"] + ["pending"] * len(made.steps)
+        steps = [one.model_copy(update={"state": state}) for one, state in zip(made.steps, states, strict=False)]
+        store.write_model(paths.transaction_file(), made.model_copy(update={"steps": steps}))
+        return made
+
+    def provision(self) -> Pool:
+        """The pool of the plan, with arrays that run, a file system that is mounted and servers that serve."""
+        plan, made = self.proposal, self.begin(0)
+        assert isinstance(plan, Plan)
+        paths.transaction_file().unlink()
+        pool = Pool(
+            plan_sha256=plan.digest(),
+            created="2026-11-20T10:00:00+00:00",
+            drives=made.drives,
+            arrays=made.arrays,
+            filesystem=plan.filesystem,
+            filesystem_uuid=made.filesystem_uuid,
+        )
+        store.write_model(paths.approved_plan_file(), plan)
+        store.write_model(paths.pool_file(), pool)
+        names = {serial(number): f"nvme{number}n1" for number in range(12)}
+        for number, record in enumerate(pool.arrays):
+            members = [self.tree.partition(names[one.serial], 1, one.label, one.partuuid) for one in record.members]
+            self._array(f"md{127 - number}", record.array.name, members)
+        self.tree.write("proc/1/mounts", f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n")
+        (self.root / "srv/pool/data").mkdir(parents=True)
+        self._serve(plan)
+        return pool
+
+    def shares(self) -> None:
+        """What an engineer has set up in the first week."""
+        change("admin", "group create research", lambda old: old.model_copy(update={"groups": GROUPS}))
+        change("admin", "user create anna", lambda old: old.model_copy(update={"users": USERS}))
+        change("admin", "share create models", _with_shares)
+        at = NOW.isoformat(timespec="seconds")
+        store.write_model(paths.usage_file(), Usage(at=at, used=tools.USED))
+
+    def look(self) -> None:
+        """What millrace-health.service leaves behind."""
+        with patch("os.geteuid", lambda: 0):
+            store.write_model(paths.health_file(), collect())
+
+    def md(self, array: str, **attributes: str) -> None:
+        """Change what md says of an array."""
+        for name, text in attributes.items():
+            self.tree.write(self._array_dir(array) / "md" / name, f"{text}\n")
+
+    def pull(self, array: str, number: int) -> None:
+        """A drive leaves: md drops its member, the kernel its block device."""
+        member = self._array_dir(array) / f"md/dev-nvme{number}n1p1"
+        for entry in member.iterdir():
+            entry.unlink()
+        member.rmdir()
+        (self._array_dir(array) / f"slaves/nvme{number}n1p1").unlink()
+        (self.root / f"sys/block/nvme{number}n1").unlink()
+        self.md(array, degraded="1")
+
+    def replace(self, array: str, number: int, new: int) -> None:
+        """Another drive is put into the same bay and rebuilt onto."""
+        self.pull(array, number)
+        self._drive(new, number % 2, "32.0", bay=number + 1)
+        self._member(array, self.tree.partition(f"nvme{new}n1", 1, "millrace-data-12"), "spare", str(number))
+        sectors = DATA // 512
+        self.md(array, sync_action="recover", sync_completed=f"{sectors // 4} / {sectors}", sync_speed="1500000")
+
+    def count(self, second: int) -> None:
+        """The counters of the kernel after so many seconds of steady work."""
+        read, written = 9_000_000_000 * second, 2_500_000_000 * second
+        self.tree.write("proc/net/rpc/nfsd", f"io {read} {written}\nrpc {11_000 * second} 0 0 0 0\n")
+        reads, writes = f"{9000 * second} 0 {read // 5120} {720 * second}", f"{3000 * second} 0 {written // 5120} 60"
+        for drive in self.root.glob("sys/class/block/nvme*n1"):
+            (drive / "stat").write_text(f"{reads} {writes} 0 0 0\n")
+        for node in range(2):
+            statistics = f"sys/class/net/ens{node + 1}np0/statistics"
+            self.tree.write(f"{statistics}/rx_bytes", f"{written // 2}\n")
+            self.tree.write(f"{statistics}/tx_bytes", f"{read // 2}\n")
+        if os.geteuid() == 0:
+            hist = f"# trigger info: x\n{{ common_cpu: 1 }} hitcount: {11_000 * second} execute: {4_400_000 * second}\n"
+            self.tree.write(f"{latency.EVENT}/trigger", f"{latency.TRIGGER}\n")
+            self.tree.write(f"{latency.EVENT}/hist", hist)
+
+    def _drive(self, number: int, node: int, speed: str, bay: int | None = None) -> None:
+        self.tree.nvme(number, serial(number), size=LOG if number in (10, 11) else DATA, numa_node=node)
+        controller = (self.root / f"sys/class/nvme/nvme{number}").resolve()
+        self.tree.write(controller.parent.parent / "current_link_speed", f"{speed} GT/s PCIe\n")
+        # The slots of the board are the bays of this server.
+        self.tree.write(f"sys/bus/pci/slots/{bay or number + 1}/address", f"0000:{number + 1:02x}:00\n")
+
+    def _port(self, node: int) -> None:
+        name, address = f"ens{node + 1}np0", f"0000:{0x81 + node:02x}:00.0"
+        function = self.root / f"sys/devices/pci0000:80/0000:80:0{node + 1}.0/{address}"
+        attributes = {"current_link_speed": "32.0 GT/s PCIe", "max_link_speed": "32.0 GT/s PCIe", "numa_node": node}
+        for attribute, value in {**attributes, "current_link_width": 16, "max_link_width": 16}.items():
+            self.tree.write(function / attribute, f"{value}\n")
+        net = function / "net" / name
+        for attribute, text in (("carrier", "1"), ("speed", "100000")):
+            self.tree.write(net / attribute, f"{text}\n")
+        for queue in range(4):
+            (net / f"queues/rx-{queue}").mkdir(parents=True)
+            irq = 40 + 4 * node + queue
+            self.tree.write(function / f"msi_irqs/{irq}", "msix\n")
+            self.tree.write(f"proc/irq/{irq}/smp_affinity_list", f"{8 * node + 2 * queue}\n")
+            (self.root / f"proc/irq/{irq}/mlx5_comp{queue}@pci:{address}").mkdir()
+        (net / "device").symlink_to("../..")
+        (self.root / f"sys/class/net/{name}").symlink_to(net)
+        (function / "infiniband" / f"mlx5_{node}").mkdir(parents=True)
+        (self.root / f"sys/class/infiniband/mlx5_{node}").mkdir(parents=True)
+        driver = self.root / "sys/bus/pci/drivers/mlx5_core"
+        driver.mkdir(parents=True, exist_ok=True)
+        (function / "driver").symlink_to(driver)
+
+    def _array(self, device: str, name: str, members: Sequence[str]) -> None:
+        self.tree.over(device, *members)
+        link = self.root / f"dev/md/millrace-{name}"
+        link.parent.mkdir(parents=True, exist_ok=True)
+        link.symlink_to(f"../{device}")
+        self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{(8 * DATA if name == 'data' else LOG) // 512}\n")
+        self.md(name, array_state="clean", degraded="0", sync_action="idle", sync_completed="none", sync_speed="none")
+        for slot, member in enumerate(members):
+            self._member(name, member, "in_sync", str(slot))
+
+    def _member(self, array: str, member: str, state: str, slot: str) -> None:
+        self.md(array, **{f"dev-{member}/state": state, f"dev-{member}/slot": slot, f"dev-{member}/errors": "0"})
+
+    def _array_dir(self, array: str) -> Path:
+        return self.root / "sys/devices/virtual/block" / Path(os.readlink(self.root / f"dev/md/millrace-{array}")).name
+
+    def _serve(self, plan: Plan) -> None:
+        nfsd = "proc/fs/nfsd"
+        self.tree.write(f"{nfsd}/threads", f"{plan.nfsd.threads_max}\n")
+        self.tree.write(f"{nfsd}/portlist", "rdma 20049\ntcp 2049\n")
+        for number in range(16):
+            cpus = "0-7" if number < 8 else "8-15"
+            self.tree.write(f"proc/{300 + number}/comm", "nfsd\n")
+            self.tree.write(f"proc/{300 + number}/status", f"Name:\tnfsd\nPPid:\t2\nCpus_allowed_list:\t{cpus}\n")
+        for number, host in enumerate(tools.NFS_CLIENTS):
+            self.tree.write(f"{nfsd}/clients/{number}/info", tools.NFS_INFO.format(host=host, number=number))
+            self.tree.write(f"{nfsd}/clients/{number}/states", tools.NFS_STATES)
+        self.tree.write("etc/exports.d/millrace.exports", "/srv/pool/data 10.77.0.0/24(rw)\n")
+        self.tree.write("run/samba/smbd.pid", "900\n")
+        self.tree.write("proc/net/tcp", tools.TCP)
+
+
+# Looking at terabytes of nothing takes its time, and it is the same nothing in every state.
+_inventories: dict[bool, Inventory] = {}
+
+
+def _looked_at(root: Path, drives: bool) -> Inventory:
+    if drives not in _inventories:
+        _inventories[drives] = inventory(root, nothing_found, surface)
+    return _inventories[drives]
+
+
+GROUPS = [Group(name="research", gid=2000)]
+USERS = [User(name="anna", uid=2001, groups=["research"]), User(name="ben", uid=2002)]
+
+
+def _with_shares(old: Config) -> Config:
+    models = Share(
+        name="models",
+        profile="training",
+        comment="Weights and checkpoints",
+        size=10 << 40,
+        soft_size=9 << 40,
+        project=1002,
+        nfs=Nfs(clients=[NfsClient(client="10.77.0.0/24"), NfsClient(client="10.77.1.0/24", access="ro")]),
+        smb=Smb(users=["anna"], groups=["research"]),
+    )
+    dataset = Share(name="imagenet", profile="dataset-ro", project=1003, smb=Smb(enabled=False))
+    return old.model_copy(update={"shares": [*old.shares, models, dataset]})
+
+
+def serial(number: int) -> str:
+    """Serials of the drives in the order of the bays."""
+    return f"MR{'L' if number in (10, 11) else 'D'}{number + 1:011}"
+
+
+class _Clock(datetime):
+    @classmethod
+    def now(cls, tz: object = None) -> "_Clock":
+        return cls.fromtimestamp(NOW.timestamp(), UTC)
+
+
+@contextmanager
+def server(root: Path, drives: bool = True, user: int = 0) -> Iterator[Box]:
+    """A server below `root` on the 20th of November 2026 at noon, asked by the user with this number."""
+    space = os.statvfs_result((4096, 4096, 15_000_000_000, 13_380_000_000, 13_380_000_000, 0, 0, 0, 0, 255))
+    numbers = iter(range(1, 10_000))
+    with ExitStack() as stack:
+        for target, value in (
+            ("millrace.paths.ROOT", root),
+            ("os.geteuid", lambda: user),
+            ("os.statvfs", lambda path: space),
+            ("os.fsync", lambda descriptor: None),
+            ("os.path.ismount", lambda path: True),
+            ("millrace.health.collect.datetime", _Clock),
+            ("millrace.health.current.datetime", _Clock),
+            ("millrace.config.store.datetime", _Clock),
+            ("millrace.command.subprocess.run", tools.Tools(user)),
+            ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
+            ("socket.gethostname", lambda: "millrace"),
+        ):
+            stack.enter_context(patch(target, value))
+        yield Box(root, drives)

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write what the verbs print on servers in every state: `python -m tests.unit.plugin.golden`, from the top of the tree.
+
+The pages are tested with these files, so that they are tested with what the command line really prints.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator
+from itertools import count, islice
+from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import patch
+
+from click.testing import CliRunner
+
+from host.layout import REPO
+from millrace import paths, store
+from millrace.cli import millrace
+from millrace.provision.follow import Progress
+from millrace.provision.model import Approval, Pool, Transaction
+from millrace.watch.verbs import _lines
+from tests.unit.plugin.box import NOW, Box, server
+
+FILES = REPO / "cockpit-plugin" / "test" / "golden"
+# Each server is asked all of these; a verb that refuses there has no file.
+VERBS = (
+    "config history", "config show", "group list", "health", "plan", "pool show", "session list",
+    "share list", "status", "topology", "user list",
+)  # fmt: skip
+PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
+
+
+def documents() -> dict[str, str]:
+    """The text of every file by its path below `FILES`."""
+    found: dict[str, str] = {}
+    for name, drives, user, prepare in SERVERS:
+        temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
+        with temporary as directory, server(Path(directory), drives, user) as box:
+            prepare(box)
+            for path, text in _printed(box):
+                found[f"{name}/{path}"] = text.replace(directory, "")
+    return found
+
+
+def _printed(box: Box) -> Iterator[tuple[str, str]]:
+    for verb in VERBS:
+        yield from _asked(f"{verb.replace(' ', '-')}.json", *verb.split(), "--json")
+    yield from _asked("plan-explain-layout.json", "plan", "--explain", "layout", "--json")
+    for protocol in PROTOCOLS:
+        words = ("--profile", "training", "--protocol", protocol, "--share", "models", "--json")
+        yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
+    yield "inventory.json", paths.inventory_file().read_text()
+    yield "watch.jsonl", _watched(box)
+    if paths.transaction_file().exists():
+        yield "approve.jsonl", _approved()
+
+
+def _asked(path: str, *words: str) -> Iterator[tuple[str, str]]:
+    """What a verb prints; a refused plan is a document too, other refusals are sentences on standard error."""
+    result = CliRunner().invoke(millrace, list(words), standalone_mode=False)
+    if result.stdout.startswith("{"):
+        yield path, result.stdout
+
+
+def _watched(box: Box) -> str:
+    """Three seconds of steady work."""
+    seconds = count(1)
+    box.count(1)
+    clock = SimpleNamespace(monotonic=lambda: 0.0, time=NOW.timestamp)
+
+    def tick(_: float) -> None:
+        second = next(seconds) + 1
+        box.count(second)
+        clock.monotonic = lambda: float(second)
+        clock.time = lambda: NOW.timestamp() + second
+
+    clock.monotonic = lambda: 1.0
+    with patch("millrace.watch.sample.time", clock):
+        return "".join(one.model_dump_json() + "\n" for one in islice(_lines(tick), 3))
+
+
+def _approved() -> str:
+    """The lines of an approval that is followed to its end."""
+    made = store.read_model(paths.transaction_file(), Transaction)
+    digest = made.plan.digest()
+    names = [step.name for step in made.steps]
+    lines: list[Approval | Progress | Pool] = [Approval(sha256=digest, by="admin", at=NOW.isoformat())]
+    lines += [Progress(done=done, total=len(names), step=name) for done, name in enumerate(names)]
+    pool = Pool(
+        plan_sha256=digest,
+        created=NOW.isoformat(),
+        drives=made.drives,
+        arrays=made.arrays,
+        filesystem=made.plan.filesystem,
+        filesystem_uuid=made.filesystem_uuid,
+    )
+    return "".join(one.model_dump_json() + "\n" for one in [*lines, pool])
+
+
+def _blank(box: Box) -> None:
+    box.look()
+
+
+def _building(box: Box) -> None:
+    box.begin(done=7)
+    box.look()
+
+
+def _provisioned(box: Box) -> None:
+    box.provision()
+    box.shares()
+    box.look()
+
+
+def _degraded(box: Box) -> None:
+    _provisioned(box)
+    box.pull("data", 3)
+
+
+def _rebuilding(box: Box) -> None:
+    _provisioned(box)
+    box.replace("data", 3, 12)
+
+
+# Name, whether it has drives, the number of the user who asks, what happened to it.
+SERVERS: tuple[tuple[str, bool, int, Callable[[Box], None]], ...] = (
+    ("empty", False, 0, _blank),
+    ("1u12-blank", True, 0, _blank),
+    ("1u12-building", True, 0, _building),
+    ("1u12-provisioned", True, 0, _provisioned),
+    ("1u12-degraded", True, 0, _degraded),
+    ("1u12-rebuilding", True, 0, _rebuilding),
+    # asked by a user who is no administrator
+    ("1u12-user", True, 1001, _provisioned),
+)
+
+
+def main() -> None:
+    """Write the files, and remove those that are no more."""
+    made = documents()
+    for path, text in made.items():
+        (FILES / path).parent.mkdir(parents=True, exist_ok=True)
+        (FILES / path).write_text(text)
+    for path in [one for one in FILES.rglob("*") if one.is_file() and str(one.relative_to(FILES)) not in made]:
+        path.unlink()
+
+
+if __name__ == "__main__":
+    main()

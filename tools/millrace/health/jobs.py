@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long work that goes on by itself: building the pool, rebuilds, checks."""
+
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import MillraceError
+from millrace.inventory.model import Contract
+from millrace.pool import arrays
+from millrace.provision.model import Pool, Transaction
+from millrace.tune.devices import array_device, block
+
+JobName = Literal["provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "benchmark"]
+
+
+class Job(Contract):
+    """One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known."""
+
+    name: JobName
+    what: str
+    progress: float | None
+    seconds_left: float | None
+
+
+def jobs(pool: Pool | None) -> list[Job]:
+    """What goes on now; reads what everybody may read."""
+    return _provisioning() if pool is None else _synchronising(pool)
+
+
+def _provisioning() -> list[Job]:
+    if not paths.transaction_file().exists():
+        return []
+    try:
+        steps = store.read_model(paths.transaction_file(), Transaction).steps
+    except MillraceError:
+        # The check of the pool says what is wrong with it.
+        return []
+    done = sum(step.state == "done" for step in steps)
+    current = next((step.name for step in steps if step.state != "done"), "finishing")
+    progress = done / len(steps) if steps else None
+    return [Job(name="provision", what=current, progress=progress, seconds_left=None)]
+
+
+def _synchronising(pool: Pool) -> list[Job]:
+    found = []
+    for record in pool.arrays:
+        device = array_device(record.array.name)
+        sync = arrays.sync(device) if device and (block(device) / "md").is_dir() else None
+        if sync:
+            what = f"array {record.array.name}"
+            found.append(Job(name=sync.action, what=what, progress=sync.progress, seconds_left=sync.seconds_left))
+    return found

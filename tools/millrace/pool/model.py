@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of `millrace pool show --json`."""
+
+from typing import Literal
+
+from millrace.inventory.model import Contract
+from millrace.plan.model import Role
+
+MemberState = Literal["in-sync", "rebuilding", "spare", "faulty", "missing", "unknown"]
+Action = Literal["first synchronisation", "rebuild", "check", "repair", "reshape"]
+
+
+class Member(Contract):
+    """One member of an array: a partition of the drive `serial`, or for a raid0 over legs the array of that name.
+
+    `device` is the kernel's name of now, null for what is not there. `errors` are those that md corrected. `planned`
+    is false for a drive that was put in later.
+    """
+
+    serial: str
+    label: str
+    bay: str | None
+    device: str | None
+    state: MemberState
+    errors: int | None
+    planned: bool
+
+
+class Sync(Contract):
+    """What md does with an array. `progress` from 0 to 1, null while it waits for another array on the same drives."""
+
+    action: Action
+    progress: float | None
+    bytes_per_second: int | None
+    seconds_left: float | None
+
+
+class LiveArray(Contract):
+    """One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
+
+    `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
+    the kernel does not say. Sizes in bytes.
+    """
+
+    name: str
+    level: Literal["raid0", "raid1", "raid5", "raid6"]
+    role: Role
+    uuid: str
+    device: str | None
+    state: str
+    size: int | None
+    chunk: int | None
+    legs: list[str]
+    degraded: int | None
+    may_fail: int | None
+    members: list[Member]
+    sync: Sync | None
+
+
+class LiveFilesystem(Contract):
+    """The XFS of the pool. `log` is the array with its log, null where that is inside. Sizes in bytes.
+
+    Null sizes: it is not mounted, or does not answer.
+    """
+
+    mountpoint: str
+    uuid: str
+    device: str
+    log: str | None
+    log_size: int | None
+    mounted: bool
+    read_only: bool
+    size: int | None
+    used: int | None
+    free: int | None
+
+
+class ShareUsage(Contract):
+    """What a share holds in bytes and may hold; `used` is null where XFS does not count or was not asked yet."""
+
+    name: str
+    path: str
+    used: int | None
+    size: int | None
+    soft_size: int | None
+
+
+class PoolState(Contract):
+    """The pool as it is now. `notes` say what could not be read, and why."""
+
+    schema_version: Literal[1] = 1
+    created: str
+    plan_sha256: str
+    arrays: list[LiveArray]
+    filesystem: LiveFilesystem
+    shares: list[ShareUsage]
+    notes: list[str]

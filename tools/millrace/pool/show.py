@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool show`: the whole state, and its words."""
+
+import os
+
+from millrace import command, paths, store
+from millrace.errors import MillraceError
+from millrace.health.checks.filesystem import bytes_in_words, mount_options
+from millrace.inventory.model import Inventory
+from millrace.inventory.present import present
+from millrace.pool.arrays import live_arrays
+from millrace.pool.model import LiveArray, LiveFilesystem, Member, PoolState, ShareUsage
+from millrace.provision.model import Pool
+from millrace.share.desired import shares
+from millrace.share.tools import Runner
+from millrace.share.usage import usage
+
+
+def state(pool: Pool, run: Runner = command.attempt) -> PoolState:
+    """The pool as it is now; what cannot be read is null and has a note."""
+    used, notes = usage(pool, run)
+    filesystem = _filesystem(pool)
+    if filesystem.mounted and filesystem.size is None:
+        notes.append(f"{filesystem.mountpoint} does not answer")
+    return PoolState(
+        created=pool.created,
+        plan_sha256=pool.plan_sha256,
+        arrays=live_arrays(pool, bays()),
+        filesystem=filesystem,
+        shares=_shares(pool, used, notes),
+        notes=notes,
+    )
+
+
+def bays() -> dict[str, str]:
+    """Where each drive is, by serial: its bay, else its slot; for one that is gone, where it was at boot."""
+    try:
+        at_boot = store.read_model(paths.inventory_file(), Inventory).drives
+    except MillraceError:
+        at_boot = []
+    return {one.serial: place for one in [*at_boot, *present()] if (place := one.bay or one.slot)}
+
+
+def _filesystem(pool: Pool) -> LiveFilesystem:
+    planned = pool.filesystem
+    options = mount_options(planned.mountpoint)
+    size = free = used = None
+    if options is not None:
+        try:
+            space = os.statvfs(paths.ROOT / planned.mountpoint.lstrip("/"))
+        except OSError:
+            pass
+        else:
+            size, free = space.f_blocks * space.f_frsize, space.f_bavail * space.f_frsize
+            used = (space.f_blocks - space.f_bfree) * space.f_frsize
+    return LiveFilesystem(
+        mountpoint=planned.mountpoint,
+        uuid=pool.filesystem_uuid,
+        device=planned.device,
+        log=planned.log_device.rpartition("/millrace-")[2] if planned.log_device else None,
+        log_size=planned.log_size,
+        mounted=options is not None,
+        read_only=bool(options and "ro" in options),
+        size=size,
+        used=used,
+        free=free,
+    )
+
+
+def _shares(pool: Pool, used: dict[int, int], notes: list[str]) -> list[ShareUsage]:
+    try:
+        found = shares(pool)
+    except MillraceError as error:
+        notes.append(f"the shares cannot be listed: {error}")
+        return []
+    return [
+        ShareUsage(name=one.name, path=one.path, used=used.get(one.project), size=one.size, soft_size=one.soft_size)
+        for one in found
+    ]
+
+
+def lines(found: PoolState) -> list[str]:
+    """For a person."""
+    filesystem = found.filesystem
+    said = [f"{filesystem.mountpoint}: XFS {filesystem.uuid}, {_space(filesystem)}"]
+    for array in found.arrays:
+        said += ["", f"{array.name}: {array.level}, {array.state}{_lacks(array)}{_sync(array)}"]
+        said += [f"  {_member(one)}" for one in array.members]
+    said += [""] + [f"share {one.name}: {_used(one)}" for one in found.shares]
+    return said + [f"note: {note}" for note in found.notes]
+
+
+def _space(filesystem: LiveFilesystem) -> str:
+    if not filesystem.mounted:
+        return "not mounted"
+    if filesystem.size is None or filesystem.free is None:
+        return "does not answer"
+    words = f"{bytes_in_words(filesystem.size)}, {bytes_in_words(filesystem.free)} free"
+    return words + (", read-only" if filesystem.read_only else "")
+
+
+def _lacks(array: LiveArray) -> str:
+    if not array.degraded:
+        return ""
+    members = sum(one.planned and one.state != "spare" for one in array.members)
+    return f", {array.degraded} of {members} members missing, {array.may_fail} more may fail"
+
+
+def _sync(array: LiveArray) -> str:
+    if array.sync is None:
+        return ""
+    if array.sync.progress is None:
+        return f", {array.sync.action} is waiting"
+    left = f", {array.sync.seconds_left / 60:.0f} min left" if array.sync.seconds_left is not None else ""
+    return f", {array.sync.action} at {array.sync.progress:.1%}{left}"
+
+
+def _member(member: Member) -> str:
+    place = f"  bay {member.bay}" if member.bay else ""
+    later = "" if member.planned else "  put in later"
+    return f"{member.serial:<24} {member.label:<20} {member.device or '-':<12} {member.state}{place}{later}".rstrip()
+
+
+def _used(share: ShareUsage) -> str:
+    used = "not known" if share.used is None else bytes_in_words(share.used)
+    return used if share.size is None else f"{used} of {bytes_in_words(share.size)}"

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the shares hold: asked by root, and left for everybody else in /run/millrace/usage.json."""
+
+import os
+from datetime import UTC, datetime
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import MillraceError
+from millrace.inventory.model import Contract
+from millrace.provision.model import Pool
+from millrace.share import quota
+from millrace.share.tools import Runner
+
+
+class Usage(Contract):
+    """Bytes held by each quota project, as of `at` (ISO 8601 in UTC)."""
+
+    schema_version: Literal[1] = 1
+    at: str
+    used: dict[int, int]
+
+
+def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
+    """Bytes by project and, in words, what is not known: asked now by root, else as root saw it last.
+
+    XFS tells the usage of projects to root alone.
+    """
+    mountpoint = pool.filesystem.mountpoint
+    if not quota.enabled(mountpoint):
+        return {}, []
+    try:
+        if os.geteuid() == 0:
+            return quota.usage(mountpoint, run), []
+        return store.read_model(paths.usage_file(), Usage).used, []
+    except MillraceError as error:
+        return {}, [f"what the shares hold is not known: {error}"]
+
+
+def write(run: Runner) -> None:
+    """Leave what the shares hold for those who may not ask; nothing where there is no pool or XFS does not say."""
+    try:
+        if not paths.pool_file().exists():
+            return
+        mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
+        if quota.enabled(mountpoint):
+            at = datetime.now(UTC).isoformat(timespec="seconds")
+            store.write_model(paths.usage_file(), Usage(at=at, used=quota.usage(mountpoint, run)))
+    except MillraceError:
+        # The checks of pool and file system say what is wrong.
+        return

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The inventory of this boot with today's links, the plan's roles, and what md and the kernel say now."""
+
+from collections.abc import Sequence
+
+from millrace import paths, store
+from millrace.errors import Refused
+from millrace.health.checks.nfsd_nodes import thread_cpus
+from millrace.inventory.cpus import ranges
+from millrace.inventory.model import Drive, Inventory, Nic
+from millrace.inventory.nics import nics
+from millrace.inventory.present import present
+from millrace.inventory.refresh import refreshed
+from millrace.plan.audit import audit
+from millrace.plan.finding import Finding
+from millrace.plan.model import Array, Plan, PlanFile, Proposal
+from millrace.pool.arrays import live_arrays
+from millrace.pool.model import LiveArray
+from millrace.provision.model import Pool
+from millrace.share.interfaces import Interface
+from millrace.topology import parts, threads
+from millrace.topology.model import Topology, TopologyArray, TopologyFinding, TopologyNode, Where
+from millrace.tune.ethtool import Runner
+
+
+def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
+    """The server as it is now; Refused before it was looked at in this boot. `interfaces` are those with addresses."""
+    if not paths.inventory_file().exists():
+        raise Refused("this server has not been looked at in this boot: systemctl status millrace-inventory")
+    at_boot = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
+    there = present()
+    inventory = _of_now(at_boot, there, nics(paths.ROOT, run))
+    pool = store.read_model(paths.pool_file(), Pool) if paths.pool_file().exists() else None
+    proposal = _proposal()
+    arrays = _arrays(pool, proposal)
+    live = live_arrays(pool, {}) if pool else []
+    masks = thread_cpus()
+    return Topology(
+        cpu_model=inventory.cpu_model,
+        sockets=inventory.sockets,
+        nodes=_nodes(inventory, _known(proposal, arrays, live, there), masks, interfaces),
+        arrays=[
+            TopologyArray(name=one.name, level=one.level, role=one.role, over=one.members if one.over_arrays else [])
+            for one in arrays
+        ],
+        planned=pool is None and bool(arrays),
+        nfsd=threads.floating(masks, [node.cpus for node in inventory.nodes]),
+        findings=[
+            _finding(one, inventory) for one in (audit(inventory, proposal) if isinstance(proposal, Plan) else [])
+        ],
+    )
+
+
+def _of_now(at_boot: Inventory, there: Sequence[Drive], ports: Sequence[Nic]) -> Inventory:
+    """The ports of now, and drives that were put in since the boot: nobody has looked at what is on those yet."""
+    known = {one.serial for one in at_boot.drives}
+    new = [one for one in there if one.serial not in known]
+    return at_boot.model_copy(update={"nics": list(ports), "drives": [*at_boot.drives, *new]})
+
+
+def _proposal() -> Proposal | None:
+    """The plan that the pool was made from, else what this boot proposes."""
+    if paths.approved_plan_file().exists():
+        return store.read_model(paths.approved_plan_file(), Plan)
+    return store.read_model(paths.plan_file(), PlanFile).proposal if paths.plan_file().exists() else None
+
+
+def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[Array]:
+    if pool is not None:
+        return [record.array for record in pool.arrays]
+    return proposal.arrays if isinstance(proposal, Plan) else []
+
+
+def _known(
+    proposal: Proposal | None, arrays: Sequence[Array], live: Sequence[LiveArray], there: Sequence[Drive]
+) -> parts.Known:
+    return parts.Known(
+        roles={one.serial: one.role for one in proposal.drives} if proposal else {},
+        places=parts.places(arrays, live),
+        members=parts.member_states(live),
+        present={one.serial for one in there},
+    )
+
+
+def _nodes(
+    inventory: Inventory, known: parts.Known, masks: Sequence[set[int]], interfaces: Sequence[Interface]
+) -> list[TopologyNode]:
+    """The nodes of the server, and one more for what the firmware places nowhere."""
+    numbers: list[int | None] = [node.id for node in inventory.nodes]
+    placed = {node.id: node for node in inventory.nodes}
+    lost = _node_numbers(inventory.drives, inventory.nics) - set(placed)
+    if lost and len(numbers) > 1:
+        numbers.append(None)
+    found = []
+    for number in numbers:
+        node = placed.get(number) if number is not None else None
+        # With a single node there is nowhere else to be.
+        here = lost if number is None else {number} if len(numbers) > 1 else {number, *lost}
+        found.append(
+            TopologyNode(
+                node=number,
+                socket=node.socket if node else None,
+                cpus=ranges(node.cpus) if node else "",
+                cores=node.cores if node else 0,
+                memory_bytes=node.memory if node else 0,
+                drives=[parts.drive(one, known) for one in inventory.drives if one.numa_node in here],
+                ports=[parts.port(one, interfaces) for one in inventory.nics if one.numa_node in here],
+                nfsd=threads.pinned(masks, node.cpus if node else []),
+            )
+        )
+    return found
+
+
+def _node_numbers(drives: Sequence[Drive], ports: Sequence[Nic]) -> set[int | None]:
+    return {one.numa_node for one in drives} | {one.numa_node for one in ports}
+
+
+def _finding(finding: Finding, inventory: Inventory) -> TopologyFinding:
+    """A finding names serials and PCI addresses in its subject; a card's address is without the function of a port."""
+    words = {word.strip() for word in finding.subject.split(",")}
+    drives = [one for one in inventory.drives if one.serial in words]
+    ports = [one for one in inventory.nics if words & {one.name, one.pci_address, _card(one.pci_address)}]
+    return TopologyFinding(
+        name=finding.name,
+        severity=finding.severity,
+        subject=finding.subject,
+        what=finding.what,
+        todo=finding.todo,
+        where=Where(
+            drives=[one.serial for one in drives],
+            ports=[one.name for one in ports],
+            nodes=sorted(node for node in _node_numbers(drives, ports) if node is not None),
+        ),
+    )
+
+
+def _card(address: str | None) -> str | None:
+    return address.rpartition(".")[0] if address else None

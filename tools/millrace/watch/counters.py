@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The counters of the kernel and of smbd at one moment; None is what cannot be read."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from millrace import paths
+from millrace.inventory import sysfs
+from millrace.provision.model import Pool
+from millrace.share.tools import Runner
+from millrace.tune.devices import array_device, block, member_drives
+
+SECTOR = 512
+MICRO = 1e-6
+MILLI = 1e-3
+NOT_ROOT = "smbstatus only works as root"
+
+
+@dataclass(frozen=True)
+class Served:
+    """Since the server started: bytes read and written by clients, requests, and where it is counted their time.
+
+    `timed` requests took `busy` seconds together.
+    """
+
+    read: int
+    written: int
+    operations: int
+    timed: int | None = None
+    busy: float | None = None
+
+
+@dataclass(frozen=True)
+class Disks:
+    """Since boot: bytes, requests and the seconds that these took together."""
+
+    read: int
+    written: int
+    requests: int
+    busy: float
+
+
+@dataclass(frozen=True)
+class Port:
+    """Since boot, in bytes."""
+
+    received: int
+    sent: int
+
+
+def nfs() -> Served | None:
+    """/proc/net/rpc/nfsd: `io` is bytes read and written, `rpc` starts with the calls."""
+    lines = (sysfs.text(paths.ROOT / "proc/net/rpc/nfsd") or "").splitlines()
+    words = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
+    try:
+        return Served(int(words["io"][0]), int(words["io"][1]), int(words["rpc"][0]))
+    except (KeyError, IndexError, ValueError):
+        return None
+
+
+def smb(run: Runner) -> tuple[Served | None, str | None]:
+    """The profile of all smbd processes; without one, why."""
+    result = run(["smbstatus", "--profile", "--json"])
+    if result.status == 127:
+        return None, None
+    try:
+        calls = json.loads(result.out)["SMB2 Calls"]
+        time = sum(call["time"] for call in calls.values())
+        return Served(
+            read=calls["smb2_read"]["outbytes"],
+            written=calls["smb2_write"]["inbytes"],
+            operations=sum(call["count"] for call in calls.values()),
+            # A client waits in these for something to happen, and that is no latency.
+            timed=sum(call["count"] for name, call in calls.items() if name not in _WAITING) if time else None,
+            busy=sum(call["time"] for name, call in calls.items() if name not in _WAITING) * MICRO if time else None,
+        ), None
+    except (ValueError, KeyError, TypeError):
+        if NOT_ROOT in result.err + result.out:
+            return None, "what SMB clients do is told to administrators only"
+        return None, "smbd does not count what SMB clients do"
+
+
+# Change notification and byte-range locks.
+_WAITING = {"smb2_notify", "smb2_lock", "smb2_break"}
+
+
+def disks(pool: Pool | None) -> Disks | None:
+    """The drives under the arrays of the pool (Documentation/admin-guide/iostats.rst, kernel 7.2)."""
+    names = pool_drives(pool)
+    found = [_stat(name) for name in names]
+    if not found or any(len(one) < 11 for one in found):
+        return None
+    return Disks(
+        read=sum(one[2] for one in found) * SECTOR,
+        written=sum(one[6] for one in found) * SECTOR,
+        requests=sum(one[0] + one[4] for one in found),
+        busy=sum(one[3] + one[7] for one in found) * MILLI,
+    )
+
+
+def pool_drives(pool: Pool | None) -> set[str]:
+    """The kernel names of the drives that hold the pool."""
+    devices = [array_device(record.array.name) for record in pool.arrays] if pool else []
+    return {drive for device in devices if device for drive in member_drives(device)}
+
+
+def ports() -> dict[str, Port]:
+    """All physical ports."""
+    directory = paths.ROOT / "sys/class/net"
+    names = [name for name in sysfs.names(directory) if (directory / name / "device").exists()]
+    found = {}
+    for name in names:
+        received = sysfs.number(directory / name / "statistics/rx_bytes")
+        sent = sysfs.number(directory / name / "statistics/tx_bytes")
+        if received is not None and sent is not None:
+            found[name] = Port(received, sent)
+    return found
+
+
+def listeners() -> set[str]:
+    """The transports on which nfsd listens: `tcp`, `rdma`."""
+    lines = (sysfs.text(paths.ROOT / "proc/fs/nfsd/portlist") or "").splitlines()
+    return {line.split()[0] for line in lines if line.strip()}
+
+
+def tcp_clients(port: int) -> int | None:
+    """Hosts with an established connection to a port; None where the kernel does not list connections."""
+    tables = [sysfs.text(paths.ROOT / "proc/net" / name) for name in ("tcp", "tcp6")]
+    if not any(tables):
+        return None
+    return len({peer for table in tables for peer in _peers((table or "").splitlines()[1:], port)})
+
+
+def nfs_clients() -> int | None:
+    """NFS clients over any transport. The kernel names them to root; over TCP their connections can be counted."""
+    if listeners() <= {"tcp"}:
+        return tcp_clients(2049)
+    try:
+        return sum(1 for _ in (paths.ROOT / "proc/fs/nfsd/clients").iterdir())
+    except OSError:
+        return None
+
+
+def _peers(rows: Iterable[str], port: int) -> Iterable[str]:
+    """proc_net_tcp: `sl local remote state …`, addresses in hexadecimal, 01 is established."""
+    for row in rows:
+        fields = row.split()
+        if len(fields) > 3 and fields[3] == "01" and int(fields[1].rpartition(":")[2], 16) == port:
+            # An IPv4 client of a socket for both is ::ffff:a.b.c.d; its last 32 bits are what the other table has.
+            yield fields[2].rpartition(":")[0].removeprefix("0000000000000000FFFF0000")
+
+
+def _stat(drive: str) -> list[int]:
+    return [int(word) for word in (sysfs.text(block(drive) / "stat") or "").split()]

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace watch`."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from millrace.watch.model import ProtocolRates, Watch
+
+INTERVAL = 1.0
+"""Seconds between two lines."""
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+def watch(as_json: bool) -> None:
+    """Throughput, latency, clients and long work, every second until it is stopped."""
+    try:
+        for one in _lines():
+            click.echo(one.model_dump_json() if as_json else _text(one))
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has what they wanted. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
+    from millrace import command
+    from millrace.health.host import Host
+    from millrace.watch import latency
+    from millrace.watch.sample import line, take
+
+    def run(argv: object, stdin: str | None = None) -> command.Result:
+        return command.attempt(argv, stdin, timeout=20)  # type: ignore[arg-type]
+
+    before = None
+    while True:
+        latency.arm()
+        # The pool may come while somebody watches.
+        host = Host()
+        now = take(host.pool, run)
+        yield line(before, now, host)
+        before = now
+        sleep(max(0.0, INTERVAL - (time.monotonic() - now.at)))
+
+
+def _text(one: "Watch") -> str:
+    jobs = "".join(f"  {job.name} {'waiting' if job.progress is None else f'{job.progress:.1%}'}" for job in one.jobs)
+    return f"{one.health:<7}  " + "  ".join(map(_rates, one.protocols)) + jobs
+
+
+def _rates(one: "ProtocolRates") -> str:
+    latency = "-" if one.latency_seconds is None else f"{one.latency_seconds * 1e3:.2f} ms"
+    clients = "?" if one.clients is None else one.clients
+    return (
+        f"{one.name}: read {_speed(one.read_bytes_per_second)} write {_speed(one.write_bytes_per_second)} "
+        f"latency {latency} clients {clients}"
+    )
+
+
+def _speed(rate: float | None) -> str:
+    from millrace.health.checks.filesystem import bytes_in_words
+
+    return "-" if rate is None else f"{bytes_in_words(int(rate))}/s"

@@ -6,10 +6,7 @@ The pages are tested with these files, so that they are tested with what the com
 
 import tempfile
 from collections.abc import Callable, Iterator
-from itertools import count, islice
 from pathlib import Path
-from types import SimpleNamespace
-from unittest.mock import patch
 
 from click.testing import CliRunner
 
@@ -18,8 +15,8 @@ from millrace import paths, store
 from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
-from millrace.watch.verbs import _lines
 from tests.unit.plugin.box import NOW, Box, server
+from tests.unit.watch.clock import watched
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
@@ -50,7 +47,7 @@ def _printed(box: Box) -> Iterator[tuple[str, str]]:
         words = ("--profile", "training", "--protocol", protocol, "--share", "models", "--json")
         yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
     yield "inventory.json", paths.inventory_file().read_text()
-    yield "watch.jsonl", _watched(box)
+    yield "watch.jsonl", "".join(one.model_dump_json() + "\n" for one in watched(box, 3))
     if paths.transaction_file().exists():
         yield "approve.jsonl", _approved()
 
@@ -60,23 +57,6 @@ def _asked(path: str, *words: str) -> Iterator[tuple[str, str]]:
     result = CliRunner().invoke(millrace, list(words), standalone_mode=False)
     if result.stdout.startswith("{"):
         yield path, result.stdout
-
-
-def _watched(box: Box) -> str:
-    """Three seconds of steady work."""
-    seconds = count(1)
-    box.count(1)
-    clock = SimpleNamespace(monotonic=lambda: 0.0, time=NOW.timestamp)
-
-    def tick(_: float) -> None:
-        second = next(seconds) + 1
-        box.count(second)
-        clock.monotonic = lambda: float(second)
-        clock.time = lambda: NOW.timestamp() + second
-
-    clock.monotonic = lambda: 1.0
-    with patch("millrace.watch.sample.time", clock):
-        return "".join(one.model_dump_json() + "\n" for one in islice(_lines(tick), 3))
 
 
 def _approved() -> str:

@@ -2,6 +2,7 @@
 """`millrace approve | provision | assemble | pool`, as a person and as Cockpit call them."""
 
 import json
+from pathlib import Path
 
 import pytest
 from click import Command
@@ -55,8 +56,10 @@ def test_provisioning_reports_the_pool_that_was_built() -> None:
     assert (outcome["state"], outcome["pool"]["plan_sha256"]) == ("provisioned", raid6_plan().digest())
 
 
-def test_the_pool_is_shown_with_partition_and_serial_of_every_member(world: World) -> None:
+def test_the_pool_is_shown_with_partition_and_serial_of_every_member(world: World, root: Path) -> None:
     built(world, raid6_plan())
+    (root / "proc/1").mkdir(parents=True)
+    (root / "proc/1/mounts").write_text("")
     shown = says(verbs.pool, "show")
     assert all(serial in shown for serial in ("D0", "D3", "L1", "millrace-data-03"))
     assert json.loads(says(verbs.pool, "show", "--json"))["schema_version"] == 1

@@ -75,7 +75,7 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
             timed=sum(call["count"] for name, call in calls.items() if name not in _WAITING) if time else None,
             busy=sum(call["time"] for name, call in calls.items() if name not in _WAITING) * MICRO if time else None,
         ), None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         if NOT_ROOT in result.err + result.out:
             return None, "what SMB clients do is told to administrators only"
         return None, "smbd does not count what SMB clients do"

@@ -121,8 +121,14 @@ def main() -> None:
     for path, text in made.items():
         (FILES / path).parent.mkdir(parents=True, exist_ok=True)
         (FILES / path).write_text(text)
-    for path in [one for one in FILES.rglob("*") if one.is_file() and str(one.relative_to(FILES)) not in made]:
-        path.unlink()
+    for path in kept():
+        if str(path.relative_to(FILES)) not in made:
+            path.unlink()
+
+
+def kept() -> list[Path]:
+    """The files of servers in the tree; what is beside their directories is not of this program."""
+    return [path for path in FILES.glob("*/*") if path.is_file()]
 
 
 if __name__ == "__main__":

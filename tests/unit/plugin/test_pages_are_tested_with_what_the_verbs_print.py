@@ -2,7 +2,6 @@
 """The files that the pages are tested with are those that the command line prints today."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ def made() -> dict[str, str]:
 
 
 def test_the_files_in_the_tree_are_what_the_verbs_print(made: dict[str, str]) -> None:
-    kept = {str(path.relative_to(golden.FILES)): path.read_text() for path in _files()}
+    kept = {str(path.relative_to(golden.FILES)): path.read_text() for path in golden.kept()}
     hint = "run `python -m tests.unit.plugin.golden` (README, Where things are) and look at what changed"
     assert sorted(kept) == sorted(made), hint
     assert [path for path in made if made[path] != kept[path]] == [], hint
@@ -37,7 +36,3 @@ def test_every_state_of_a_server_is_there(made: dict[str, str]) -> None:
 
 def test_nothing_in_them_belongs_to_the_build_host(made: dict[str, str]) -> None:
     assert [path for path, text in made.items() if "/tmp" in text or "pytest" in text] == []
-
-
-def _files() -> list[Path]:
-    return [path for path in golden.FILES.rglob("*") if path.is_file()]

@@ -89,6 +89,62 @@ export interface Ceiling {
     of_below: number | null;
 }
 
+/** What one certificate says. Times are ISO 8601 in UTC; `fingerprint` is the SHA-256 that browsers show. */
+export interface Certificate {
+    subject: string;
+    issuer: string;
+    names: string[];
+    addresses: string[];
+    not_before: string;
+    not_after: string;
+    fingerprint: string;
+    authority: boolean;
+    purposes: string[];
+}
+
+/** What a change did. `changed` is false where nothing had to be done; `warnings` are sentences. */
+export interface CertificateChange {
+    schema_version: 1;
+    changed: boolean;
+    reason: string;
+    origin: "own" | "installed";
+    certificate: Certificate;
+    warnings: string[];
+}
+
+/**
+ * The whole picture.
+ *
+ * `authority` is this server's own, `trusted` are those whose certificates an mtls client may show (the own one
+ * among them). `client_trust` is what a client must trust as PEM text; null where a public or a site's authority
+ * issued the certificate and did not come with it. `days_left` is negative after the end.
+ */
+export interface CertificateReport {
+    schema_version: 1;
+    origin: "own" | "installed";
+    certificate: Certificate;
+    chain: number;
+    days_left: number;
+    settings: CertificateSettings;
+    authority: Certificate;
+    trusted: Certificate[];
+    client_trust: string | null;
+}
+
+/** A request for an authority to sign; its key stays here. */
+export interface CertificateRequest {
+    schema_version: 1;
+    names: string[];
+    addresses: string[];
+    pem: string;
+}
+
+/** Names of this server beside its host name, such as an alias in the DNS; a person gave them. */
+export interface CertificateSettings {
+    schema_version: 1;
+    names: string[];
+}
+
 /** What a change of one share did. `share` is null where it was removed. */
 export interface ChangeReport {
     schema_version: 1;
@@ -1303,6 +1359,12 @@ export interface TopologyPort {
     pcie: Link | null;
 }
 
+/** The authorities whose certificates an mtls client may show. */
+export interface TrustedAuthorities {
+    schema_version: 1;
+    trusted: Certificate[];
+}
+
 /**
  * `settings` is how many were looked at, `unreadable` how many of them could not even be read.
  *
@@ -1390,6 +1452,13 @@ export interface Outputs {
     "bench follow": BenchProgress;
     "bench list": RunList;
     "bench show": Run;
+    "certificate install": CertificateChange;
+    "certificate renew": CertificateChange;
+    "certificate request": CertificateRequest;
+    "certificate show": CertificateReport;
+    "certificate trust add": TrustedAuthorities;
+    "certificate trust list": TrustedAuthorities;
+    "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;
     "client recipe": Recipe;
     "client zone": Zone;

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server whose certificates are made by the real openssl, and a site's authority beside it."""
+
+import subprocess
+from collections.abc import Sequence
+from ipaddress import ip_interface
+from pathlib import Path
+
+import pytest
+
+from millrace import command
+from millrace.certificate import files
+from millrace.share.interfaces import Interface
+
+
+class Server:
+    """Its name and addresses can change; what it ran is remembered."""
+
+    def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.root = root
+        self.addresses = ["10.0.0.2/24", "fd00:1::2/64"]
+        self.calls: list[list[str]] = []
+        (root / "proc/sys/kernel").mkdir(parents=True)
+        self.name("nas7")
+        real = command.attempt
+
+        def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> command.Result:
+            self.calls.append(list(argv))
+            return real(argv, stdin, timeout) if argv[0] == "openssl" else command.Result(0, "", "")
+
+        monkeypatch.setattr(command, "attempt", attempt)
+
+    def name(self, name: str) -> None:
+        (self.root / "proc/sys/kernel/hostname").write_text(f"{name}\n")
+
+    def ports(self) -> list[Interface]:
+        return [Interface("enp1s0", [ip_interface(one) for one in self.addresses], True, None)]
+
+    @property
+    def shown(self) -> str:
+        """The chain that clients see."""
+        return (files.current() / files.CHAIN).read_text()
+
+    @property
+    def key(self) -> str:
+        return (files.current() / files.KEY).read_text()
+
+    def restarted_cockpit(self) -> bool:
+        return any("cockpit.service" in call for call in self.calls)
+
+
+def openssl(*words: str, stdin: str = "") -> str:
+    return subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, check=True).stdout
+
+
+class Authority:
+    """A site's authority with an intermediate, made by hand."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+
+    def make(self) -> None:
+        self._make("Site root", None, "basicConstraints=critical,CA:TRUE")
+        self._make("Site issuing", "Site root", "basicConstraints=critical,CA:TRUE")
+
+    @property
+    def root(self) -> str:
+        return (self.directory / "Site root.pem").read_text()
+
+    @property
+    def middle(self) -> str:
+        return (self.directory / "Site issuing.pem").read_text()
+
+    @property
+    def middle_key(self) -> str:
+        return (self.directory / "Site issuing.key").read_text()
+
+    def server(self, extensions: str, days: int = 90, name: str = "nas7.example.com") -> tuple[str, str]:
+        """A certificate of the intermediate, and its key."""
+        return self._make(name, "Site issuing", extensions, days)
+
+    def _make(self, name: str, issuer: str | None, extensions: str, days: int = 365) -> tuple[str, str]:
+        key = self.directory / f"{name}.key"
+        certificate = self.directory / f"{name}.pem"
+        (self.directory / "ext").write_text(extensions.replace(";", "\n") + "\n")
+        key.write_text(openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"))
+        request = openssl("req", "-new", "-key", str(key), "-subj", f"/CN={name}")
+        issuer = issuer or name
+        if issuer == name:
+            signer = ["-signkey", str(key)]
+        else:
+            signer = ["-CA", str(self.directory / f"{issuer}.pem"), "-CAkey", str(self.directory / f"{issuer}.key")]
+            signer += ["-CAcreateserial"]
+        extfile = ["-extfile", str(self.directory / "ext")]
+        certificate.write_text(openssl("x509", "-req", "-days", str(days), *signer, *extfile, stdin=request))
+        return certificate.read_text(), key.read_text()
+
+
+def sign(authority: Authority, request: str) -> str:
+    """What an authority answers to a request: it copies what was asked for."""
+    ca = authority.directory / "Site issuing.pem"
+    key = authority.directory / "Site issuing.key"
+    keyed = ["-CA", str(ca), "-CAkey", str(key), "-CAcreateserial", "-copy_extensions", "copyall"]
+    return openssl("x509", "-req", "-days", "90", *keyed, stdin=request)

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Made once, with everything the server is called; made again when that changes or the end is near."""
+
+import stat
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from millrace.certificate import cockpit, files, openssl, own, renew
+from millrace.certificate.identity import days_left
+from millrace.certificate.show import authority_for_clients, rows, show
+from millrace.errors import BadInput
+from tests.unit.certificate.server import Server
+
+
+def ensure(server: Server) -> bool:
+    return renew.ensure(server.ports).changed
+
+
+def test_the_first_one_names_the_server_in_every_way(bare: Server) -> None:
+    assert ensure(bare)
+    found = show()
+    assert found.origin == "own"
+    assert {"nas7", "nas7.local", "localhost"} == set(found.certificate.names)
+    assert {"10.0.0.2", "fd00:1::2", "127.0.0.1", "::1"} == set(found.certificate.addresses)
+    assert found.certificate.issuer == found.authority.subject
+    assert 390 < found.days_left < 398
+    assert "nas7.local" in "\n".join(rows(found))
+
+
+def test_a_client_that_trusts_the_authority_takes_it(server: Server) -> None:
+    with files.scratch() as scratch:
+        assert openssl.signed_by(server.shown, authority_for_clients(), scratch)
+
+
+def test_clients_with_late_clocks_take_it(server: Server) -> None:
+    begin = datetime.fromisoformat(show().certificate.not_before)
+    assert begin < datetime.now(UTC) - timedelta(hours=23)
+
+
+def test_keys_are_of_root_alone_and_fit(server: Server) -> None:
+    keys = [files.authority()[1], files.look()[1], files.current() / files.KEY]
+    assert [stat.S_IMODE(path.stat().st_mode) for path in keys] == [0o600] * 3
+    assert openssl.public_of_key(server.key) == openssl.public_of(server.shown)
+    assert not list(files.directory().glob(".making-*"))
+
+
+def test_no_key_is_on_a_command_line(bare: Server) -> None:
+    ensure(bare)
+    bodies = [line for path in (files.authority()[1], files.current() / files.KEY) for line in path.read_text().split()]
+    assert not any(line in word for line in bodies if len(line) > 20 for call in bare.calls for word in call)
+
+
+def test_nothing_is_done_twice(server: Server) -> None:
+    before = server.shown
+    assert not ensure(server)
+    assert server.shown == before
+
+
+def test_the_web_console_takes_it_and_makes_none(server: Server) -> None:
+    for suffix, name in (("cert", files.CHAIN), ("key", files.KEY)):
+        link = cockpit.directory() / f"50-millrace.{suffix}"
+        assert str(link.readlink()) == f"/var/lib/millrace/certificate/current/{name}"
+    assert not cockpit.in_the_way()
+    (cockpit.directory() / "99-mine.crt").write_text("")
+    assert cockpit.in_the_way() == ["99-mine.crt"]
+
+
+def test_a_new_address_or_name_makes_another_of_the_same_authority(server: Server) -> None:
+    authority = authority_for_clients()
+    server.addresses = ["10.0.0.2/24", "10.9.0.2/16"]
+    assert renew.ensure(server.ports).reason == "the one before does not name 10.9.0.2"
+    server.name("nas8.example.com")
+    assert ensure(server)
+    assert {"nas8.example.com", "nas8", "nas8.local"} <= set(show().certificate.names)
+    assert authority_for_clients() == authority
+    # who works in the web console is not thrown out for it
+    assert not server.restarted_cockpit()
+
+
+def test_an_address_that_is_gone_for_a_while_changes_nothing(server: Server) -> None:
+    server.addresses = ["10.0.0.2/24"]
+    assert not ensure(server)
+
+
+def test_it_is_made_again_before_its_end(bare: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(own, "SERVER_VALIDITY", timedelta(days=20))
+    ensure(bare)
+    monkeypatch.setattr(own, "SERVER_VALIDITY", timedelta(days=395))
+    assert "ends on" in renew.ensure(bare.ports).reason
+    assert days_left(show().certificate) > 390
+
+
+def test_a_further_name_is_kept(server: Server) -> None:
+    renew.renew(["Storage.Example.com"], ports=server.ports)
+    assert "storage.example.com" in show().certificate.names
+    assert server.restarted_cockpit()
+    server.addresses.append("10.7.0.1/24")
+    ensure(server)
+    assert "storage.example.com" in show().certificate.names
+    renew.renew(["none"], ports=server.ports)
+    assert "storage.example.com" not in show().certificate.names
+
+
+@pytest.mark.parametrize("name", ["", "two words", "a,DNS:b", "10.0.0.9", "@netgroup", "x\ny", "*.example.com"])
+def test_a_name_that_is_none_is_refused(server: Server, name: str) -> None:
+    ensure(server)
+    before = server.shown
+    with pytest.raises(BadInput, match="is not a host name"):
+        renew.renew([name], ports=server.ports)
+    assert server.shown == before and files.settings().names == []
+
+
+def test_another_authority_only_on_demand(server: Server) -> None:
+    before = authority_for_clients()
+    renew.renew(authority=True, ports=server.ports)
+    assert authority_for_clients() != before
+    found = show()
+    assert [one.subject for one in found.trusted] == [found.authority.subject]
+    with files.scratch() as scratch:
+        assert openssl.signed_by(files.look()[0].read_text(), authority_for_clients(), scratch)
+
+
+def test_a_power_cut_in_between_is_made_good(server: Server) -> None:
+    files.authority()[0].unlink()
+    (files.directory() / "sets/set-half").mkdir()
+    (files.directory() / ".making-left").mkdir()
+    renew.ensure(server.ports)
+    renew.renew(ports=server.ports)
+    assert show().certificate.issuer == show().authority.subject
+    assert len(list((files.directory() / "sets").iterdir())) == 1
+    assert not list(files.directory().glob(".making-*"))

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where certificates and keys are, and how a certificate and its key change together.
+
+authority.pem, authority.key   this server's own authority
+look.pem, look.key             shown when the server mounts from itself to see that a share is served
+trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
+request.key                    the key of a request that is with an authority
+settings.json                  further names
+current -> sets/NAME           server.pem (chain), server.key, peer.pem (what the look trusts), certificate.json
+"""
+
+import fcntl
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.certificate.model import CertificateSettings, Current
+from millrace.errors import Refused
+
+CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
+PRIVATE, PUBLIC = 0o600, 0o644
+
+
+def directory() -> Path:
+    """The room's part of the state."""
+    return paths.state_dir() / "certificate"
+
+
+def current() -> Path:
+    """The set in use."""
+    return directory() / "current"
+
+
+def authority() -> tuple[Path, Path]:
+    """Certificate and key of the own authority."""
+    return directory() / "authority.pem", directory() / "authority.key"
+
+
+def look() -> tuple[Path, Path]:
+    """Certificate and key of the look from the server itself."""
+    return directory() / "look.pem", directory() / "look.key"
+
+
+def trusted() -> Path:
+    return directory() / "trusted.pem"
+
+
+def request_key() -> Path:
+    return directory() / "request.key"
+
+
+def settings_file() -> Path:
+    return directory() / "settings.json"
+
+
+def settings() -> CertificateSettings:
+    """The further names; none where nobody gave any."""
+    return store.read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
+
+
+def about() -> Current | None:
+    """What is in use; None before the first certificate."""
+    path = current() / ABOUT
+    return store.read_model(path, Current) if path.exists() else None
+
+
+def used() -> Current:
+    """What is in use; Refused before the first certificate."""
+    found = about()
+    if found is None:
+        raise Refused("there is no certificate yet: systemctl start millrace-certificate.service makes it")
+    return found
+
+
+@contextmanager
+def only_writer() -> Iterator[None]:
+    """One change at a time: the timer, a new address and a person may come together. The lock dies with its holder."""
+    directory().mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(directory() / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def scratch() -> Iterator[Path]:
+    """A directory for keys in the making that nobody but root looks into."""
+    directory().mkdir(parents=True, exist_ok=True)
+    # One that a power cut left behind.
+    for left in directory().glob(".making-*"):
+        shutil.rmtree(left, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix=".making-", dir=directory()) as name:
+        yield Path(name)
+
+
+def put_in_use(texts: Mapping[str, str]) -> None:
+    """Replace the set in use by another, whole: a certificate is never seen with the key of another."""
+    sets = directory() / "sets"
+    sets.mkdir(parents=True, exist_ok=True)
+    # Whatever the umask: everybody may see a certificate.
+    sets.chmod(0o755)
+    made = Path(tempfile.mkdtemp(prefix="set-", dir=sets))
+    made.chmod(0o755)
+    for name, text in texts.items():
+        store.write_text(made / name, text, mode=PRIVATE if name == KEY else PUBLIC)
+    link = directory() / ".current"
+    link.unlink(missing_ok=True)
+    link.symlink_to(made.relative_to(directory()))
+    link.replace(current())
+    sync(directory())
+    for old in sets.iterdir():
+        if old != made:
+            shutil.rmtree(old, ignore_errors=True)
+
+
+def sync(path: Path) -> None:
+    """Make names in a directory outlive a power cut."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names and addresses under which clients know this server."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from millrace import paths
+from millrace.certificate.model import Certificate, Current
+from millrace.config.names import shown
+from millrace.errors import BadInput
+from millrace.share import interfaces
+from millrace.share.interfaces import Interface
+
+# How a server reaches itself.
+LOOPBACK_NAMES, LOOPBACK_ADDRESSES = ["localhost"], ["127.0.0.1", "::1"]
+
+Ports = Callable[[], Sequence[Interface]]
+
+
+@dataclass(frozen=True)
+class Identity:
+    """The host name comes first, in full where it has a domain."""
+
+    names: list[str]
+    addresses: list[str]
+
+    @property
+    def common_name(self) -> str:
+        """X.509 ends a common name after 64 characters."""
+        return self.names[0].partition(".")[0][:64]
+
+
+def identity(further: Sequence[str], ports: Ports = interfaces.serving) -> Identity:
+    """This server now; `further` are names that a person gave."""
+    host = (paths.ROOT / "proc/sys/kernel/hostname").read_text().strip().lower()
+    short = host.partition(".")[0]
+    names = [host, short, f"{short}.local", *further]
+    addresses = [str(address.ip) for port in ports() for address in port.addresses]
+    return Identity(list(dict.fromkeys(names)), list(dict.fromkeys(addresses)))
+
+
+def checked_name(name: str) -> str:
+    """A further name, or BadInput."""
+    from millrace.config.names import client
+
+    lowered = name.lower()
+    try:
+        if client(lowered) == lowered and lowered[-1].isalpha() and not lowered.startswith("@"):
+            return lowered
+    except (ValueError, IndexError):
+        pass
+    raise BadInput(f"{shown(name)} is not a host name: use letters, digits, - and dots")
+
+
+def missing(certificate: Certificate, here: Identity) -> list[str]:
+    """What of this server the certificate does not name."""
+    covered = covers(certificate, here)
+    return [one for one in [*here.names, *here.addresses] if one not in covered]
+
+
+def covers(certificate: Certificate, here: Identity) -> list[str]:
+    """What of this server the certificate names."""
+    names = [one for one in here.names if any(matches(pattern, one) for pattern in certificate.names)]
+    return [*names, *(one for one in here.addresses if one in certificate.addresses)]
+
+
+def names_host(certificate: Certificate, host: str) -> bool:
+    """Whether a client that mounts from `host` takes the certificate."""
+    return host in certificate.addresses or any(matches(one, host) for one in certificate.names)
+
+
+def matches(pattern: str, name: str) -> bool:
+    """RFC 6125: a star stands for one whole label, the first."""
+    pattern, name = pattern.lower(), name.lower()
+    if pattern.startswith("*."):
+        return "." in name and name.partition(".")[2] == pattern[2:]
+    return pattern == name
+
+
+def days_left(certificate: Certificate, now: datetime | None = None) -> int:
+    """Whole days until the certificate ends; negative after it."""
+    return (datetime.fromisoformat(certificate.not_after) - (now or datetime.now(UTC))).days
+
+
+def not_named(used: Current, here: Identity) -> list[str]:
+    """What clients will miss: all that an own certificate lacks, and where another names nothing that it once did."""
+    if used.origin == "own":
+        return missing(used.certificate, here)
+    still = covers(used.certificate, here)
+    return missing(used.certificate, here) if used.covers and not still else []

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate from a person's own authority: looked at from all sides, then used by everything at once."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace import store
+from millrace.certificate import cockpit, files, openssl, own, pem
+from millrace.certificate.identity import Ports, covers, days_left, identity, missing
+from millrace.certificate.model import Certificate, CertificateChange, CertificateRequest, Current
+from millrace.config.who import only_root
+from millrace.errors import BadInput, Refused
+from millrace.share import interfaces
+
+SOON_DAYS = 30
+_SERVER = "TLS Web Server Authentication"
+_ANY = "Any Extended Key Usage"
+
+
+def install(text: str, ports: Ports = interfaces.serving) -> CertificateChange:
+    """Use the certificate, its intermediates and the key in `text`; the key may be that of the last request."""
+    only_root()
+    bundle = pem.split(text)
+    if not bundle.certificates:
+        raise BadInput("this holds a key and no certificate: hand in both")
+    with files.only_writer():
+        asked = files.request_key().read_text() if files.request_key().exists() else None
+        key, leaf = _pair(bundle, asked)
+        with files.scratch() as scratch:
+            chain = _chain(leaf, [one for one in bundle.certificates if one != leaf], scratch)
+        found = openssl.describe(leaf)
+        _refuse(found)
+        here = identity(files.settings().names, ports)
+        own.ensure_authority(here)
+        text = "".join(chain)
+        used = Current(
+            origin="installed",
+            certificate=found,
+            chain=len(chain),
+            sha256=pem.digest(text),
+            covers=covers(found, here),
+        )
+        files.put_in_use(
+            {files.CHAIN: text, files.KEY: key, files.PEER: text, files.ABOUT: used.model_dump_json(indent=2) + "\n"}
+        )
+        files.request_key().unlink(missing_ok=True)
+        cockpit.link()
+    cockpit.restart()
+    warnings = []
+    if not used.covers:
+        warnings.append(f"it names none of {', '.join([*here.names, *here.addresses])}: use it under its own names")
+    elif lacking := missing(found, here):
+        warnings.append(f"clients that use {', '.join(lacking)} will not take it")
+    if days_left(found) < SOON_DAYS:
+        warnings.append(f"it ends on {found.not_after[:10]}")
+    return CertificateChange(changed=True, reason="installed", origin="installed", certificate=found, warnings=warnings)
+
+
+def request(ports: Ports = interfaces.serving) -> CertificateRequest:
+    """A request for a person's own authority, with a new key that stays here until the answer is installed."""
+    only_root()
+    with files.only_writer():
+        here = identity(files.settings().names, ports)
+        key = openssl.new_key()
+        with files.scratch() as scratch:
+            made = openssl.request(key, here.names[0][:64], here.names, here.addresses, scratch)
+        store.write_text(files.request_key(), key, mode=files.PRIVATE)
+    return CertificateRequest(names=here.names, addresses=here.addresses, pem=made)
+
+
+def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:
+    """The key and the certificate that it fits."""
+    if len(bundle.keys) > 1:
+        raise BadInput("this holds more than one private key: hand in the one that belongs to the certificate")
+    if not bundle.keys and asked is None:
+        raise BadInput("this holds no private key, and no request is open: hand in the key too")
+    key = openssl.plain_key(bundle.keys[0]) if bundle.keys else asked
+    assert key is not None
+    public = openssl.public_of_key(key)
+    for one in bundle.certificates:
+        if openssl.public_of(one) == public:
+            return key, one
+    whose = "the private key" if bundle.keys else "the key of the last request"
+    raise BadInput(f"{whose} fits none of the certificates: nothing was changed")
+
+
+def _chain(leaf: str, others: Sequence[str], scratch: Path) -> list[str]:
+    """The certificates in the order in which each was signed by the next; BadInput where one has no place in it."""
+    chain, left = [leaf], list(dict.fromkeys(others))
+    while left:
+        following = next((one for one in left if openssl.signed_by(chain[-1], one, scratch)), None)
+        if following is None:
+            stray = openssl.describe(left[0]).subject
+            raise BadInput(f"the certificate of {stray} does not belong to the chain: leave it out, or complete it")
+        chain.append(following)
+        left.remove(following)
+    return chain
+
+
+def _refuse(found: Certificate) -> None:
+    now = datetime.now(UTC)
+    if datetime.fromisoformat(found.not_after) <= now:
+        raise Refused(f"the certificate ended on {found.not_after[:10]}: nothing was changed")
+    if datetime.fromisoformat(found.not_before) > now:
+        raise Refused(
+            f"the certificate begins at {found.not_before}, and this server's clock says {now.isoformat()[:19]}: "
+            "nothing was changed"
+        )
+    if not found.names and not found.addresses:
+        raise Refused("the certificate names no host (subjectAltName), so no client takes it: ask for one that does")
+    if found.purposes and not {_SERVER, _ANY} & set(found.purposes):
+        raise Refused(f"the certificate is for {', '.join(found.purposes)} and not for a server: nothing was changed")

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Certificates of this server's own: its authority, made once, and what that signs."""
+
+import secrets
+from datetime import timedelta
+
+from millrace import store
+from millrace.certificate import files, openssl, pem
+from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity
+from millrace.certificate.model import Current
+
+# Clients have to be told of another authority by hand.
+AUTHORITY_VALIDITY = timedelta(days=7300)
+# Browsers refuse server certificates of more than 398 days.
+SERVER_VALIDITY = timedelta(days=395)
+
+
+def ensure_authority(here: Identity, anew: bool = False) -> None:
+    """Make the authority, and what the look shows, where they are missing or another authority is wanted."""
+    certificate, key = files.authority()
+    with files.scratch() as scratch:
+        if anew or not certificate.exists() or not key.exists():
+            # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
+            name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
+            made = openssl.new_key()
+            text = openssl.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None, scratch)
+            # The certificate last: without it all is made anew after a power cut.
+            certificate.unlink(missing_ok=True)
+            store.write_text(key, made, mode=files.PRIVATE)
+            store.write_text(certificate, text)
+            files.look()[0].unlink(missing_ok=True)
+        if not all(path.exists() for path in files.look()):
+            made = openssl.new_key()
+            name = f"Millrace look {here.common_name[:48]}"
+            issued = openssl.issue("look", made, name, [], [], AUTHORITY_VALIDITY, files.authority(), scratch)
+            store.write_text(files.look()[1], made, mode=files.PRIVATE)
+            store.write_text(files.look()[0], issued)
+    _trust_the_authority()
+
+
+def issue(here: Identity) -> Current:
+    """Make a server certificate with a new key and put it in use."""
+    names = list(dict.fromkeys([*here.names, *LOOPBACK_NAMES]))
+    addresses = list(dict.fromkeys([*here.addresses, *LOOPBACK_ADDRESSES]))
+    key = openssl.new_key()
+    with files.scratch() as scratch:
+        signer = files.authority()
+        chain = openssl.issue("server", key, here.common_name, names, addresses, SERVER_VALIDITY, signer, scratch)
+    about = Current(
+        origin="own",
+        certificate=openssl.describe(chain),
+        chain=1,
+        sha256=pem.digest(chain),
+        covers=[*here.names, *here.addresses],
+    )
+    files.put_in_use(
+        {
+            files.CHAIN: chain,
+            files.KEY: key,
+            files.PEER: files.authority()[0].read_text(),
+            files.ABOUT: about.model_dump_json(indent=2) + "\n",
+        }
+    )
+    return about
+
+
+def _trust_the_authority() -> None:
+    """tlshd takes every authority of the system where its own file is missing or empty: it never is."""
+    own = files.authority()[0].read_text()
+    others = pem.certificates(files.trusted().read_text())[1:] if files.trusted().exists() else []
+    store.write_text(files.trusted(), own + "".join(others))

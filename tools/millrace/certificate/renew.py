@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""When the own certificate is made again: it nears its end, or no longer names this server as it is."""
+
+from collections.abc import Sequence
+
+from millrace import store
+from millrace.certificate import cockpit, files, own
+from millrace.certificate.identity import Identity, Ports, checked_name, days_left, identity, not_named
+from millrace.certificate.model import CertificateChange, CertificateSettings, Current
+from millrace.config.who import only_root
+from millrace.errors import Refused
+from millrace.share import interfaces
+
+RENEW_DAYS = 30
+NO_NAMES = "none"
+
+
+def ensure(ports: Ports = interfaces.serving) -> CertificateChange:
+    """What the unit does at boot, daily, and after a new address: nothing, unless something is missing or near its end.
+
+    A certificate that a person installed is never replaced.
+    """
+    only_root()
+    with files.only_writer():
+        here = identity(files.settings().names, ports)
+        own.ensure_authority(here)
+        used = files.about()
+        reason = _reason(used, here)
+        if reason is not None:
+            used = own.issue(here)
+        cockpit.link()
+    assert used is not None
+    return _changed(used, reason is not None, reason or "nothing to do")
+
+
+def renew(
+    names: Sequence[str] = (), back_to_own: bool = False, authority: bool = False, ports: Ports = interfaces.serving
+) -> CertificateChange:
+    """A new certificate of the own authority now; `names` are kept for the next ones, in the place of those before."""
+    only_root()
+    with files.only_writer():
+        used = files.about()
+        if used and used.origin == "installed" and not back_to_own:
+            raise Refused(
+                "the certificate in use was installed by a person: install its successor, or go back to one of this "
+                "server's own with --own"
+            )
+        settings = files.settings()
+        if names:
+            kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(one) for one in names]
+            settings = CertificateSettings(names=list(dict.fromkeys(kept)))
+        here = identity(settings.names, ports)
+        own.ensure_authority(here, anew=authority)
+        made = own.issue(here)
+        store.write_model(files.settings_file(), settings)
+        cockpit.link()
+    cockpit.restart()
+    return _changed(made, True, "made anew, and its authority" if authority else "made anew")
+
+
+def _reason(used: Current | None, here: Identity) -> str | None:
+    if used is None:
+        return "there was none"
+    if used.origin == "installed":
+        return None
+    if days_left(used.certificate) < RENEW_DAYS:
+        return f"the one before ends on {used.certificate.not_after[:10]}"
+    lacking = not_named(used, here)
+    return f"the one before does not name {', '.join(lacking)}" if lacking else None
+
+
+def _changed(used: Current, changed: bool, reason: str) -> CertificateChange:
+    return CertificateChange(changed=changed, reason=reason, origin=used.origin, certificate=used.certificate)

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The certificate in use, and what clients need of it."""
+
+from millrace.certificate import files, openssl, pem, trust
+from millrace.certificate.identity import days_left
+from millrace.certificate.model import CertificateReport, Current
+from millrace.errors import Refused
+
+
+def show() -> CertificateReport:
+    """The whole picture; Refused before the first certificate."""
+    used = files.used()
+    return CertificateReport(
+        origin=used.origin,
+        certificate=used.certificate,
+        chain=used.chain,
+        days_left=days_left(used.certificate),
+        settings=files.settings(),
+        authority=openssl.describe(files.authority()[0].read_text()),
+        trusted=trust.trusted().trusted,
+        client_trust=client_trust(used),
+    )
+
+
+def client_trust(used: Current) -> str | None:
+    """What clients have to trust, as PEM: the own authority, or the root that came with an installed certificate."""
+    if used.origin == "own":
+        return files.authority()[0].read_text()
+    last = pem.certificates((files.current() / files.CHAIN).read_text())[-1]
+    found = openssl.describe(last)
+    return last if found.subject == found.issuer else None
+
+
+def authority_for_clients() -> str:
+    """The same, or Refused where the clients have it from somebody else."""
+    used = files.used()
+    text = client_trust(used)
+    if text is None:
+        raise Refused(f"the certificate is from {used.certificate.issuer}: clients get that authority from there")
+    return text
+
+
+def rows(shown: CertificateReport) -> list[str]:
+    """The picture for a person."""
+    certificate = shown.certificate
+    whose = "this server's own authority" if shown.origin == "own" else "installed"
+    return [
+        f"Subject      {certificate.subject}",
+        f"Names        {', '.join(certificate.names)}",
+        f"Addresses    {', '.join(certificate.addresses) or 'none'}",
+        f"Issuer       {certificate.issuer} ({whose})",
+        f"Valid        {certificate.not_before} to {certificate.not_after} ({shown.days_left} days left)",
+        f"Fingerprint  {certificate.fingerprint} (SHA-256)",
+        "",
+        "Clients of mtls shares may show certificates of:",
+        *(f"  {one.subject}  {one.fingerprint[:23]}…  to {one.not_after[:10]}" for one in shown.trusted),
+    ]

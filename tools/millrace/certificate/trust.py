@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The authorities whose certificates a client of an mtls share may show."""
+
+from millrace import store
+from millrace.certificate import files, openssl, pem
+from millrace.certificate.identity import days_left
+from millrace.certificate.model import TrustedAuthorities
+from millrace.config.names import shown
+from millrace.config.who import only_root
+from millrace.errors import BadInput, Refused
+
+# So many signs of a fingerprint tell authorities apart.
+SHORTEST = 8
+
+
+def trusted() -> TrustedAuthorities:
+    """This server's own authority, then the others."""
+    return TrustedAuthorities(trusted=[openssl.describe(one) for one in _kept()])
+
+
+def add(text: str) -> TrustedAuthorities:
+    """Trust the authorities in a PEM text; BadInput if one is none, Refused if it has ended."""
+    only_root()
+    bundle = pem.split(text)
+    if bundle.keys:
+        raise BadInput("this holds a private key: hand in the certificate of the authority, and keep its key safe")
+    for one in bundle.certificates:
+        found = openssl.describe(one)
+        if not found.authority:
+            raise BadInput(f"{found.subject} is not an authority (CA:TRUE): hand in the one that signs the clients")
+        if days_left(found) < 0:
+            raise Refused(f"{found.subject} ended on {found.not_after[:10]}: nothing was changed")
+    with files.only_writer():
+        kept = _kept()
+        known = {openssl.describe(one).fingerprint for one in kept}
+        kept += [one for one in bundle.certificates if openssl.describe(one).fingerprint not in known]
+        store.write_text(files.trusted(), "".join(kept))
+    return trusted()
+
+
+def remove(fingerprint: str) -> TrustedAuthorities:
+    """Trust an authority no more; clients that are connected stay so until they connect again."""
+    only_root()
+    wanted = fingerprint.replace(":", "").lower()
+    with files.only_writer():
+        kept = _kept()
+        found = [one for one in kept if openssl.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
+        if len(wanted) < SHORTEST or len(found) != 1:
+            raise BadInput(
+                f"{shown(fingerprint)} is not the fingerprint of one authority: millrace certificate trust list"
+            )
+        if found[0] == kept[0]:
+            raise Refused("this server's own authority stays: with it the server sees that its shares are served")
+        kept.remove(found[0])
+        store.write_text(files.trusted(), "".join(kept))
+    return trusted()
+
+
+def _kept() -> list[str]:
+    files.used()
+    return pem.certificates(files.trusted().read_text())

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two settings that cannot differ are measured in every run; where they do, the instrument is broken."""
+
+import pytest
+
+from host.perf import control
+from millrace.errors import Failed
+from tests.unit.perf import samples
+
+
+def test_a_control_of_one_passes() -> None:
+    control.check(samples.control(), samples.control())
+    assert control.null_ratio(samples.control()) == 1
+
+
+@pytest.mark.parametrize("seconds", [0.489, 0.511])
+def test_a_null_test_that_is_not_one_fails(seconds: float) -> None:
+    broken = samples.control(no_wdelay=seconds)
+    with pytest.raises(Failed, match=r"instead of 1\.00 ± 0\.02\. Nothing that was measured is published"):
+        control.check(broken, broken)
+
+
+def test_two_boots_that_differ_fail() -> None:
+    with pytest.raises(Failed, match=r"two boots differs by 0\.40%, more than 0\.3%"):
+        control.check(samples.control(0.502, 0.502), samples.control())
+
+
+def test_two_boots_may_differ_a_little() -> None:
+    control.check(samples.control(0.501, 0.501), samples.control())

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tuned` is what planner and provisioner make of a 1U12; `stock` leaves everything to the tools."""
+
+import pytest
+
+from host.perf import benchmarks, setups
+from millrace.plan.policy import LogPolicy, Policy
+
+
+def words(setup: setups.Setup) -> list[str]:
+    return [word for argv in setup.arrays for word in argv]
+
+
+def test_tuned_is_planned() -> None:
+    tuned = setups.planned("tuned")
+    data, log = tuned.arrays
+    assert {"--level=raid6", "--raid-devices=10", "--chunk=128K", "--bitmap=internal", "--assume-clean"} <= set(data)
+    assert [word for word in log if word.startswith("/dev/nullb")] == ["/dev/nullb10", "/dev/nullb11"]
+    assert "su=131072,sw=8,agcount=32" in tuned.mkfs
+    assert "logdev=/dev/md/millrace-log" in tuned.mount
+    assert int(tuned.md["millrace-data"]["stripe_cache_size"]) > 256
+
+
+def test_the_owner_moves_the_log() -> None:
+    inside = setups.planned("inside", Policy(log=LogPolicy(mode="internal")))
+    assert len(inside.arrays) == 1
+    assert "logdev" not in inside.mount
+
+
+def test_stock_says_nothing_but_the_level() -> None:
+    stock = setups.stock()
+    assert stock.mkfs == ["mkfs.xfs", "-f", "/dev/md/millrace-data"]
+    assert (stock.mount, stock.md, stock.read_ahead, stock.nfsd) == ("", {}, None, None)
+    assert not [word for word in words(stock) if word.startswith("--chunk")]
+
+
+def test_the_log_moves_to_other_drives() -> None:
+    moved = setups.with_log_on(setups.planned("tuned"), "fast", (12, 13))
+    assert {"/dev/nullb12", "/dev/nullb13"} <= set(words(moved))
+    assert not {"/dev/nullb10", "/dev/nullb11"} & set(words(moved))
+
+
+def test_only_the_bitmap_is_left_out() -> None:
+    planned = setups.planned("planned")
+    bare = words(setups.without_bitmap(planned, "none"))
+    assert "--bitmap=internal" not in bare
+    assert len(bare) == len(words(planned))
+
+
+@pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
+def test_every_setup_finds_its_drives(name: str) -> None:
+    job = benchmarks.job(name)
+    there = {f"/dev/nullb{number}" for number in range(sum(model.count for model in job.drives.values()))}
+    used = {word for setup in job.setups for word in words(setup) if word.startswith("/dev/nullb")}
+    assert used <= there
+
+
+@pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
+def test_setups_of_a_benchmark_are_told_apart(name: str) -> None:
+    names = [setup.name for setup in benchmarks.job(name).setups]
+    assert len(set(names)) == len(names)

@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image's own kernel and /usr run the job; a result is kept for exactly what it was measured on."""
+
+import json
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from host.perf import benchmarks, cpio, emulator, results
+from host.perf.__main__ import main
+from millrace.errors import BadInput, Failed
+
+IMAGE = emulator.Image(Path("image.efi"), Path("usr.raw"), "abcd")
+JOB = benchmarks.job("log")
+
+
+def argv() -> list[str]:
+    return emulator.command(*(Path(name) for name in ("kernel", "initrd", "usr", "console", "results")))
+
+
+def test_the_clock_counts_instructions_of_one_processor() -> None:
+    line = " ".join(argv())
+    assert "-icount shift=0,sleep=off" in line
+    assert "-smp 1" in line
+    # throttling of the host's block layer runs on the host's clock
+    assert "throttl" not in line
+
+
+def test_usr_is_read_only() -> None:
+    assert any("readonly=on" in word and "file=usr" in word for word in argv())
+
+
+def test_an_archive_is_one_that_cpio_reads() -> None:
+    packed = cpio.archive({"a/b/init": b"#!/bin/sh\n", "a/job": b"{}"})
+    assert len(packed) % 4 == 0
+    names, at = [], 0
+    while packed[at : at + 6] == b"070701":
+        size, length = (int(packed[at + field : at + field + 8], 16) for field in (54, 94))
+        names.append(packed[at + 110 : at + 110 + length - 1].decode())
+        at += (110 + length + 3) // 4 * 4 + (size + 3) // 4 * 4
+    assert names == ["a", "a/b", "a/b/init", "a/job", "TRAILER!!!"]
+    assert at == len(packed)
+
+
+def test_the_guest_gets_all_of_its_program() -> None:
+    packed = emulator.overlay(JOB)
+    for name in ("init", "job.json", "host/perf/guest/__main__.py", "host/perf/guest/log.py", "host/perf/__init__.py"):
+        assert f"{emulator.PLACE}/{name}\0".encode() in packed
+    # the host's side stays on the host
+    assert b"host/perf/setups.py" not in packed
+
+
+def test_another_image_or_job_is_another_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    version = subprocess.CompletedProcess([], 0, stdout="QEMU 1")
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: version)
+    keys = {
+        emulator.key(IMAGE, JOB),
+        emulator.key(replace(IMAGE, roothash="ef01"), JOB),
+        emulator.key(IMAGE, replace(JOB, boot=2)),
+        emulator.key(IMAGE, replace(JOB, drives={})),
+    }
+    assert len(keys) == 4
+    version.stdout = "QEMU 2"
+    assert emulator.key(IMAGE, JOB) not in keys
+
+
+def test_records_end_with_done() -> None:
+    said = '{"kernel": "7.2"}\n{"done": true}\n'
+    assert emulator.records(said, "log: QEMU ended", "") == [{"kernel": "7.2"}]
+
+
+@pytest.mark.parametrize("said", ["", '{"kernel": "7.2"}\n', '{"kernel": "7.2"}\n{"done": tr'])
+def test_a_job_that_broke_off_is_no_result(said: str) -> None:
+    with pytest.raises(Failed, match=r"(?s)no whole result.*Kernel panic"):
+        emulator.records(said, "log: QEMU ended with 0", "x\nKernel panic\n")
+
+
+def test_the_guests_own_words_are_passed_on() -> None:
+    with pytest.raises(Failed, match=r"mkfs\.xfs: no space"):
+        emulator.records('{"failed": "RuntimeError: mkfs.xfs: no space"}\n', "log", "")
+
+
+def test_a_result_is_kept_until_it_is_wanted_fresh(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs: list[str] = []
+
+    def run(_: emulator.Image, job: Any) -> list[dict[str, Any]]:
+        runs.append(job.benchmark)
+        return [{"kernel": "7.2"}]
+
+    monkeypatch.setattr(emulator, "run", run)
+    monkeypatch.setattr(emulator, "key", lambda *_: "key")
+    for fresh, expected in ((False, 1), (False, 1), (True, 2)):
+        assert results.kept(tmp_path, IMAGE, JOB, fresh).kernel == "7.2"
+        assert len(runs) == expected
+
+
+def test_a_result_that_was_cut_short_is_measured_again_by_hand(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match="cannot be understood"):
+        results.result("log", [{"kernel": "7.2"}, json.loads('{"test": "x"}')])
+
+
+def test_an_unknown_benchmark_is_one_sentence_with_the_known_ones() -> None:
+    with pytest.raises(BadInput, match=r"There is no benchmark 'warp'; known are: log, stripe") as caught:
+        main(["warp"])
+    assert caught.value.exit_code == 2
+
+
+def test_the_control_is_not_asked_for_by_name() -> None:
+    with pytest.raises(BadInput, match="no benchmark 'control'"):
+        main(["control"])
+
+
+def test_without_an_image_a_person_is_told_to_build(tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match="run tools/build first") as caught:
+        emulator.built(tmp_path)
+    assert caught.value.exit_code == 2

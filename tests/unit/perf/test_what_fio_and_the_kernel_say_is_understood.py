@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Figures come from fio's JSON and from counters of the kernel; what cannot be understood is no figure."""
+
+import json
+from typing import Any
+
+import pytest
+
+from host.perf.guest import drives, lab, load, stripe
+
+
+def said(**more: Any) -> str:
+    """fio's JSON for a write job, after a message as fio prints them."""
+    nothing = {"total_ios": 0, "io_bytes": 0, "runtime": 0}
+    write = {
+        "total_ios": 2000,
+        "io_bytes": 8192000,
+        "runtime": 500,
+        "clat_ns": {"percentile": {"99.000000": 11000}},
+    }
+    job = {"error": 0, "read": nothing, "write": write, "sync": {"total_ios": 0}, **more}
+    return "fio: this is a message\n" + json.dumps({"jobs": [job]})
+
+
+def test_a_job_is_read_after_messages() -> None:
+    outcome = load.parse(said())
+    assert (outcome.operations, outcome.bytes, outcome.seconds, outcome.p99_us) == (2000, 8192000, 0.5, 11.0)
+    assert outcome.rate == 4000
+
+
+def test_a_writer_that_syncs_waits_for_the_sync() -> None:
+    synced = {"total_ios": 1999, "lat_ns": {"percentile": {"99.000000": 250000}}}
+    assert load.parse(said(sync=synced)).p99_us == 250
+
+
+def test_a_job_that_failed_is_no_figure() -> None:
+    with pytest.raises(RuntimeError, match="error 28"):
+        load.parse(said(error=28))
+
+
+def test_a_job_that_did_nothing_is_no_figure() -> None:
+    with pytest.raises(RuntimeError, match="0 directions"):
+        load.parse(said(write={"total_ios": 0}))
+
+
+def test_text_without_json_is_no_figure() -> None:
+    with pytest.raises(ValueError, match="substring"):
+        load.parse("fio: pid=0, err=2/file:filesetup.c")
+
+
+def test_counters_of_a_drive_are_requests_and_bytes() -> None:
+    text = "  10  1  80  5  20  2  320  9  0  7  14  0  0  0  0  3  1\n"
+    assert drives.parse(text) == drives.Counters(10, 20, 80 * 512, 320 * 512, 3)
+
+
+def test_counters_are_added_and_compared() -> None:
+    one, other = drives.Counters(1, 2, 3, 4, 5), drives.Counters(5, 5, 5, 5, 5)
+    assert other - one == drives.Counters(4, 3, 2, 1, 0)
+    assert one + other == drives.Counters(6, 7, 8, 9, 10)
+
+
+def test_calls_are_those_that_nfsd_was_sent() -> None:
+    assert lab.parse_rpcs("rc 0 0 9\nfh 0 0 0 0 0\nrpc 1234 0 0 0 0\nproc4ops 1 5\n") == 1234
+
+
+@pytest.mark.parametrize(("start", "offset"), [(0, 0), (128 << 10, 896 << 10), (5 << 20, 0)])
+def test_a_write_begins_where_a_stripe_begins(start: int, offset: int) -> None:
+    assert stripe.to_stripe(start) == offset
+    assert (start + offset) % (1 << 20) == 0

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmarks: drives, setups, and which two rows make a ratio that says something."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from host.perf import setups
+from host.perf.guest.drives import Model
+from host.perf.guest.job import Job, Setup
+from millrace.errors import BadInput
+from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy, XfsPolicy
+
+# The clock gives an instruction a nanosecond, a real core a third of that: 100 µs here are a drive of about 30 µs.
+LATENCY_US, FAST_US = 100, 40
+# MiB of each drive that are written before anything is measured: all tests stay within these.
+FILLED = 128
+# MiB of drives without a file system: a rebuild reads all of them.
+RAW = 160
+# MB/s: drives, not the processor, hold up whole stripes; scaled down further than latency, so only where it matters.
+BANDWIDTH = 25
+FAR_US = 400
+CONTROL = "control"
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """How much faster (operations a second) `variant` does `test` than `base`."""
+
+    test: str
+    variant: str
+    base: str
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """`number` as in the list of ratio benchmarks, 0 for the control; `base` is what the table compares with."""
+
+    number: int
+    title: str
+    base: str
+    drives: Callable[[], dict[str, Model]]
+    setups: Callable[[], list[Setup]]
+    ratios: tuple[Ratio, ...]
+
+
+def drives(latency_us: int = LATENCY_US, bandwidth: int = 0, size: int = setups.DATA_MIB) -> dict[str, Model]:
+    """The drives of the 1U12; bandwidth in MB/s of each, 0 without a limit, size of the data drives in MiB."""
+    data = Model(setups.DATA_DRIVES, size, latency_us, bandwidth, FILLED)
+    log = Model(setups.LOG_DRIVES, setups.LOG_MIB, latency_us, bandwidth, setups.LOG_MIB)
+    return {"data": data, "log": log}
+
+
+def _with_fast_log() -> dict[str, Model]:
+    return {**drives(), "fast log": replace(drives()["log"], latency_us=FAST_US)}
+
+
+def _log_setups() -> list[Setup]:
+    tuned = setups.planned("tuned")
+    first = setups.DATA_DRIVES + setups.LOG_DRIVES
+    return [
+        setups.stock(),
+        setups.planned("tuned, log inside", Policy(log=LogPolicy(mode="internal"))),
+        tuned,
+        setups.with_log_on(tuned, "tuned, faster log drives", range(first, first + setups.LOG_DRIVES)),
+    ]
+
+
+def _stripe_setups() -> list[Setup]:
+    swalloc = Policy(xfs=XfsPolicy(mount_options_extra=["swalloc"]))
+    return [setups.stock(), setups.planned("tuned"), setups.planned("tuned, swalloc", swalloc)]
+
+
+def _bitmap_setups() -> list[Setup]:
+    # A bitmap in a file is gone from mdadm; the lockless one is not compiled into Debian's kernel.
+    fine = Policy(layout=LayoutPolicy(bitmap_chunk_mib=1))
+    planned = setups.planned("planned")
+    return [setups.without_bitmap(planned, "none"), planned, setups.planned("1 MiB a bit", fine)]
+
+
+def _levels() -> list[Setup]:
+    # One drive less: eight data drives and whole stripes of 1 MiB in both, and no hot spare.
+    single = Policy(layout=LayoutPolicy(level="raid5"))
+    return [setups.planned("RAID6"), setups.planned("RAID5", single, setups.DATA_DRIVES - 1)]
+
+
+def _tuned() -> list[Setup]:
+    return [setups.planned("tuned")]
+
+
+def _raw() -> dict[str, Model]:
+    return drives(size=RAW)
+
+
+BENCHMARKS = {
+    CONTROL: Benchmark(
+        0,
+        "Control: wdelay against no_wdelay, which cannot differ",
+        "wdelay",
+        drives,
+        _tuned,
+        (Ratio("4 KiB, O_SYNC, NFSv4.2", "no_wdelay", "wdelay"),),
+    ),
+    "log": Benchmark(
+        1,
+        "XFS log on drives of its own",
+        "stock",
+        _with_fast_log,
+        _log_setups,
+        (
+            Ratio("4 KiB, fdatasync", "tuned", "stock"),
+            Ratio("4 KiB, fdatasync", "tuned", "tuned, log inside"),
+            Ratio("4 KiB appended, fsync", "tuned", "stock"),
+            Ratio("4 KiB appended, fsync", "tuned", "tuned, log inside"),
+        ),
+    ),
+    "stripe": Benchmark(
+        2,
+        "Whole stripes",
+        "stock",
+        lambda: drives(bandwidth=BANDWIDTH),
+        _stripe_setups,
+        (
+            Ratio("1 MiB, new file", "tuned", "stock"),
+            Ratio("1 MiB, on a stripe", "tuned", "stock"),
+            Ratio("1 MiB, array", "tuned, 0 KiB off", "tuned, 512 KiB off"),
+        ),
+    ),
+    "bitmap": Benchmark(
+        3,
+        "Write-intent bitmap",
+        "none",
+        _raw,
+        _bitmap_setups,
+        (
+            Ratio("4 KiB random, 1 at a time", "planned", "none"),
+            Ratio("4 KiB random, 16 at a time", "planned", "none"),
+            Ratio("4 KiB random, 16 at a time", "1 MiB a bit", "none"),
+        ),
+    ),
+    "degraded": Benchmark(
+        4,
+        "A drive dead, and a rebuild",
+        "whole",
+        _raw,
+        _levels,
+        tuple(
+            Ratio(f"{level}: {load}", "a drive dead", "whole")
+            for level in ("RAID6", "RAID5")
+            for load in ("4 KiB random reads", "1 MiB reads", "4 KiB random writes", "1 MiB writes")
+        ),
+    ),
+    "commit": Benchmark(
+        5,
+        "Until a client's write is safe",
+        "stock",
+        drives,
+        lambda: [setups.stock(), setups.planned("tuned")],
+        tuple(
+            Ratio(f"NFSv{version}: {load}", "tuned", "stock")
+            for version in ("3", "4.2")
+            for load in ("4 KiB, O_SYNC", "4 KiB appended, fsync")
+        ),
+    ),
+    "iocache": Benchmark(
+        6,
+        "nfsd and the page cache",
+        "buffered",
+        lambda: drives(bandwidth=BANDWIDTH),
+        _tuned,
+        (
+            Ratio("1m reads, cold", "direct", "buffered"),
+            Ratio("1m reads, again", "direct", "buffered"),
+            Ratio("1m reads, cold", "dontcache", "buffered"),
+            Ratio("1m writes", "direct", "buffered"),
+        ),
+    ),
+    "transfer": Benchmark(
+        7,
+        "Bytes in a call",
+        "64 KiB",
+        drives,
+        _tuned,
+        (
+            Ratio("1 MiB reads from the server's cache", "1 MiB", "64 KiB"),
+            Ratio("1 MiB writes", "1 MiB", "64 KiB"),
+        ),
+    ),
+    "readahead": Benchmark(
+        8,
+        "Read-ahead and stripe cache on slow drives",
+        "planned",
+        lambda: drives(latency_us=FAR_US),
+        _tuned,
+        (
+            Ratio("read-ahead, 1 file read", "planned", "128 KiB"),
+            Ratio("read-ahead, 16 files read", "planned", "128 KiB"),
+            Ratio("stripe cache, 4 files written", "planned", "256 stripes"),
+        ),
+    ),
+}
+NAMES = [name for name in BENCHMARKS if name != CONTROL]
+
+
+def known(name: str) -> str:
+    """Return `name`; BadInput with the known names where there is no such benchmark."""
+    if name not in NAMES:
+        raise BadInput(f"There is no benchmark {name!r}; known are: {', '.join(NAMES)}.")
+    return name
+
+
+def job(name: str, boot: int = 1) -> Job:
+    """Return what the guest is told to do."""
+    return Job(name, boot, BENCHMARKS[name].drives(), BENCHMARKS[name].setups())

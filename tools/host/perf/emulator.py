@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The emulated machine: the image's own kernel, initrd and /usr, on one processor whose clock counts instructions.
+
+`-icount shift=0,sleep=off`: an instruction takes one nanosecond, and time in which the processor waits is skipped.
+What another process of the host does changes how long a run takes, not what it measures.
+"""
+
+import hashlib
+import json
+import subprocess
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from host import artefacts
+from host.layout import OUTPUT, REPO
+from host.perf.cpio import archive
+from host.perf.guest.job import JOB, Job
+from millrace.errors import BadInput, Failed
+from vm import pe
+from vm.accel import QEMU
+
+MEMORY_MIB = 4096
+SECONDS = 900.0
+PACKAGES = ("host", "host/perf", "host/perf/guest")
+PLACE = JOB.rpartition("/")[0].strip("/")
+INIT = f"{PLACE}/init"
+CMDLINE = f"console=ttyS0 quiet loglevel=3 panic=-1 nowatchdog rdinit=/{INIT}"
+CONSOLE_TAIL = 30
+
+
+@dataclass(frozen=True)
+class Image:
+    """A built image, as far as it is needed here."""
+
+    efi: Path
+    usr: Path
+    roothash: str
+
+
+def built(output: Path = OUTPUT) -> Image:
+    """Return the image that tools/build made; BadInput where there is none."""
+    name = artefacts.image_name(REPO)
+    if missing := artefacts.missing(output, name):
+        raise BadInput(f"There is no image to measure, {output / missing[0]} is missing; run tools/build first.")
+    roothash = (output / f"{name}.roothash").read_text().strip()
+    return Image(output / f"{name}.efi", output / f"{name}.usr-x86-64.raw", roothash)
+
+
+def overlay(job: Job) -> bytes:
+    """Return what is added to the image's initrd: the guest's program and the job."""
+    root = REPO / "tools"
+    sources = [path for package in PACKAGES for path in (root / package).glob("*.py")]
+    wanted = [path for path in sources if path.parent.name == "guest" or path.name == "__init__.py"]
+    files = {f"{PLACE}/{path.relative_to(root)}": path.read_bytes() for path in wanted}
+    files[INIT] = resources.files("host.perf.guest").joinpath("init").read_bytes()
+    files[JOB.strip("/")] = json.dumps(asdict(job), sort_keys=True).encode()
+    return archive(files)
+
+
+def command(kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
+    """Return QEMU's command line. Never with -smp above 1: emulated processors would only take turns."""
+    return [
+        *(QEMU, "-accel", "tcg", "-icount", "shift=0,sleep=off"),
+        # Without these two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
+        *("-cpu", "max,erms=off,fsrm=off", "-smp", "1", "-M", "q35", "-m", str(MEMORY_MIB)),
+        *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
+        # The same date at every boot: it is part of superblocks.
+        *("-rtc", "base=2026-11-20T00:00:00,clock=vm"),
+        *("-serial", f"file:{console}", "-serial", f"file:{results}"),
+        *("-kernel", str(kernel), "-initrd", str(initrd), "-append", CMDLINE),
+        *("-drive", f"if=none,id=usr,format=raw,readonly=on,file={usr}"),
+        *("-device", "virtio-blk-pci,drive=usr"),
+    ]
+
+
+def key(image: Image, job: Job) -> str:
+    """Return a digest of everything that a result depends on."""
+    version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout
+    machine = command(Path("kernel"), Path("initrd"), Path("usr"), Path("console"), Path("results"))
+    digest = hashlib.sha256(json.dumps([image.roothash, version, machine]).encode())
+    digest.update(overlay(job))
+    return digest.hexdigest()
+
+
+def run(image: Image, job: Job, seconds: float = SECONDS) -> list[dict[str, Any]]:
+    """Boot the image with a job and return the guest's records; Failed where the job did not end well."""
+    with tempfile.TemporaryDirectory(prefix="millrace-perf-") as directory:
+        place = Path(directory)
+        kernel, initrd, console, results = (place / name for name in ("kernel", "initrd", "console", "results"))
+        kernel.write_bytes(pe.section(image.efi, ".linux"))
+        initrd.write_bytes(pe.section(image.efi, ".initrd") + overlay(job))
+        argv = command(kernel, initrd, image.usr, console, results)
+        begin = time.monotonic()
+        try:
+            done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)
+            ended = f"QEMU ended with {done.returncode} after {time.monotonic() - begin:.0f} s"
+        except subprocess.TimeoutExpired:
+            ended = f"it took more than {seconds:.0f} s"
+        said = results.read_text(errors="replace") if results.exists() else ""
+        tail = console.read_text(errors="replace") if console.exists() else ""
+        return records(said, f"{job.benchmark}: {ended}", tail)
+
+
+def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
+    """Return the records of a job that is whole; Failed with the guest's words for one that is not."""
+    found: list[dict[str, Any]] = []
+    for line in said.splitlines():
+        try:
+            found.append(json.loads(line))
+        except ValueError:
+            # cut off in the middle
+            break
+    for record in found:
+        if "failed" in record:
+            raise Failed(f"{what}, the guest said: {record['failed'].strip()}")
+    if not found or "done" not in found[-1]:
+        tail = "\n".join(console.splitlines()[-CONSOLE_TAIL:])
+        raise Failed(f"{what} and left no whole result. The console's last lines:\n{tail}")
+    return found[:-1]

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Run the job that the host put into the initrd."""
+
+import json
+import os
+import sys
+import traceback
+from collections.abc import Callable
+from pathlib import Path
+
+from host.perf.guest import bitmap, commit, control, degraded, iocache, job, log, readahead, stripe, transfer
+from host.perf.guest.lab import Lab
+from host.perf.guest.shell import run
+
+BENCHMARKS: dict[str, Callable[[Lab], None]] = {
+    "control": control.bench,
+    "log": log.bench,
+    "stripe": stripe.bench,
+    "bitmap": bitmap.bench,
+    "degraded": degraded.bench,
+    "commit": commit.bench,
+    "iocache": iocache.bench,
+    "transfer": transfer.bench,
+    "readahead": readahead.bench,
+}
+
+
+def main() -> None:
+    """Measure; the last line says that the job is whole, or what broke it."""
+    wanted = job.job(json.loads(Path(job.JOB).read_text()))
+    run("stty", "-F", job.RESULTS, "raw")
+    with open(job.RESULTS, "w") as out:
+        try:
+            lab = Lab(wanted, out)
+            lab.say(kernel=os.uname().release)
+            BENCHMARKS[wanted.benchmark](lab)
+            lab.say(done=True)
+        except Exception:
+            out.write(json.dumps({"failed": traceback.format_exc()}) + "\n")
+            sys.exit(1)
+
+
+if __name__ == "__main__":
+    main()

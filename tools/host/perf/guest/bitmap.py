@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""3: what a write-intent bitmap costs, and what it is good for when a drive comes back."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from host.perf.guest import pool
+from host.perf.guest.lab import Lab
+from host.perf.guest.load import Outcome, fio
+from host.perf.guest.pool import DATA
+from host.perf.guest.shell import run
+
+COUNT = 3000
+# MiB of the array that the random writes fall into
+SPREAD = 512
+# The drive that leaves and comes back.
+MEMBER = "/dev/nullb3"
+MISSED = 64
+SECONDS = 0.2
+
+
+def bench(lab: Lab) -> None:
+    """Random and sequential writes, then a drive that was away for a few writes."""
+    for setup in lab.job.setups:
+        with pool.arrays(setup):
+            lab.measure("4 KiB random, 1 at a time", setup.name, random(1))
+            lab.measure("4 KiB random, 16 at a time", setup.name, random(16))
+            lab.measure("1 MiB in order", setup.name, sequential)
+            lab.note("a drive is back after 64 missed writes", setup.name, **comes_back(lab))
+
+
+def random(depth: int, count: int = COUNT) -> Callable[[], Outcome]:
+    """4 KiB writes all over a part of the array."""
+    options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": "randwrite", "bs": "4k"}
+    options |= {"direct": 1, "iodepth": depth, "size": f"{SPREAD}m", "io_size": count * 4096}
+    return lambda: fio(**options)
+
+
+def sequential() -> Outcome:
+    """Whole stripes."""
+    return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="128m")
+
+
+def comes_back(lab: Lab) -> dict[str, float]:
+    """Take a drive out, write a little, put it back; return what is copied to it."""
+    md = Path("/sys/block") / pool.kernel_name(DATA) / "md"
+    run("mdadm", DATA, "--fail", MEMBER)
+    time.sleep(1)
+    run("mdadm", DATA, "--remove", MEMBER)
+    random(1, MISSED)()
+    pool.quiet()
+    before, begin = lab.data(), time.monotonic()
+    # Without a bitmap md cannot tell what it missed and takes it for a new drive.
+    run("mdadm", DATA, "--re-add", MEMBER, check=False)
+    if (md / "degraded").read_text().strip() != "0" and (md / "sync_action").read_text().strip() == "idle":
+        run("mdadm", DATA, "--add", MEMBER, check=False)
+    rebuilt(md)
+    copied = (lab.data() - before).written_bytes
+    return {"s until whole": time.monotonic() - begin, "MiB written": copied / (1 << 20)}
+
+
+def rebuilt(md: Path) -> None:
+    """Wait until an array has all its members again."""
+    while (md / "degraded").read_text().strip() != "0":
+        time.sleep(SECONDS)

@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The control: two export options that cannot differ (write gathering is for NFSv2), in every boot the same."""
+
+from pathlib import Path
+
+from host.perf.guest import nfsd, pool
+from host.perf.guest.lab import Lab
+from host.perf.guest.load import Outcome, fio
+
+FILE = Path(nfsd.MNT) / "load"
+COUNT = 2000
+TEST = "4 KiB, O_SYNC, NFSv4.2"
+
+
+def bench(lab: Lab) -> None:
+    """The same writes with and without write gathering."""
+    (setup,) = lab.job.setups
+    with pool.pool(setup):
+        for variant in ("no_wdelay", "wdelay"):
+            export = setup.export.replace("no_wdelay", variant)
+            with nfsd.server(setup, export), nfsd.client("4.2"):
+                lab.measure(TEST, variant, durable)
+
+
+def durable() -> Outcome:
+    """4 KiB writes into a file that exists, each of them on the server's drives before the next one."""
+    options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "psync", "rw": "write", "bs": "4k", "sync": 1}
+    return fio(**options, size=COUNT * 4096, overwrite=1)

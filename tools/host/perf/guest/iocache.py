@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""6: whether nfsd goes through the page cache, keeps what it read, or passes it by (kernel 7.2, debugfs)."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from host.perf.guest import nfsd, pool
+from host.perf.guest.lab import Lab
+from host.perf.guest.load import Outcome, fio
+from host.perf.guest.pool import MOUNTPOINT
+from host.perf.guest.shell import write
+
+DEBUG = Path("/sys/kernel/debug/nfsd")
+# fs/nfsd/debugfs.c
+MODES = {"buffered": 0, "dontcache": 1, "direct": 2}
+FILE = Path(nfsd.MNT) / "load"
+BACKING = Path(MOUNTPOINT) / "load"
+SIZE = "48m"
+
+
+def bench(lab: Lab) -> None:
+    """Reads of large and small blocks, cold and again, and writes."""
+    (setup,) = lab.job.setups
+    with pool.pool(setup), nfsd.server(setup), nfsd.client("4.2"):
+        transfer("write", "1m", end_fsync=1)()
+        for mode, number in MODES.items():
+            write(DEBUG / "io_cache_read", number)
+            write(DEBUG / "io_cache_write", number)
+            for block in ("1m", "64k"):
+                lab.measure(f"{block} reads, cold", mode, transfer("read", block), cold)
+                lab.measure(f"{block} reads, again", mode, transfer("read", block))
+            lab.measure("1m writes", mode, transfer("write", "1m", end_fsync=1, overwrite=1))
+
+
+def transfer(rw: str, block: str, **more: str | int) -> Callable[[], Outcome]:
+    """A file in order, four blocks at a time, past the client's cache."""
+    options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "libaio", "rw": rw, "bs": block}
+    options |= {"direct": 1, "iodepth": 4, "size": SIZE, "fallocate": "none", **more}
+    return lambda: fio(**options)
+
+
+def cold() -> None:
+    """Let the server forget the file."""
+    handle = os.open(BACKING, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+        os.posix_fadvise(handle, 0, 0, os.POSIX_FADV_DONTNEED)
+    finally:
+        os.close(handle)

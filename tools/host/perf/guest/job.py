@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the host asks for and what the guest answers, as JSON."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from host.perf.guest.drives import Model
+
+JOB = "/millrace-perf/job.json"
+RESULTS = "/dev/ttyS1"
+
+
+@dataclass(frozen=True)
+class Setup:
+    """One way to build and serve a pool: commands as the program of the appliance (or a person by default) gives them.
+
+    `arrays` are mdadm commands in order; `md` attributes of /sys/block/md*/md by array name; `read_ahead` in KiB,
+    None leaves the kernel's; `mount` options, "" for the defaults; `nfsd` None is what rpc.nfsd does unasked.
+    """
+
+    name: str
+    arrays: list[list[str]]
+    md: dict[str, dict[str, str]]
+    read_ahead: int | None
+    mkfs: list[str]
+    mount: str
+    sysctl: dict[str, str]
+    nfsd: dict[str, int] | None
+    export: str
+
+
+@dataclass(frozen=True)
+class Job:
+    """One benchmark. `boot` tells repetitions of the same job apart."""
+
+    benchmark: str
+    boot: int
+    drives: dict[str, Model]
+    setups: list[Setup]
+
+    def setup(self, name: str) -> Setup:
+        """Return the setup called `name`."""
+        return next(setup for setup in self.setups if setup.name == name)
+
+
+def job(table: dict[str, Any]) -> Job:
+    """Return the job that a JSON object describes."""
+    drives = {name: Model(**model) for name, model in table["drives"].items()}
+    return Job(table["benchmark"], table["boot"], drives, [Setup(**setup) for setup in table["setups"]])

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays and a file system, made by the commands of a setup and taken apart again."""
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from host.perf.guest.job import Setup
+from host.perf.guest.shell import run, write
+
+MOUNTPOINT = "/srv/pool"
+DATA = "/dev/md/millrace-data"
+# The bitmap's daemon wakes every 5 s and clears in two rounds; time in which nothing happens costs nothing here.
+QUIET_SECONDS = 20
+
+
+def kernel_name(device: str) -> str:
+    """Return the kernel's name of an array (md127) by its name in /dev/md."""
+    return Path(os.path.realpath(device)).name
+
+
+@contextmanager
+def arrays(setup: Setup) -> Iterator[None]:
+    """Make the arrays of a setup, without their first resync: memory full of zeroes is in sync."""
+    devices = [argv[argv.index("--create") + 1] for argv in setup.arrays]
+    for argv in setup.arrays:
+        run(*argv)
+    try:
+        for name, attributes in setup.md.items():
+            for attribute, value in attributes.items():
+                write(f"/sys/block/{kernel_name('/dev/md/' + name)}/md/{attribute}", value)
+        if setup.read_ahead is not None:
+            write(f"/sys/block/{kernel_name(DATA)}/queue/read_ahead_kb", setup.read_ahead)
+        for key, value in setup.sysctl.items():
+            write("/proc/sys/" + key.replace(".", "/"), value)
+        quiet()
+        yield
+    finally:
+        for device in reversed(devices):
+            run("mdadm", "--stop", device)
+
+
+@contextmanager
+def pool(setup: Setup) -> Iterator[None]:
+    """Make arrays and file system and mount it."""
+    with arrays(setup):
+        run(*setup.mkfs)
+        mount(setup)
+        try:
+            quiet()
+            yield
+        finally:
+            run("umount", MOUNTPOINT)
+
+
+def mount(setup: Setup) -> None:
+    """Mount the file system of a setup."""
+    options = ["-o", setup.mount] if setup.mount else []
+    run("mount", "-t", "xfs", *options, DATA, MOUNTPOINT)
+
+
+def remount(setup: Setup) -> None:
+    """Forget everything that is cached of the file system, and of nothing else."""
+    run("umount", MOUNTPOINT)
+    mount(setup)
+
+
+def quiet() -> None:
+    """Wait until everything is on the drives and the kernel has nothing left to write."""
+    os.sync()
+    time.sleep(QUIET_SECONDS)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""8: how far ahead the kernel reads and how many stripes md holds, on drives that take long to answer."""
+
+from collections.abc import Callable
+
+from host.perf.guest import pool
+from host.perf.guest.job import Setup
+from host.perf.guest.lab import Lab
+from host.perf.guest.load import Outcome, fio
+from host.perf.guest.pool import DATA, MOUNTPOINT
+from host.perf.guest.shell import write
+
+TOTAL = 96 << 20
+STREAMS = (1, 4, 16)
+# KiB; 128 is what the kernel gives a plain device
+PLAIN = 128
+FEW = 256
+
+
+def bench(lab: Lab) -> None:
+    """Files read in order by one, four and sixteen readers, and whole stripes written by as many writers."""
+    (setup,) = lab.job.setups
+    with pool.pool(setup):
+        name = pool.kernel_name(DATA)
+        for variant, kib in (("128 KiB", PLAIN), ("planned", setup.read_ahead)):
+            write(f"/sys/block/{name}/queue/read_ahead_kb", kib)
+            for streams in STREAMS:
+                lab.measure(f"read-ahead, {files(streams)} read", variant, readers(streams))
+        planned = stripe_cache(setup)
+        for variant, stripes in (("256 stripes", FEW), ("planned", planned)):
+            write(f"/sys/block/{name}/md/stripe_cache_size", stripes)
+            for streams in STREAMS:
+                lab.measure(f"stripe cache, {files(streams)} written", variant, writers(streams))
+
+
+def stripe_cache(setup: Setup) -> int:
+    """The planned size of the data array's stripe cache."""
+    return int(setup.md["millrace-data"]["stripe_cache_size"])
+
+
+def files(streams: int) -> str:
+    """`1 file`, `4 files`."""
+    return f"{streams} file{'s' * (streams > 1)}"
+
+
+def readers(streams: int) -> Callable[[], Outcome]:
+    """Through the page cache; fio has the kernel forget the files first."""
+    options = options_of(streams)
+    return lambda: fio(**options, ioengine="psync", rw="read", bs="128k")
+
+
+def writers(streams: int) -> Callable[[], Outcome]:
+    """Past the page cache."""
+    options = options_of(streams)
+    return lambda: fio(**options, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=2)
+
+
+def options_of(streams: int) -> dict[str, str | int]:
+    """As many jobs as streams, each with a file of its own."""
+    size = TOTAL // streams
+    return {"directory": MOUNTPOINT, "numjobs": streams, "size": size, "filename_format": f"{streams}.$jobnum"}

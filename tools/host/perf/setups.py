@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a pool is built: by the planner and the provisioner of the appliance, or by the defaults of the tools.
+
+The planner sees a 1U12 with ten data drives and two small ones; its drives are as small as the emulated ones.
+"""
+
+import uuid
+from collections.abc import Sequence
+from dataclasses import replace
+
+from host.perf.guest.job import Setup
+from millrace.inventory.model import Drive, DriveState, Inventory, Nic, Node, PcieLink
+from millrace.plan.model import Plan
+from millrace.plan.policy import Policy
+from millrace.plan.propose import propose
+from millrace.provision import md
+from millrace.provision.array import create_command
+from millrace.provision.filesystem import mkfs_command
+from millrace.provision.model import ArrayRecord
+
+MIB, GIB = 1 << 20, 1 << 30
+DATA_DRIVES, LOG_DRIVES = 10, 2
+DATA_MIB, LOG_MIB = 512, 128
+CORES, MEMORY = 32, 128 * GIB
+SPACE = uuid.UUID("4d2f8a4e-6c0b-4c63-9c52-6f7269726163")
+# Memory full of zeroes is in sync; a resync would run into the measurement.
+IN_SYNC = "--assume-clean"
+FRESH = "--force"
+
+
+def inventory(drives: int = DATA_DRIVES) -> Inventory:
+    """The 1U12 as the appliance would find it."""
+    sizes = [DATA_MIB] * drives + [LOG_MIB] * LOG_DRIVES
+    port = Nic(
+        name="port0",
+        driver="mlx5_core",
+        pci_address="0000:80:00.0",
+        numa_node=0,
+        speed=400_000,
+        carrier=True,
+        queues=CORES,
+        rdma_device=None,
+        link=None,
+    )
+    return Inventory(
+        kernel="",
+        cpu_model="",
+        sockets=1,
+        nodes=[Node(id=0, cpus=list(range(CORES)), cores=CORES, memory=MEMORY, socket=0)],
+        memory=MEMORY,
+        drives=[_drive(number, size * MIB) for number, size in enumerate(sizes)],
+        nics=[port],
+    )
+
+
+def _drive(number: int, size: int) -> Drive:
+    link = PcieLink(speed=32.0, width=4, max_speed=32.0, max_width=4)
+    return Drive(
+        name=f"nullb{number}",
+        serial=f"D{number:03}",
+        wwid=f"eui.{number:016x}",
+        model=f"memory {size}",
+        firmware="1",
+        transport="nvme",
+        size=size,
+        logical_block=4096,
+        physical_block=4096,
+        rotational=False,
+        removable=False,
+        pci_address=f"0000:{number + 1:02x}:00.0",
+        numa_node=0,
+        link=link,
+        state=DriveState.BLANK,
+        evidence=[],
+    )
+
+
+def planned(name: str, policy: Policy | None = None, drives: int = DATA_DRIVES) -> Setup:
+    """What Millrace builds on the 1U12, by the policy of an owner."""
+    server = inventory(drives)
+    plan = propose(server, policy or Policy())
+    if not isinstance(plan, Plan):
+        raise AssertionError(f"no plan for the emulated server: {plan.obstacles}")
+    devices = {drive.serial: f"/dev/{drive.name}" for drive in server.drives}
+    parity = [array.name for array in plan.arrays if array.level in ("raid5", "raid6")]
+    knobs = {
+        "group_thread_cnt": str(plan.md.group_thread_cnt),
+        "stripe_cache_size": str(plan.md.stripe_cache_size),
+        "sync_speed_max": str(plan.md.sync_speed_max),
+    }
+    return Setup(
+        name=name,
+        arrays=[_create(record, devices) for record in _records(plan)],
+        md={md.link_name(array): knobs for array in parity},
+        read_ahead=plan.md.read_ahead,
+        mkfs=mkfs_command(plan.filesystem, str(_identity("filesystem")), force=True),
+        mount=",".join(plan.filesystem.mount_options),
+        sysctl=plan.sysctl,
+        nfsd={
+            "threads_min": plan.nfsd.threads_min,
+            "threads_max": plan.nfsd.threads_max,
+            "max_block_size": plan.nfsd.max_block_size,
+        },
+        export="rw,sync,no_wdelay,no_subtree_check,no_root_squash,insecure,fsid=1",
+    )
+
+
+def _identity(what: str) -> uuid.UUID:
+    """The same in every run: a measurement is repeated with the same bytes."""
+    return uuid.uuid5(SPACE, what)
+
+
+def _records(plan: Plan) -> list[ArrayRecord]:
+    return [ArrayRecord(array=array, uuid=_digits(array.name), members=[]) for array in plan.arrays]
+
+
+def _digits(name: str) -> str:
+    digits = _identity(name).hex
+    return ":".join(digits[at : at + 8] for at in range(0, 32, 8))
+
+
+def _create(record: ArrayRecord, devices: dict[str, str]) -> list[str]:
+    array = record.array
+    members = [md.path(name) if array.over_arrays else devices[name] for name in array.members]
+    command = create_command(record, members, [devices[name] for name in array.spares])
+    return [*command, IN_SYNC] if array.level != "raid0" else command
+
+
+def stock() -> Setup:
+    """What mdadm, mkfs.xfs, mount and nfsd make of the ten drives when a person says nothing but the level.
+
+    The internal bitmap is a default too: mdadm adds it by itself to members of 100 GB and more.
+    """
+    members = [f"/dev/nullb{number}" for number in range(DATA_DRIVES)]
+    create = ["mdadm", "--create", md.path("data"), "--run", "--level=6", f"--raid-devices={DATA_DRIVES}"]
+    return Setup(
+        name="stock",
+        arrays=[[*create, "--bitmap=internal", *members, IN_SYNC]],
+        md={},
+        read_ahead=None,
+        mkfs=["mkfs.xfs", "-f", md.path("data")],
+        mount="",
+        sysctl={"vm.dirty_background_ratio": "10", "vm.dirty_ratio": "20"},
+        nfsd=None,
+        export="rw,sync,no_subtree_check,no_root_squash,insecure,fsid=1",
+    )
+
+
+def with_log_on(setup: Setup, name: str, drives: Sequence[int]) -> Setup:
+    """The same with the log on other drives."""
+    old = [f"/dev/nullb{DATA_DRIVES + number}" for number in range(LOG_DRIVES)]
+    new = [f"/dev/nullb{number}" for number in drives]
+    swap = dict(zip(old, new, strict=True))
+    return replace(setup, name=name, arrays=[[swap.get(word, word) for word in argv] for argv in setup.arrays])
+
+
+def without_bitmap(setup: Setup, name: str) -> Setup:
+    """The same without write-intent bitmaps."""
+
+    def plain(argv: list[str]) -> list[str]:
+        return ["--bitmap=none" if word == "--bitmap=internal" else word for word in argv]
+
+    return replace(setup, name=name, arrays=[plain(argv) for argv in setup.arrays])

@@ -3,6 +3,7 @@
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Outputs } from "../types/outputs";
 import { CliError, run, type Options, type Verb } from "./millrace";
+import { useAdmin } from "./permission";
 
 /** A document that was asked for. After a failure `data` is what was known before. */
 export interface Result<T> {
@@ -15,7 +16,9 @@ export interface Result<T> {
     reload: () => void;
 }
 
-export interface ReadOptions extends Pick<Options, "admin" | "schema" | "timeout"> {
+export interface ReadOptions extends Pick<Options, "schema" | "timeout"> {
+    /** Read as root: true always (else it fails with "no-admin"), "allowed" where this session may, and else without. */
+    admin?: boolean | "allowed";
     /** Seconds between an answer and the next question; none: asked once. Nobody asks while the page is hidden. */
     every?: number;
     /** Seconds between two questions while the page is hidden; none: not asked then. */
@@ -26,9 +29,13 @@ export interface ReadOptions extends Pick<Options, "admin" | "schema" | "timeout
 
 /** What `millrace VERB ARGS --json` says, asked again when `args` change, every `every` seconds and on reload(). */
 export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: ReadOptions = {}): Result<Outputs[V]> {
-    const { admin = false, schema = 1, timeout, every, everyHidden, when = true } = options;
+    const { schema = 1, timeout, every, everyHidden } = options;
+    const allowed = useAdmin();
+    const wait = options.admin === "allowed" && allowed === null;
+    const admin = options.admin === "allowed" ? allowed === true : options.admin ?? false;
+    const when = (options.when ?? true) && !wait;
     const [state, setState] = useState<Omit<Result<Outputs[V]>, "reload">>(
-        { data: undefined, error: undefined, at: undefined, busy: when });
+        { data: undefined, error: undefined, at: undefined, busy: true });
     const again = useRef<() => void>(() => undefined);
     const words = JSON.stringify(args);
 

@@ -30,7 +30,7 @@ function badge(status: StatusResult): void {
 }
 
 export function StatusProvider({ children }: { children: ReactNode }): JSX.Element {
-    const status = useVerb("status", [], { every: EVERY, everyHidden: EVERY_HIDDEN });
+    const status = useVerb("status", [], { admin: "allowed", every: EVERY, everyHidden: EVERY_HIDDEN });
     useEffect(() => badge(status), [status]);
     return <Context.Provider value={status}>{children}</Context.Provider>;
 }

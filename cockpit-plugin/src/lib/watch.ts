@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The live figures: one `millrace watch` for the whole page, stopped while nobody looks. */
-import { useSyncExternalStore } from "react";
+import { useEffect, useSyncExternalStore } from "react";
 import type { Outputs } from "../types/outputs";
 import { CliError, follow } from "./millrace";
+import { useAdmin } from "./permission";
 
 export type Sample = Outputs["watch"];
 
@@ -19,6 +20,8 @@ const RETRY_SECONDS = 5;
 
 let live: Live = { samples: [], error: undefined };
 let running: AbortController | undefined;
+// What SMB clients do is told to root only; null until it is known whether this session may ask as root.
+let admin: boolean | null = null;
 let retry: ReturnType<typeof setTimeout> | undefined;
 const listeners = new Set<() => void>();
 
@@ -28,7 +31,7 @@ function say(next: Live): void {
 }
 
 function start(): void {
-    if (running !== undefined || listeners.size === 0 || cockpit.hidden) return;
+    if (running !== undefined || listeners.size === 0 || cockpit.hidden || admin === null) return;
     const mine = new AbortController();
     running = mine;
     clearTimeout(retry);
@@ -40,7 +43,7 @@ function start(): void {
     };
     follow("watch", [], (sample) => {
         if (running === mine) say({ samples: [...live.samples, sample].slice(-SHOWN), error: undefined });
-    }, { signal: mine.signal }).then(() => ended(undefined), ended);
+    }, { signal: mine.signal, admin }).then(() => ended(undefined), ended);
 }
 
 function stop(): void {
@@ -67,6 +70,15 @@ function subscribe(listener: () => void): () => void {
     };
 }
 
+function ask(as: boolean | null): void {
+    if (as === admin) return;
+    admin = as;
+    stop();
+    start();
+}
+
 export function useLive(): Live {
+    const allowed = useAdmin();
+    useEffect(() => ask(allowed), [allowed]);
     return useSyncExternalStore(subscribe, () => live);
 }

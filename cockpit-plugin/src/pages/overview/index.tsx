@@ -1,8 +1,51 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+/** Is it well, what is to be done, how full, how fast, who is there. */
+import { useEffect, type JSX } from "react";
+import type { Outputs } from "../../types/outputs";
 import { PageHeader } from "../../components/PageHeader";
-import { _ } from "../../lib/i18n";
+import { Loaded } from "../../components/States";
+import { format, _ } from "../../lib/i18n";
+import { levelOf, useStatus } from "../../lib/status";
+import { useLive } from "../../lib/watch";
+import { Capacity } from "./Capacity";
+import { ClientsPanel } from "./ClientsPanel";
+import { HealthVerdict } from "./HealthVerdict";
+import { Jobs } from "./Jobs";
+import { System } from "./System";
+import { Throughput } from "./Throughput";
+import "./overview.css";
+
+type Status = Outputs["status"];
 
 export default function Overview(): JSX.Element {
-    return <PageHeader title={_("Overview")} />;
+    const status = useStatus();
+    const live = useLive();
+    const now = live.samples.at(-1);
+    const { reload } = status;
+    const [seen, told] = [now?.health, status.data?.health.level];
+    // The live figures come every second and the status every five: what got worse is shown at once.
+    useEffect(() => { if (seen !== undefined && told !== undefined && seen !== told) reload(); }, [seen, told, reload]);
+    return (
+        <>
+            <PageHeader title={_("Overview")}>{status.data && subtitle(status.data)}</PageHeader>
+            <Loaded of={status} what={_("Asking the server how it is")}>
+                {(data) => (
+                    <>
+                        <HealthVerdict health={data.health} level={levelOf(status)} hasPool={data.pool !== null} />
+                        <div className="mr-grid">
+                            <Throughput live={live} />
+                            <Capacity pool={data.pool !== null} space={data.space} />
+                            <Jobs jobs={now?.jobs ?? data.jobs} />
+                            <ClientsPanel now={now} />
+                            <System status={data} />
+                        </div>
+                    </>
+                )}
+            </Loaded>
+        </>
+    );
+}
+
+function subtitle(status: Status): string {
+    return format(_("$0 is a $1 $2 server"), status.hostname, status.product, status.version);
 }

@@ -1,8 +1,71 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+/** The server drawn: what hangs off which processor, and what of it is not as it could be. */
+import { useState, type JSX } from "react";
+import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
+import type { Topology } from "../../types/millrace";
 import { PageHeader } from "../../components/PageHeader";
-import { _ } from "../../lib/i18n";
+import { Empty, Loaded } from "../../components/States";
+import { Legend } from "../../components/Tone";
+import { bytes } from "../../lib/format";
+import { useVerb } from "../../lib/hooks";
+import { _, format, ngettext } from "../../lib/i18n";
+import { NO_TONE } from "../../lib/tones";
+import { Findings } from "./Findings";
+import { Details } from "./Details";
+import { groupTones } from "./model";
+import { NodeBox } from "./NodeBox";
+import { PathVerdict } from "./PathVerdict";
+import { DriveTable, PortTable } from "./Tables";
+import "./server.css";
+
+/** Seconds: drives come and go, and links train again. */
+const EVERY = 10;
 
 export default function Server(): JSX.Element {
-    return <PageHeader title={_("Server")} />;
+    const topology = useVerb("topology", [], { admin: "allowed", every: EVERY });
+    return (
+        <>
+            <PageHeader title={_("Server")}>{topology.data && subtitle(topology.data)}</PageHeader>
+            <Loaded of={topology} what={_("Looking at the hardware")}>{(data) => <Drawn topology={data} />}</Loaded>
+        </>
+    );
+}
+
+function subtitle({ cpu_model, sockets, nodes }: Topology): string {
+    const memory = nodes.reduce((sum, node) => sum + node.memory_bytes, 0);
+    return format(ngettext("$0 processor, $1, $2 of memory", "$0 processors, $1, $2 of memory", sockets), sockets, cpu_model, bytes(memory));
+}
+
+function Drawn({ topology }: { topology: Topology }): JSX.Element {
+    const [chosen, choose] = useState<string>();
+    const [table, setTable] = useState(false);
+    const colours = groupTones(topology);
+    const drives = topology.nodes.flatMap((node) => node.drives);
+    const ports = topology.nodes.flatMap((node) => node.ports);
+    if (drives.length + ports.length === 0)
+        return <Empty title={_("No drives and no network ports were found")}>{_("Check that cards and drives are seated and powered, then restart the server.")}</Empty>;
+    const entries = [...colours].map(([name, tone]) => ({ name, tone }));
+    return (
+        <>
+            <PathVerdict topology={topology} />
+            <Legend label={_("Colours")} entries={[...entries, { name: _("in no array"), tone: NO_TONE }]} />
+            {topology.planned && entries.length > 0 && <p className="mr-subtle">{_("The arrays are those of the plan: nothing is built yet.")}</p>}
+            <div className="mr-server" data-testid="topology">
+                {topology.nodes.map((node) => (
+                    <NodeBox key={node.node ?? "unknown"} node={node} topology={topology} colours={colours} chosen={chosen}
+                        choose={(id) => choose(id === chosen ? undefined : id)} />
+                ))}
+            </div>
+            <Details topology={topology} chosen={chosen} />
+            <Findings findings={topology.findings} />
+            <ExpandableSection toggleText={_("The same as tables")} isExpanded={table} onToggle={(_event, open) => setTable(open)}>
+                {table && (
+                    <>
+                        <PortTable nodes={topology.nodes} />
+                        <DriveTable nodes={topology.nodes} />
+                    </>
+                )}
+            </ExpandableSection>
+        </>
+    );
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import type { Space } from "../../types/millrace";
+import { Panel } from "../../components/Panel";
+import { Usage } from "../../components/Usage";
+import { binary, bytes } from "../../lib/format";
+import { _, format } from "../../lib/i18n";
+import { link } from "../../lib/route";
+
+export function Capacity({ pool, space }: { pool: boolean; space: Space | null }): JSX.Element {
+    return (
+        <Panel title={_("Capacity")} testId="capacity" actions={pool && <a href={link("storage")}>{_("Storage")}</a>}>
+            {space === null
+                ? <p>{pool ? _("Not known: the pool is not mounted.") : _("No pool yet.")}</p>
+                : (
+                    <>
+                        <p className="mr-figure">{format(_("$0 free"), bytes(space.free))}</p>
+                        <Usage label={_("Capacity of the pool")} used={space.used} size={space.size} />
+                        <small className="mr-subtle">{format(_("Clients see $0."), binary(space.size))}</small>
+                    </>
+                )}
+        </Panel>
+    );
+}

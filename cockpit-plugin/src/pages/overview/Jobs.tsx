@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import type { Job } from "../../types/millrace";
+import { Panel } from "../../components/Panel";
+import { ProgressEta } from "../../components/ProgressEta";
+import { _, format } from "../../lib/i18n";
+import { jobTitle } from "../../lib/jobs";
+
+export function Jobs({ jobs }: { jobs: Job[] }): JSX.Element {
+    return (
+        <Panel title={_("Running now")} testId="jobs">
+            {jobs.length === 0
+                ? <p>{_("Nothing: no rebuild, no check, no benchmark.")}</p>
+                : jobs.map((job) => (
+                    <ProgressEta key={`${job.name} ${job.what}`} title={format(_("job", "$0: $1"), jobTitle(job.name), job.what)} progress={job.progress}
+                        secondsLeft={job.seconds_left} />
+                ))}
+        </Panel>
+    );
+}

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
+import type { Plan } from "../../types/millrace";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { bytes } from "../../lib/format";
+import { _, format } from "../../lib/i18n";
+import { erased, left, taken } from "./Untouched";
+
+export function ApproveDialog({ plan, sha256, changed, onConfirm, onClose }: {
+    plan: Plan; sha256: string; changed: boolean; onConfirm: () => void; onClose: () => void;
+}): JSX.Element {
+    const refused = left(plan.drives);
+    return (
+        <ConfirmDialog title={_("Approve this plan?")} action={_("Approve and build")} ready={!changed} onConfirm={onConfirm} onClose={onClose}>
+            {changed && <Alert variant="warning" isInline title={_("The server proposes another plan now. Close this and read it again.")} />}
+            <dl className="mr-confirm">
+                <div><dt>{_("What is built")}</dt><dd>{plan.title}, {bytes(plan.capacity)}</dd></div>
+                <div><dt>{_("What is erased")}</dt><dd data-testid="erased-sentence">{erased(plan.drives)}</dd></div>
+                <div>
+                    <dt>{_("Drives that are written to")}</dt>
+                    <dd className="mr-serials">{taken(plan.drives).map(({ serial }) => serial).join(" ")}</dd>
+                </div>
+                <div>
+                    <dt>{_("What is refused, and why")}</dt>
+                    <dd>{refused.length === 0
+                        ? _("Nothing: every drive takes part.")
+                        : <ul className="mr-plain">{refused.map((one) => (
+                            <li key={one.serial || one.reason}>{format(_("$0: $1"), one.serial || one.model || bytes(one.size), one.reason)}</li>
+                        ))}</ul>}</dd>
+                </div>
+                <div><dt>{_("Exactly this plan, or nothing")}</dt><dd><code className="mr-hash">{sha256}</code></dd></div>
+            </dl>
+        </ConfirmDialog>
+    );
+}

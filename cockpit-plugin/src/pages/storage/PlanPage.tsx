@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import type { Plan, Refusal } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { Verdict } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { ErrorAlert, Loaded } from "../../components/States";
+import { binary, bytes } from "../../lib/format";
+import { useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import type { CliError } from "../../lib/millrace";
+import { Findings } from "../server/Findings";
+import { ApproveDialog } from "./ApproveDialog";
+import { Decisions } from "./Decisions";
+import { PlannedArrays } from "./PlannedArrays";
+import { Prediction } from "./Prediction";
+import { Untouched } from "./Untouched";
+
+export function PlanPage({ approve, error }: { approve: (sha256: string) => void; error: CliError | undefined }): JSX.Element {
+    // It changes when drives come and go; what a person reads must not change under their eyes without reason.
+    const plan = useVerb("plan", [], { every: 30 });
+    return (
+        <>
+            <ErrorAlert error={error} />
+            <Loaded of={plan} what={_("Making the plan")}>
+                {({ proposal, sha256 }) => (proposal.verdict === "refused" || sha256 === null
+                    ? <Refused refusal={proposal as Refusal} />
+                    : <Ready plan={proposal} sha256={sha256} approve={approve} />)}
+            </Loaded>
+        </>
+    );
+}
+
+function Ready({ plan, sha256, approve }: { plan: Plan; sha256: string; approve: (sha256: string) => void }): JSX.Element {
+    // The dialog is about the plan that was on the page when it was opened; another plan is another dialog.
+    const [asked, ask] = useState<{ plan: Plan; sha256: string }>();
+    return (
+        <>
+            <Verdict id="plan" level="WARN" title={_("No pool yet: this plan waits for you")}>
+                <p><strong>{plan.title}</strong></p>
+                <p>{format(_("It will hold $0 ($1) before md and XFS take their small share."), bytes(plan.capacity), binary(plan.capacity))}</p>
+                <div className="mr-actions">
+                    <AdminButton variant="primary" onClick={() => ask({ plan, sha256 })}>{_("Approve…")}</AdminButton>
+                </div>
+                <small className="mr-subtle">{_("Plan")} <code className="mr-hash" data-testid="plan-hash">{sha256}</code></small>
+            </Verdict>
+            {plan.warnings.map((text) => <p key={text} className="mr-note-warn">{text}</p>)}
+            <div className="mr-grid">
+                <PlannedArrays plan={plan} />
+                <Untouched drives={plan.drives} />
+            </div>
+            {plan.prediction !== null && <Prediction outcomes={plan.prediction.outcomes} />}
+            <Decisions decisions={plan.decisions} />
+            <Findings findings={plan.findings} />
+            {asked && (
+                <ApproveDialog plan={asked.plan} sha256={asked.sha256} changed={asked.sha256 !== sha256} onClose={() => ask(undefined)}
+                    onConfirm={() => { approve(asked.sha256); ask(undefined); }} />
+            )}
+        </>
+    );
+}
+
+function Refused({ refusal }: { refusal: Refusal }): JSX.Element {
+    return (
+        <>
+            <Verdict id="plan" level="FAIL" title={_("Nothing can be planned yet")}>
+                <ul className="mr-findings" aria-label={_("What is in the way")}>
+                    {refusal.obstacles.map((one) => (
+                        <li key={`${one.serial ?? ""} ${one.what}`}>
+                            <div>
+                                {one.serial && <strong>{one.serial} </strong>}{one.what}
+                                <div className="mr-todo"><strong>{_("What to do:")}</strong> {one.todo}</div>
+                            </div>
+                        </li>
+                    ))}
+                </ul>
+            </Verdict>
+            {refusal.drives.length > 0 && <Panel title={_("Drives")}><Untouched.Table drives={refusal.drives} /></Panel>}
+        </>
+    );
+}

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The pool as it is now. */
+import { useEffect, type JSX } from "react";
+import type { Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
+import { DataTable } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { Loaded } from "../../components/States";
+import { Usage } from "../../components/Usage";
+import { binary, bytes, moment } from "../../lib/format";
+import { useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { link } from "../../lib/route";
+import { ArrayPanel } from "./ArrayPanel";
+import { arrayTones } from "./words";
+
+/** Seconds: a rebuild must be seen to move. */
+const EVERY = 3;
+
+export function PoolPage({ live }: { live: Job[] }): JSX.Element {
+    const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
+    const { reload } = pool;
+    // A job that came or went changes the arrays.
+    const names = live.map(({ name, what }) => `${name} ${what}`).join();
+    useEffect(() => reload(), [names, reload]);
+    return <Loaded of={pool} what={_("Looking at the pool")}>{(data) => <Shown pool={data} />}</Loaded>;
+}
+
+function Shown({ pool }: { pool: PoolState }): JSX.Element {
+    const colours = arrayTones(pool.arrays);
+    return (
+        <>
+            {pool.notes.map((text) => <p key={text} className="mr-subtle">{text}</p>)}
+            <div className="mr-grid mr-grid-wide">
+                {pool.arrays.map((one) => <ArrayPanel key={one.name} array={one} tone={colours.get(one.name) ?? "port"} />)}
+                <FilesystemPanel filesystem={pool.filesystem} />
+                <SharesPanel shares={pool.shares} />
+            </div>
+            <small className="mr-subtle">
+                {format(_("Made $0 from plan"), moment(pool.created))} <code className="mr-hash">{pool.plan_sha256}</code>
+            </small>
+        </>
+    );
+}
+
+function FilesystemPanel({ filesystem }: { filesystem: LiveFilesystem }): JSX.Element {
+    const { mounted, read_only, log, log_size } = filesystem;
+    return (
+        <Panel title={format(_("File system $0"), filesystem.mountpoint)} testId="filesystem" actions={!mounted
+            ? <HealthLabel level="FAIL">{_("not mounted")}</HealthLabel>
+            : read_only
+                ? <HealthLabel level="FAIL">{_("read-only")}</HealthLabel>
+                : <HealthLabel level="OK">{_("mounted")}</HealthLabel>}>
+            <Usage label={_("Usage of the file system")} used={filesystem.used} size={filesystem.size} />
+            <dl className="mr-pairs">
+                <div><dt>{_("Free")}</dt><dd>{bytes(filesystem.free)}</dd></div>
+                <div><dt>{_("Kind")}</dt><dd>XFS</dd></div>
+                <div><dt>{_("Log")}</dt><dd>{log === null ? _("inside the file system") : format(_("$0 on array $1"), binary(log_size), log)}</dd></div>
+            </dl>
+        </Panel>
+    );
+}
+
+function SharesPanel({ shares }: { shares: ShareUsage[] }): JSX.Element {
+    return (
+        <Panel title={_("What the shares hold")} testId="usage">
+            {shares.length === 0
+                ? <p>{_("There are no shares.")} <a href={link("shares")}>{_("Make one")}</a></p>
+                : <DataTable label={_("Usage of the shares")} rows={shares} rowKey={({ name }) => name} columns={[
+                    { title: _("Share"), cell: ({ name }) => <a href={link("shares", name)}>{name}</a>, sort: ({ name }) => name, heads: true },
+                    { title: _("Holds"), cell: (one) => <Usage label={format(_("Usage of $0"), one.name)} used={one.used} size={one.size} soft={one.soft_size} />, sort: ({ used }) => used ?? -1 },
+                ]} />}
+        </Panel>
+    );
+}

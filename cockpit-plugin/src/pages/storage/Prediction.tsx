@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What the server can reach at most. A layer that nobody measured is said to be not known, and may be lower. */
+import { useState, type JSX } from "react";
+import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
+import type { PlanLayer, PlanOutcome } from "../../types/millrace";
+import { DataTable } from "../../components/DataTable";
+import { Panel } from "../../components/Panel";
+import { rate } from "../../lib/format";
+import { _, format } from "../../lib/i18n";
+
+function way({ direction, transport }: PlanOutcome): string {
+    if (direction === "read") return transport === "tcp" ? _("Read over TCP") : _("Read over RDMA");
+    return transport === "tcp" ? _("Write over TCP") : _("Write over RDMA");
+}
+
+export function layerName(name: PlanLayer["name"]): string {
+    switch (name) {
+    case "drives": return _("drives");
+    case "pcie": return _("PCIe");
+    case "memory": return _("memory");
+    case "cpu": return _("processors");
+    case "md": return _("RAID");
+    case "nic": return _("network ports");
+    }
+}
+
+function evidence(of: PlanLayer["evidence"]): string {
+    switch (of) {
+    case "specification": return _("data sheet");
+    case "textbook": return _("textbook");
+    case "calibrated": return _("measured elsewhere");
+    case "measured": return _("measured here");
+    case "unknown": return _("not known");
+    }
+}
+
+const unknown = (outcome: PlanOutcome): string[] => outcome.layers.filter(({ limit }) => limit === null).map(({ name }) => layerName(name));
+
+function limitText(outcome: PlanOutcome): string {
+    return outcome.limit === null ? _("not known") : format(_("at most $0"), rate(outcome.limit));
+}
+
+export function Prediction({ outcomes }: { outcomes: PlanOutcome[] }): JSX.Element {
+    return (
+        <Panel title={_("What it can reach at most")} testId="prediction">
+            <p className="mr-subtle">{_("Limits, not promises: a layer that nobody has measured may be lower. The benchmark finds out.")}</p>
+            <DataTable label={_("Predicted limits")} rows={outcomes} rowKey={(one) => `${one.direction} ${one.transport} ${one.state}`} columns={[
+                { title: _("Way"), cell: way, heads: true },
+                { title: _("Arrays"), cell: ({ state }) => (state === "healthy" ? _("whole") : _("one drive of each leg gone")) },
+                { title: _("Limit"), cell: limitText, figures: true },
+                { title: _("Set by"), cell: ({ bound_by }) => (bound_by === null ? _("not known") : layerName(bound_by)) },
+                { title: _("Not known"), cell: (one) => unknown(one).join(", ") || _("nothing") },
+            ]} />
+            {outcomes.map((one) => <Layers key={`${one.direction} ${one.transport} ${one.state}`} outcome={one} />)}
+        </Panel>
+    );
+}
+
+function Layers({ outcome }: { outcome: PlanOutcome }): JSX.Element {
+    const [open, setOpen] = useState(false);
+    const title = format(outcome.state === "healthy" ? _("$0: layer by layer") : _("$0, degraded: layer by layer"), way(outcome));
+    return (
+        <ExpandableSection toggleText={title} isExpanded={open} onToggle={(_event, now) => setOpen(now)}>
+            {open && <DataTable label={title} rows={outcome.layers} rowKey={({ name }) => name} columns={[
+                { title: _("Layer"), cell: ({ name }) => layerName(name), heads: true },
+                { title: _("Limit"), cell: ({ limit }) => (limit === null ? _("not known") : rate(limit)), figures: true },
+                { title: _("Known from"), cell: (one) => evidence(one.evidence) },
+                { title: _("Why"), cell: ({ reason }) => reason },
+                { title: _("What would find out"), cell: ({ measure }) => measure ?? _("nothing to find out") },
+            ]} />}
+        </ExpandableSection>
+    );
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { LiveArray, Member } from "../../types/millrace";
+import type { Level } from "../../components/Health";
+import { _, format, ngettext } from "../../lib/i18n";
+import { tones } from "../../lib/tones";
+
+/** The words of md for an array that runs (Documentation/admin-guide/md.rst, array_state). */
+const RUNNING = ["clean", "active", "active-idle", "write-pending"];
+
+/** The same levels as the check of health has: what the next loss costs decides. */
+export function arrayLevel(array: LiveArray): Level {
+    if (array.state === "missing") return "FAIL";
+    if (!RUNNING.includes(array.state)) return array.state === "unknown" ? "UNKNOWN" : "FAIL";
+    // A raid0 over legs has no redundancy of its own: its legs say how it is.
+    if (array.level === "raid0") return "OK";
+    if (array.degraded === null || array.may_fail === null) return "UNKNOWN";
+    if (array.degraded === 0) return "OK";
+    return array.may_fail > 0 ? "WARN" : "FAIL";
+}
+
+export function arrayWord(array: LiveArray): string {
+    if (array.state === "missing") return _("missing");
+    if (!RUNNING.includes(array.state)) return array.state;
+    if (array.level === "raid0") return _("running");
+    if (array.degraded === null) return _("state not known");
+    return array.degraded === 0 ? _("whole") : format(ngettext("$0 drive missing", "$0 drives missing", array.degraded), array.degraded);
+}
+
+export function mayFail({ level, may_fail }: LiveArray): string {
+    if (level === "raid0") return _("It stands as long as each of its legs does.");
+    if (may_fail === null) return _("How many drives may still fail is not known.");
+    if (may_fail <= 0) return _("The next loss of a drive loses data.");
+    return format(ngettext("$0 more drive may fail without loss.", "$0 more drives may fail without loss.", may_fail), may_fail);
+}
+
+export function memberLevel({ state }: Member): Level {
+    switch (state) {
+    case "in-sync":
+    case "spare": return "OK";
+    case "rebuilding": return "WARN";
+    case "faulty":
+    case "missing": return "FAIL";
+    case "unknown": return "UNKNOWN";
+    }
+}
+
+export function memberWord({ state }: Member): string {
+    switch (state) {
+    case "in-sync": return _("in sync");
+    case "spare": return _("hot spare");
+    case "rebuilding": return _("rebuilding");
+    case "faulty": return _("faulty");
+    case "missing": return _("missing");
+    case "unknown": return _("state not known");
+    }
+}
+
+export function arrayTones(arrays: LiveArray[]): Map<string, number> {
+    return tones(arrays.filter(({ legs }) => legs.length === 0).map(({ name }) => name));
+}

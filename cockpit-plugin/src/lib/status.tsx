@@ -20,18 +20,29 @@ export function levelOf(status: StatusResult): Level {
 
 const BADGES: Record<Level, "warning" | "error" | null> = { OK: null, WARN: "warning", UNKNOWN: "warning", FAIL: "error" };
 
-function badge(status: StatusResult): void {
-    if (status.data === undefined && status.error === undefined) return;
+/** What Cockpit's menu says; null for nothing to say. */
+function badge(status: StatusResult): { type: "warning" | "error"; title: string } | null {
     const level = levelOf(status);
-    const worst = status.data?.health.findings.find((one) => one.level === level);
     const type = BADGES[level];
-    const title = status.error?.message ?? worst?.sentence ?? _("The health of this server is not known.");
-    cockpit.transport.control("notify", { page_status: type === null ? null : { type, title } });
+    const worst = status.data?.health.findings.find((one) => one.level === level);
+    return type && { type, title: status.error?.message ?? worst?.sentence ?? _("The health of this server is not known.") };
+}
+
+function notify(status: StatusResult): void {
+    if (status.data === undefined && status.error === undefined) return;
+    let page_status: ReturnType<typeof badge>;
+    try {
+        page_status = badge(status);
+    } catch {
+        // A document that is not what its schema says: the page that shows it says so, the others must go on.
+        page_status = { type: "warning", title: _("The health of this server is not known.") };
+    }
+    cockpit.transport.control("notify", { page_status });
 }
 
 export function StatusProvider({ children }: { children: ReactNode }): JSX.Element {
     const status = useVerb("status", [], { admin: "allowed", every: EVERY, everyHidden: EVERY_HIDDEN });
-    useEffect(() => badge(status), [status]);
+    useEffect(() => notify(status), [status]);
     return <Context.Provider value={status}>{children}</Context.Provider>;
 }
 

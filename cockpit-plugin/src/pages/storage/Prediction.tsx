@@ -41,6 +41,7 @@ function limitText(outcome: PlanOutcome): string {
 }
 
 export function Prediction({ outcomes }: { outcomes: PlanOutcome[] }): JSX.Element {
+    const [open, setOpen] = useState(false);
     return (
         <Panel title={_("What it can reach at most")} testId="prediction">
             <p className="mr-subtle">{_("Limits, not promises: a layer that nobody has measured may be lower. The benchmark finds out.")}</p>
@@ -51,23 +52,25 @@ export function Prediction({ outcomes }: { outcomes: PlanOutcome[] }): JSX.Eleme
                 { title: _("Set by"), cell: ({ bound_by }) => (bound_by === null ? _("not known") : layerName(bound_by)) },
                 { title: _("Not known"), cell: (one) => unknown(one).join(", ") || _("nothing") },
             ]} />
-            {outcomes.map((one) => <Layers key={`${one.direction} ${one.transport} ${one.state}`} outcome={one} />)}
+            <ExpandableSection toggleText={_("Layer by layer")} isExpanded={open} onToggle={(_event, now) => setOpen(now)}>
+                {open && outcomes.map((one) => <Layers key={`${one.direction} ${one.transport} ${one.state}`} outcome={one} />)}
+            </ExpandableSection>
         </Panel>
     );
 }
 
 function Layers({ outcome }: { outcome: PlanOutcome }): JSX.Element {
-    const [open, setOpen] = useState(false);
-    const title = format(outcome.state === "healthy" ? _("$0: layer by layer") : _("$0, degraded: layer by layer"), way(outcome));
+    const title = outcome.state === "healthy" ? way(outcome) : format(_("$0, one drive of each leg gone"), way(outcome));
     return (
-        <ExpandableSection toggleText={title} isExpanded={open} onToggle={(_event, now) => setOpen(now)}>
-            {open && <DataTable label={title} rows={outcome.layers} rowKey={({ name }) => name} columns={[
+        <section className="mr-layers">
+            <h3>{title}</h3>
+            <DataTable label={title} rows={outcome.layers} rowKey={({ name }) => name} columns={[
                 { title: _("Layer"), cell: ({ name }) => layerName(name), heads: true },
                 { title: _("Limit"), cell: ({ limit }) => (limit === null ? _("not known") : rate(limit)), figures: true },
                 { title: _("Known from"), cell: (one) => evidence(one.evidence) },
                 { title: _("Why"), cell: ({ reason }) => reason },
                 { title: _("What would find out"), cell: ({ measure }) => measure ?? _("nothing to find out") },
-            ]} />}
-        </ExpandableSection>
+            ]} />
+        </section>
     );
 }

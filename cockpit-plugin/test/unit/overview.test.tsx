@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A person opens the console and sees at a glance how the server is. */
+import { act, render, screen, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { expect, test, vi } from "vitest";
+import { App } from "../../src/app";
+import { golden, goldenLines, serverIs } from "../golden";
+import { does, notified, says, setAdmin, setHidden, started } from "../mocks/cockpit";
+
+const verdict = () => screen.findByTestId("verdict");
+
+test("a degraded array is on the first page, with what to do, and in Cockpit's menu", async () => {
+    serverIs("1u12-degraded");
+    render(<App />);
+    const shown = await verdict();
+    expect(shown.dataset.level).toBe("WARN");
+    expect(shown).toHaveProperty("textContent", expect.stringContaining("misses 1 of 10 drives, one more may fail"));
+    expect(shown.textContent).toContain("Replace the drive that is gone");
+    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+});
+
+test("a server without any fault is well, and the menu is quiet", async () => {
+    serverIs("1u12-provisioned");
+    const status = golden("1u12-provisioned", "status");
+    says("status", { ...status, health: { ...status.health, level: "OK", findings: status.health.findings.filter(({ level }) => level === "OK") } });
+    render(<App />);
+    expect((await verdict()).textContent).toContain("All is well");
+    expect(notified.at(-1)).toEqual({ page_status: null });
+});
+
+test("unknown is never green: a check that could not look, and a level that this page does not know", async () => {
+    serverIs("1u12-provisioned");
+    const status = golden("1u12-provisioned", "status");
+    for (const level of ["UNKNOWN", "SPLENDID"]) {
+        says("status", { ...status, health: { ...status.health, level } });
+        const { unmount } = render(<App />);
+        const shown = await verdict();
+        expect(shown.dataset.level).toBe("UNKNOWN");
+        expect(shown.textContent).not.toContain("All is well");
+        unmount();
+    }
+});
+
+test("a server that stopped to answer is not called well any more; the old figures stay, with their age", async () => {
+    serverIs("1u12-provisioned");
+    const status = golden("1u12-provisioned", "status");
+    says("status", { ...status, health: { ...status.health, level: "OK" } });
+    render(<App />);
+    expect((await verdict()).dataset.level).toBe("OK");
+    does("status", (call) => call.fail({ exit_signal: "KILL" }));
+    await act(async () => { setHidden(true); setHidden(false); await Promise.resolve(); });
+    const stale = await screen.findByTestId("stale");
+    expect(stale.textContent).toContain("the server does not answer");
+    expect((await verdict()).dataset.level).toBe("UNKNOWN");
+    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+});
+
+test("what each protocol does is read from the last second, and what is not known is a dash", async () => {
+    serverIs("1u12-provisioned");
+    const last = goldenLines("1u12-provisioned", "watch").at(-1);
+    render(<App />);
+    const nfs = await screen.findByTestId("rate-nfs");
+    expect(last?.protocols[0]).toMatchObject({ name: "nfs", read_bytes_per_second: 9e9 });
+    expect(nfs.textContent).toContain("9\u00a0GB/s");
+    expect(within(nfs).getByRole("img").getAttribute("aria-label")).toContain("read 9\u00a0GB/s now");
+});
+
+test("the first second has no rates yet: nothing is claimed", async () => {
+    serverIs("1u12-provisioned");
+    const first = goldenLines("1u12-provisioned", "watch")[0];
+    does("watch", (call) => call.print(`${JSON.stringify(first)}\n`));
+    render(<App />);
+    const nfs = await screen.findByTestId("rate-nfs");
+    expect(nfs.textContent).toContain("–");
+    expect(nfs.textContent).not.toMatch(/\d\s?.?B\/s/);
+});
+
+test("a rebuild is seen to move, with an estimate", async () => {
+    serverIs("1u12-rebuilding");
+    render(<App />);
+    const jobs = await screen.findByTestId("jobs");
+    expect(await within(jobs).findByText("Rebuild: array data")).toBeTruthy();
+    expect(within(jobs).getByRole("progressbar").getAttribute("aria-valuenow")).toBe("25");
+    expect(jobs.textContent).toContain("63 minutes left");
+});
+
+test("without administrative access the page reads as a user, and says so", async () => {
+    serverIs("1u12-user");
+    setAdmin(false);
+    render(<App />);
+    expect((await screen.findByTestId("limited-access")).textContent).toContain("Limited access");
+    await verdict();
+    expect(started("status").every(({ options }) => options.superuser === null)).toBe(true);
+    expect((await screen.findByTestId("throughput")).textContent).toContain("told to administrators only");
+});
+
+test("while nobody knows what this session may do, neither reason nor figures are made up", () => {
+    serverIs("1u12-provisioned");
+    setAdmin(null);
+    render(<App />);
+    expect(screen.queryByTestId("limited-access")).toBeNull();
+    expect(started("status")).toHaveLength(0);
+});
+
+test("nobody watches while the page is hidden, and the figures come again", async () => {
+    serverIs("1u12-provisioned");
+    render(<App />);
+    await screen.findByTestId("rate-nfs");
+    act(() => setHidden(true));
+    expect(started("watch").map(({ closed }) => closed)).toEqual(["cancelled"]);
+    await act(async () => { setHidden(false); await Promise.resolve(); });
+    expect(started("watch")).toHaveLength(2);
+});
+
+test("a program that is missing, or prints garbage, is an error with a way to try again", async () => {
+    does("status", (call) => call.end("Segmentation fault"));
+    render(<App />);
+    const error = await screen.findByTestId("error");
+    expect(error.textContent).toContain("printed something that this page cannot read");
+    expect(error.textContent).toContain("millrace support");
+    serverIs("1u12-provisioned");
+    await userEvent.click(within(error).getByRole("button", { name: "Try again" }));
+    expect(await verdict()).toBeTruthy();
+});
+
+test("a document that is not what its schema says is an error state, never a blank page", async () => {
+    serverIs("1u12-provisioned");
+    says("status", { schema: 1, health: { level: "OK" } });
+    // React prints what it caught, and jsdom what was rethrown on the way.
+    window.addEventListener("error", (event) => event.preventDefault());
+    vi.spyOn(console, "error").mockImplementation(() => undefined);
+    render(<App />);
+    expect((await screen.findByTestId("error")).textContent).toContain("something that it cannot show");
+    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+    expect(screen.getByRole("link", { name: "Server" })).toBeTruthy();
+});

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A person reads the plan, approves exactly it, and watches it become a pool. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import { App } from "../../src/app";
+import type { Plan } from "../../src/types/millrace";
+import { golden, goldenLines, serverIs } from "../golden";
+import { does, open, says, setAdmin, started, type Call } from "../mocks/cockpit";
+
+beforeEach(() => open(["storage"]));
+
+const SHA = golden("1u12-blank", "plan").sha256 ?? "";
+const plan = (): Plan => golden("1u12-blank", "plan").proposal as Plan;
+
+test("the plan is shown with every decision, its reason and its source", async () => {
+    serverIs("1u12-blank");
+    render(<App />);
+    const decisions = await screen.findByTestId("decisions");
+    for (const one of plan().decisions) {
+        const row = decisions.querySelector(`[data-decision="${one.name}"]`);
+        expect(row?.textContent).toContain(one.reason);
+        expect(row?.textContent).toContain(one.source);
+    }
+    expect(screen.getByTestId("plan-hash").textContent).toBe(SHA);
+    expect(screen.getByTestId("erased").textContent).toContain("Nothing. All 12 drives that are used are blank");
+});
+
+test("limits are limits: what nobody measured is said to be not known", async () => {
+    serverIs("1u12-blank");
+    render(<App />);
+    const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write over TCP whole/ })[0];
+    expect(row?.textContent).toContain("at most 25\u00a0GB/s");
+    expect(row?.textContent).toContain("memory, processors, RAID");
+});
+
+test("where nothing is known, no figure is shown", async () => {
+    serverIs("1u12-blank");
+    const outcomes = plan().prediction?.outcomes.map((one) => ({ ...one, limit: null, bound_by: null })) ?? [];
+    says("plan", { ...golden("1u12-blank", "plan"), proposal: { ...plan(), prediction: { outcomes } } });
+    render(<App />);
+    const rows = within(await screen.findByRole("grid", { name: "Predicted limits" })).getAllByRole("row").slice(1);
+    expect(rows.every((row) => row.textContent.includes("not known") && !row.textContent.includes("B/s"))).toBe(true);
+});
+
+test("approving is bound to the hash, as root, and is followed to the pool", async () => {
+    serverIs("1u12-blank");
+    let approving: Call | undefined;
+    does("approve", (call) => { approving = call; });
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Approve…" }));
+    const dialog = await screen.findByRole("dialog", { name: "Approve this plan?" });
+    expect(within(dialog).getByTestId("erased-sentence").textContent).toContain("Nothing.");
+    expect(dialog.textContent).toContain(SHA);
+    expect(started("approve")).toHaveLength(0);
+    await userEvent.click(within(dialog).getByRole("button", { name: "Approve and build" }));
+    await waitFor(() => expect(approving).toBeDefined());
+    expect(approving?.argv).toEqual(["millrace", "approve", SHA, "--json"]);
+    expect(approving?.options.superuser).toBe("require");
+
+    const lines = goldenLines("1u12-building", "approve").map((line) => JSON.stringify(line));
+    approving?.print(`${lines.slice(0, 9).join("\n")}\n`);
+    const building = await screen.findByTestId("building");
+    await waitFor(() => expect(building.textContent).toContain("Now: partition MRD00000000008"));
+    serverIs("1u12-provisioned");
+    approving?.end(`${lines.slice(9).join("\n")}\n`);
+    expect(await screen.findByTestId("array-data")).toBeTruthy();
+});
+
+test("a plan that changed while it was read is not approved", async () => {
+    serverIs("1u12-blank");
+    does("approve", (call) => call.fail({ exit_status: 1, message: "millrace: The plan is another one now: read it again." }));
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Approve…" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Approve and build" }));
+    expect((await screen.findByTestId("error")).textContent).toContain("The plan is another one now: read it again.");
+    expect(screen.getByRole("button", { name: "Approve…" })).toBeTruthy();
+});
+
+test("a build that was begun elsewhere is followed, too", async () => {
+    serverIs("1u12-building");
+    render(<App />);
+    const building = await screen.findByTestId("building");
+    expect(building.textContent).toContain("Now:");
+    expect(screen.queryByRole("button", { name: "Approve…" })).toBeNull();
+});
+
+test("who may not approve sees the plan, and why the button does nothing", async () => {
+    serverIs("1u12-blank");
+    setAdmin(false);
+    render(<App />);
+    const button = await screen.findByRole("button", { name: "Approve…" });
+    expect(button.getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(button);
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(screen.getByTestId("limited-access")).toBeTruthy();
+});
+
+test("a refusal says what is in the way and what to do", async () => {
+    serverIs("empty");
+    render(<App />);
+    const shown = await screen.findByTestId("plan");
+    expect(shown.dataset.level).toBe("FAIL");
+    expect(shown.textContent).toContain("This server has no NVMe drives to build on.");
+    expect(shown.textContent).toContain("Check that they are seated and powered.");
+});
+
+test("drives that hold something are never called blank", async () => {
+    serverIs("1u12-blank");
+    const drives = plan().drives.map((one, index) => (index === 0 ? { ...one, state: "foreign" as const } : one));
+    says("plan", { ...golden("1u12-blank", "plan"), proposal: { ...plan(), drives } });
+    render(<App />);
+    expect((await screen.findByTestId("erased")).textContent).toContain("not blank: MRD00000000001");
+});
+
+test("the pool: arrays, members by bay, what may still fail, the rebuild with its speed and estimate", async () => {
+    serverIs("1u12-rebuilding");
+    render(<App />);
+    const array = await screen.findByTestId("array-data");
+    expect(array.textContent).toContain("1 drive missing");
+    expect(array.textContent).toContain("1 more drive may fail without loss.");
+    expect(array.textContent).toContain("63 minutes left · 1.54\u00a0GB/s");
+    const members = within(array).getAllByRole("listitem");
+    expect(members).toHaveLength(11);
+    expect(array.querySelector('[data-serial="MRD00000000004"]')?.textContent).toContain("missing");
+    expect(screen.getByTestId("filesystem").textContent).toContain("1.99\u00a0GiB on array log");
+    expect(within(screen.getByTestId("usage")).getByRole("meter", { name: "Usage of models" }).getAttribute("aria-valuetext"))
+        .toBe("6.6\u00a0TB of 11\u00a0TB (60%)");
+});
+
+test("what the kernel does not say is not known, and not whole", async () => {
+    serverIs("1u12-provisioned");
+    const pool = golden("1u12-provisioned", "pool show");
+    says("pool show", {
+        ...pool,
+        arrays: pool.arrays.map((one) => ({ ...one, degraded: null, may_fail: null })),
+        shares: pool.shares.map((one) => ({ ...one, used: null })),
+    });
+    render(<App />);
+    const array = await screen.findByTestId("array-data");
+    expect(array.querySelector('[data-level="UNKNOWN"]')?.textContent).toContain("state not known");
+    expect(array.textContent).not.toContain("whole");
+    expect(screen.getByTestId("usage").textContent).toContain("not known");
+});

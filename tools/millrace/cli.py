@@ -25,6 +25,7 @@ VERBS = {
     "tune": ("millrace.tune.verbs", "Apply the settings that the kernel forgets."),
     "share": ("millrace.share.verbs", "Shares over NFS and SMB."),
     "client": ("millrace.client.verbs", "What a client needs to mount a share well."),
+    "port": ("millrace.port.verbs", "Network ports and their addresses."),
     "session": ("millrace.share.session_verbs", "Clients that are connected."),
     "user": ("millrace.user.verbs", "Users, with one password for NFS and SMB."),
     "group": ("millrace.user.verbs", "Groups of users."),

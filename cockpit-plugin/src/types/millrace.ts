@@ -145,11 +145,12 @@ export interface CertificateSettings {
     names: string[];
 }
 
-/** What a change of one share did. `share` is null where it was removed. */
+/** What a change of the shares `names` did. `share` is null where it was removed, or several were made. */
 export interface ChangeReport {
     schema_version: 1;
     serial: number;
     share: Share | null;
+    names: string[];
     verified: string[];
     warnings: string[];
 }
@@ -195,12 +196,22 @@ export interface Config {
     shares: ConfigShare[];
     users: User[];
     groups: Group[];
+    ports: ConfigPort[];
 }
 
 /** The changes that are kept, newest first. */
 export interface ConfigHistory {
     schema_version: 1;
     changes: HistoryEntry[];
+}
+
+/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
+export interface ConfigPort {
+    mac: string;
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
 }
 
 /**
@@ -881,6 +892,25 @@ export interface PoolState {
     notes: string[];
 }
 
+/**
+ * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
+ *
+ * `addresses` are those that it has now, in CIDR form; `fixed` those that a person gave it, none where DHCP or a
+ * credential decides. `part_of` is the bond or bridge that it belongs to.
+ */
+export interface Port {
+    name: string;
+    mac: string;
+    carrier: boolean;
+    speed: number | null;
+    mtu: number | null;
+    addresses: string[];
+    fixed: string[];
+    gateway: string | null;
+    dhcp: boolean;
+    part_of: string | null;
+}
+
 /** A network port. `speed` in Mbit/s. */
 export interface PortFact {
     name: string;
@@ -891,6 +921,12 @@ export interface PortFact {
     link: string | null;
 }
 
+/** All Ethernet ports of this server. */
+export interface PortList {
+    schema_version: 1;
+    ports: Port[];
+}
+
 /** One network port. */
 export interface PortRates {
     name: string;
@@ -898,12 +934,25 @@ export interface PortRates {
     send_bytes_per_second: number | null;
 }
 
+/** What a change of one port did. */
+export interface PortReport {
+    schema_version: 1;
+    serial: number;
+    port: Port;
+    verified: string[];
+    warnings: string[];
+}
+
 /** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
 export interface Prediction {
     outcomes: PlanOutcome[];
 }
 
-/** What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5). */
+/**
+ * What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5).
+ *
+ * Where several would be made `share` is the first, and the lines are those of all.
+ */
 export interface Preview {
     schema_version: 1;
     share: Share;
@@ -1475,6 +1524,8 @@ export interface Outputs {
     "plan --explain": Explanation;
     "pool show": PoolState;
     "pool verify": Pool;
+    "port list": PortList;
+    "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
     "schema": Schema;

@@ -13,7 +13,7 @@ from millrace.command import Result
 from millrace.config import portable, replace, store
 from millrace.config.verbs import config as config_verb
 from millrace.errors import BadInput, Failed, Refused
-from millrace.share.edit import create_share
+from millrace.share.edit import create_shares
 from millrace.user import edit
 from tests.unit.share.appliance import Appliance
 
@@ -30,7 +30,7 @@ def exported(appliance: Appliance, tmp_path: Path) -> Path:
     """A file of a box with the group ml, the user ann in it, and a share for it."""
     edit.create_group("ml", appliance)
     edit.create_user("ann", ["ml"], "secret", appliance)
-    create_share("train", {"smb_groups": ("ml",), "size": "1T"}, appliance.server)
+    create_shares(["train"], {"smb_groups": ("ml",), "size": "1T"}, appliance.server)
     (tmp_path / "etc/shadow").write_text(f"root:*:1::::::\nann:{SHADOW}:2::::::\nadmin:$y$other:3::::::\n")
     lines = f"admin:1000:{'X' * 32}:{'F' * 32}:[U          ]:LCT-1:\nann:2001:{'X' * 32}:{NT}:[U          ]:LCT-1:\n"
     appliance.broken["pdbedit -s /dev/null -L -w"] = Result(0, lines, "")
@@ -56,8 +56,8 @@ def tampered(exported: Path, **changes: Any) -> Path:
 
 class TestRollback:
     def test_a_state_of_before_is_served_again(self, appliance: Appliance) -> None:
-        create_share("one", {}, appliance.server)
-        create_share("two", {}, appliance.server)
+        create_shares(["one"], {}, appliance.server)
+        create_shares(["two"], {}, appliance.server)
         report = replace.rollback(1, appliance, appliance.server)
         assert names() == ["data", "one"] and report.serial == 3
         assert "/srv/pool/two" not in appliance.exported()
@@ -72,16 +72,16 @@ class TestRollback:
         assert report.without_password == ["ann"] and appliance.accounts["passwd"]["ann"] == uid
 
     def test_numbers_go_on(self, appliance: Appliance) -> None:
-        create_share("one", {}, appliance.server)
-        create_share("two", {}, appliance.server)
+        create_shares(["one"], {}, appliance.server)
+        create_shares(["two"], {}, appliance.server)
         replace.rollback(1, appliance, appliance.server)
-        create_share("three", {}, appliance.server)
+        create_shares(["three"], {}, appliance.server)
         assert store.load().shares[-1].project == 1004
 
     def test_a_state_that_cannot_be_served_changes_nothing(self, appliance: Appliance) -> None:
-        create_share("one", {}, appliance.server)
+        create_shares(["one"], {}, appliance.server)
         edit.create_user("ann", [], "secret", appliance)
-        create_share("two", {}, appliance.server)
+        create_shares(["two"], {}, appliance.server)
         edit.remove_user("ann", appliance)
         appliance.broken["exportfs -s"] = Result(0, "/srv/pool/two  10.0.0.0/24(rw)\n", "")
         with pytest.raises(Refused, match="nothing was changed"):
@@ -90,12 +90,12 @@ class TestRollback:
 
     @pytest.mark.parametrize("number", [2, 77])
     def test_a_change_that_is_not_kept(self, appliance: Appliance, number: int) -> None:
-        create_share("one", {}, appliance.server)
+        create_shares(["one"], {}, appliance.server)
         with pytest.raises(Refused, match=rf"there is no change {number}; kept are 1 to 1"):
             replace.rollback(number, appliance, appliance.server)
 
     def test_history_is_for_people_and_programs(self, appliance: Appliance) -> None:
-        create_share("one", {}, appliance.server)
+        create_shares(["one"], {}, appliance.server)
         said = CliRunner().invoke(config_verb, ["history"]).output
         assert "share create one" in said
         document = json.loads(CliRunner().invoke(config_verb, ["history", "--json"]).output)

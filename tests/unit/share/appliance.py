@@ -3,13 +3,14 @@
 
 import configparser
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millrace import paths, store
 from millrace.command import Result
 from millrace.share.server import Server
-from tests.unit.share.samples import plan, pool, port, surroundings
+from tests.unit.share.samples import listen, plan, pool, port, surroundings
 
 GOOD = Result(0, "", "")
 
@@ -33,6 +34,7 @@ class Appliance:
         (root / "proc/fs/nfsd").mkdir(parents=True)
         options = "rw,noatime" + (",prjquota" if quotas else "")
         (root / "proc/1/mounts").write_text(f"/dev/md127 /srv/pool xfs {options} 0 0\n")
+        listen(root, "0.0.0.0:2049", "10.0.0.2:445")
         store.write_model(paths.pool_file(), pool())
 
     def server(self, *networks: str) -> Server:
@@ -69,32 +71,37 @@ class Appliance:
 
     def _exportfs(self, words: list[str], stdin: str) -> Result:
         if words[0] == "-ra":
-            text = (self.root / "etc/exports.d/millrace.exports").read_text()
-            lines = [line for line in text.splitlines() if line.startswith("/")]
-            self.table = {path: clients for path, clients in (line.split(" ", 1) for line in lines)}
-            self.transient = {}
-        elif words[0] == "-o":
-            self.transient[words[2].split(":")[1]] = words[1]
-        elif words[0] == "-u":
-            self.transient.pop(words[1].split(":")[1], None)
+            self.table = self._exports("millrace.exports")
+            self.transient = self._exports("millrace-look.exports")
         elif words[0] == "-s":
             entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
             return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")
         return GOOD
 
+    def _exports(self, name: str) -> dict[str, str]:
+        path = self.root / "etc/exports.d" / name
+        lines = path.read_text().splitlines() if path.exists() else []
+        return dict(line.split(" ", 1) for line in lines if line.startswith("/"))
+
     def _mount(self, words: list[str], stdin: str) -> Result:
-        source, where = words[-2].split(":")[1], Path(words[-1])
-        if source not in self.transient:
+        """What NFSv4 shows from its root: the directories that are exported to the client, and nothing else."""
+        where = Path(words[-1])
+        if not self.transient:
             return Result(32, "", "mount.nfs4: access denied by server")
-        where.rmdir()
-        where.symlink_to(self.root / source.lstrip("/"))
-        (self.root / "proc/fs/nfsd/exports").write_text(f"# Version 1.1\n{source}\t127.0.0.1(ro,all_squash)\n")
+        for path in self.transient:
+            (where / path[1:]).parent.mkdir(parents=True, exist_ok=True)
+            (where / path[1:]).symlink_to(self.root / path[1:])
+        lines = [f"{path}\t127.0.0.1(ro,all_squash)\n" for path in self.transient]
+        (self.root / "proc/fs/nfsd/exports").write_text("# Version 1.1\n" + "".join(lines))
         return GOOD
 
     def _umount(self, words: list[str], stdin: str) -> Result:
-        Path(words[-1]).unlink()
+        shutil.rmtree(words[-1])
         Path(words[-1]).mkdir()
         return GOOD
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        return Result(0, "ActiveState=active\n", "") if words[0] == "show" else GOOD
 
     def _smbclient(self, words: list[str], stdin: str) -> Result:
         credentials = dict(line.split(" = ", 1) for line in Path(words[words.index("-A") + 1]).read_text().splitlines())
@@ -103,10 +110,10 @@ class Appliance:
         served = [name for name in self.on_smb().sections() if name != "global"]
         if "-L" in words:
             return Result(0, "".join(f"Disk|{name}|\n" for name in served) + "IPC|IPC$|\n", "")
-        name = next(word for word in words if word.startswith("//")).rsplit("/", 1)[1]
-        if credentials["username"] not in self.on_smb()[name]["valid users"].split():
-            return Result(1, "", "tree connect failed: NT_STATUS_ACCESS_DENIED")
-        return GOOD
+        names = re.findall(r"tcon (\S+?);", " ".join(words))
+        allowed = [credentials["username"] in self.on_smb()[name]["valid users"].split() for name in names]
+        answers = ["tid is 7" if one else "tcon failed: NT_STATUS_ACCESS_DENIED" for one in allowed]
+        return Result(0, "".join(f"{one}\n" for one in answers), "")
 
     def _smbpasswd(self, words: list[str], stdin: str) -> Result:
         if "-x" in words:

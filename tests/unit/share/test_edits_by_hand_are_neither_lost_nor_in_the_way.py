@@ -9,7 +9,7 @@ from millrace.errors import Failed
 from millrace.health.checks import shares
 from millrace.health.model import Level
 from millrace.share import rendered
-from millrace.share.edit import create_share
+from millrace.share.edit import create_shares
 from millrace.share.server import Server
 from tests.unit.health.servers import host, sentences
 from tests.unit.share.appliance import Appliance
@@ -57,7 +57,7 @@ def test_force_puts_ours_back_and_keeps_the_edit_aside(appliance: Appliance, ser
 
 def test_the_next_change_puts_ours_back_and_says_so(appliance: Appliance, server: Server) -> None:
     edit(appliance)
-    report = create_share("train", {}, lambda: server)
+    report = create_shares(["train"], {}, lambda: server)
     assert any("had been edited by hand" in warning for warning in report.warnings)
     assert next(rendered.aside_dir().iterdir()).read_text() == EDIT
 
@@ -107,7 +107,7 @@ def test_a_share_that_somebody_put_into_the_registry_is_named(appliance: Applian
 
 
 def test_a_damaged_state_is_a_finding_with_what_to_do(appliance: Appliance, server: Server) -> None:
-    create_share("train", {}, lambda: server)
+    create_shares(["train"], {}, lambda: server)
     (appliance.root / "var/lib/millrace/config.json").write_text("{")
     [finding] = shares.check(host())
     assert finding.level is Level.WARN and "is damaged" in finding.sentence and finding.todo
@@ -117,5 +117,5 @@ def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: 
     (appliance.root / "proc/sys/kernel").mkdir(parents=True)
     (appliance.root / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     assert [one.level for one in shares.check(host())] == [Level.OK]
-    create_share("train", {"profile": "training", "nfs": False}, lambda: server)
+    create_shares(["train"], {"profile": "training", "nfs": False}, lambda: server)
     assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))

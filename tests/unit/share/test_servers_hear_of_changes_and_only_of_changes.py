@@ -10,7 +10,7 @@ from millrace import paths
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.share.apply import apply
-from tests.unit.share.samples import Tools, default_share, plan, pool, port
+from tests.unit.share.samples import Tools, default_share, listen, plan, pool, port
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
 SHARE = default_share(pool(), [], True, PORTS)
@@ -21,6 +21,7 @@ STOPPED = {"systemctl is-active": Result(3, "", "")}
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     (tmp_path / "srv/pool").mkdir(parents=True)
+    listen(tmp_path, "0.0.0.0:2049", "10.0.0.2:445")
     return tmp_path
 
 
@@ -96,11 +97,25 @@ def test_clients_stay_connected_where_only_shares_change(server: Path) -> None:
     assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
 
 
-def test_a_new_port_needs_a_restart_as_smbd_opens_its_listeners_once(server: Path) -> None:
+def test_a_new_address_needs_a_restart_as_smbd_opens_its_listeners_once(server: Path) -> None:
     apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    more = [port("enp1s0", "10.0.0.2/24", "10.0.0.11/24")]
     tools = Tools()
-    apply(plan(), pool(), [SHARE], [*PORTS, port("enp2s0", "10.0.1.2/24")], tools)
+    apply(plan(), pool(), [SHARE], more, tools)
     assert tools.called("systemctl restart --no-block smbd.service") and not tools.called("smbcontrol")
+    # once: an address on which it will not listen must not end the sessions at every change of a port
+    again = Tools()
+    apply(plan(), pool(), [SHARE], more, again)
+    assert not again.called("systemctl restart")
+
+
+def test_a_port_that_loses_its_link_ends_nobodys_session(server: Path) -> None:
+    two = [*PORTS, port("enp2s0", "10.0.1.2/24", speed=None)]
+    listen(server, "0.0.0.0:2049", "10.0.0.2:445", "10.0.1.2:445")
+    apply(plan(), pool(), [SHARE], two, Tools(STOPPED))
+    tools = Tools()
+    apply(plan(), pool(), [SHARE], PORTS, tools)
+    assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
 
 
 def test_a_share_that_is_not_exported_is_reported_with_the_reason(server: Path) -> None:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from millrace.command import Result
 from millrace.config import store
 from millrace.errors import BadInput, Failed, Refused
-from millrace.share.edit import create_share
+from millrace.share.edit import create_shares
 from millrace.user import edit
 from millrace.user.render import render
 from millrace.user.sync import sync
@@ -104,7 +104,7 @@ def test_a_number_is_never_given_out_twice(appliance: Appliance) -> None:
 
 def test_a_user_that_a_share_names_stays(appliance: Appliance) -> None:
     edit.create_user("ann", [], SECRET, appliance)
-    create_share("train", {"smb_users": ("ann",)}, appliance.server)
+    create_shares(["train"], {"smb_users": ("ann",)}, appliance.server)
     with pytest.raises(Refused, match="the share train names ann"):
         edit.remove_user("ann", appliance)
     assert "ann" in appliance.accounts["passwd"]

@@ -2,6 +2,7 @@
 """The wanted state (`/var/lib/millrace/config.json`): what a person decided, and nothing that can be computed."""
 
 from collections.abc import Iterable
+from ipaddress import ip_address, ip_interface
 from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
@@ -19,11 +20,15 @@ FIRST_PROJECT = 1001
 # XFS counts quotas in KiB here; a limit below is a slip of the keyboard.
 SMALLEST_LIMIT = 1 << 20
 
+# More than any client uses: a Linux client takes 16 addresses of one server.
+MOST_ADDRESSES = 64
+
 ShareName = Annotated[str, AfterValidator(names.share_name)]
 AccountName = Annotated[str, AfterValidator(names.account_name)]
 Comment = Annotated[str, AfterValidator(names.comment)]
 Network = Annotated[str, AfterValidator(names.network)]
 Client = Annotated[str, AfterValidator(names.client)]
+PortAddress = Annotated[str, AfterValidator(names.port_address)]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(ge=SMALLEST_LIMIT, lt=1 << 63)]
 
@@ -140,6 +145,24 @@ class Group(Wanted):
     gid: AccountId
 
 
+class Port(Wanted):
+    """Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card."""
+
+    mac: Annotated[str, AfterValidator(names.mac)]
+    name: str = Field(min_length=1, max_length=15)
+    addresses: list[PortAddress] = Field(min_length=1, max_length=MOST_ADDRESSES)
+    gateway: Annotated[str, AfterValidator(names.host_address)] | None = None
+    dhcp: bool = False
+
+    @model_validator(mode="after")
+    def _agrees_with_itself(self) -> Self:
+        if self.gateway is not None:
+            gateway = ip_address(self.gateway)
+            if not any(gateway in ip_interface(one).network for one in self.addresses):
+                raise ValueError(f"the gateway {gateway} is in no network of the addresses of {self.name}")
+        return self
+
+
 class Config(Wanted):
     """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice."""
 
@@ -150,6 +173,7 @@ class Config(Wanted):
     shares: list[Share] = Field(default_factory=list)
     users: list[User] = Field(default_factory=list)
     groups: list[Group] = Field(default_factory=list)
+    ports: list[Port] = Field(default_factory=list)
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
@@ -168,6 +192,10 @@ class Config(Wanted):
     def group(self, name: str) -> Group | None:
         """The group of this name."""
         return next((one for one in self.groups if one.name == name), None)
+
+    def port(self, mac: str) -> Port | None:
+        """The addresses that were given to a port."""
+        return next((one for one in self.ports if one.mac == mac), None)
 
 
 def first_config() -> Config:
@@ -198,6 +226,8 @@ def _refuse_duplicates(config: Config) -> None:
         ("user or group number", _first_duplicate(numbers)),
         ("project number", _first_duplicate(str(one.project) for one in config.shares)),
         ("fsid", _first_duplicate(str(one.fsid) for one in config.shares if one.fsid)),
+        ("port", _first_duplicate(one.mac for one in config.ports)),
+        ("address", _first_duplicate(one.partition("/")[0] for port in config.ports for one in port.addresses)),
     ):
         if twice:
             raise ValueError(f"the {what} {twice} is used twice")

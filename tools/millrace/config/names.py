@@ -5,22 +5,30 @@ Everything here ends up in files that other programs parse: what passes needs no
 """
 
 import re
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
+from collections.abc import Sequence
+from ipaddress import IPv4Network, IPv6Network, ip_address, ip_interface, ip_network
 
 # Section names with a meaning of their own in smb.conf, and what Windows expects to be administrative.
 RESERVED_SHARES = frozenset({"global", "homes", "printers", "ipc", "admin", "print", "netlogon", "sysvol", "profiles"})
 
 _SHARE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ACCOUNT = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NETGROUP = re.compile(r"@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 COMMENT_LENGTH = 200
+SPOKEN = 4
 
 
 def shown(text: str) -> str:
     """What a person typed, fit for one line of an error."""
     return f"'{text[:40].encode('unicode_escape').decode()}{'…' if len(text) > 40 else ''}'"
+
+
+def several(names: Sequence[str]) -> str:
+    """Names in a sentence: all of a few, the first and the last of many."""
+    return ", ".join(names) if len(names) <= SPOKEN else f"{names[0]}, {names[1]} … {names[-1]} ({len(names)} in all)"
 
 
 def share_name(name: str) -> str:
@@ -63,6 +71,40 @@ def network(text: str) -> str:
         return str(_parsed(text))
     except ValueError as error:
         raise ValueError(_what_is_wrong(text)) from error
+
+
+def mac(text: str) -> str:
+    """The hardware address of an Ethernet port, or ValueError."""
+    if not _MAC.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not a hardware address: write it like 52:54:00:12:34:56")
+    return text
+
+
+def port_address(text: str) -> str:
+    """An address of a port with the length of its network, or ValueError."""
+    try:
+        if "%" in text or "/" not in text:
+            raise ValueError(text)
+        found = ip_interface(text)
+    except ValueError as error:
+        raise ValueError(f"{shown(text)} is not an address of a port: write it like 10.0.0.11/24") from error
+    if found.is_loopback or found.is_multicast or found.is_link_local or found.is_unspecified:
+        raise ValueError(f"{shown(text)} cannot be given to a port: clients do not reach such an address")
+    network = found.network
+    ends = {network.network_address, network.broadcast_address} if found.version == 4 else {network.network_address}
+    if network.num_addresses > 2 and found.ip in ends:
+        raise ValueError(f"{shown(text)} is the network itself or its broadcast address, not a host in it")
+    return str(found)
+
+
+def host_address(text: str) -> str:
+    """One address, or ValueError."""
+    try:
+        if "%" in text:
+            raise ValueError(text)
+        return str(ip_address(text))
+    except ValueError as error:
+        raise ValueError(f"{shown(text)} is not an address: write it like 10.0.0.1") from error
 
 
 def client(text: str) -> str:

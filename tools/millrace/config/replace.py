@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another whole state in the place of this one: rollback and import."""
 
+import time
 from collections.abc import Callable
 from typing import Literal
 
@@ -11,6 +12,7 @@ from millrace.config.portable import Portable
 from millrace.config.who import only_root, who
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.inventory.model import Contract
+from millrace.port.addressing import Addressing
 from millrace.share.change import Serving
 from millrace.share.server import Server, this_server
 from millrace.share.tools import Runner
@@ -50,17 +52,21 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
 
 
 def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server], anew: bool = False) -> ReplaceReport:
-    # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
-    serving = Serving(server()) if paths.pool_file().exists() else None
+    serving: list[Serving] = []
+    addressing = Addressing(run, time.sleep)
     made: list[str] = []
 
     def effect(old: Config, new: Config) -> None:
         before = {user.name for user in old.users}
         try:
             made.extend(accounts.ensure(new, run))
-            if serving is not None:
-                serving(old, new)
+            addressing(old, new)
+            # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
+            if paths.pool_file().exists():
+                serving.append(Serving(server()))
+                serving[0](old, new)
         except BaseException:
+            addressing.undo()
             _take_back([name for name in made if name not in before], run)
             raise
         # Last: a password that is gone cannot be undone.
@@ -69,8 +75,11 @@ def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server
     config = store.change(who(), what, lambda old: wanted, effect, anew=anew)
     return ReplaceReport(
         serial=config.serial,
-        verified=serving.verified if serving else [],
-        warnings=serving.warnings if serving else ["there is no pool yet: the shares are served when there is one"],
+        verified=[*addressing.verified, *(serving[0].verified if serving else [])],
+        warnings=[
+            *addressing.warnings,
+            *(serving[0].warnings if serving else ["there is no pool yet: the shares are served when there is one"]),
+        ],
         without_password=made,
     )
 

@@ -34,6 +34,8 @@ OUTPUTS = {
     "plan --explain": "millrace.plan.explain:Explanation",
     "pool show": "millrace.pool.model:PoolState",
     "pool verify": "millrace.provision.model:Pool",
+    "port list": "millrace.port.model:PortList",
+    "port set": "millrace.port.model:PortReport",
     "provision": "millrace.provision.apply:Outcome",
     "provision --dry-run": "millrace.provision.apply:Steps",
     "schema": "millrace.schema.document:Schema",

@@ -4,11 +4,11 @@
 from collections.abc import Sequence
 
 from millrace import command, paths, store
-from millrace.errors import Failed
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, nfs, quota, rendered, smb
 from millrace.share.interfaces import Interface
+from millrace.share.listeners import SMB_PORT, unheard
 from millrace.share.model import RenderReport, Share
 from millrace.share.tools import Runner, is_active, must
 
@@ -43,10 +43,10 @@ def apply(
         served = shares if force or nfs.EXPORTS not in drift else []
         warnings += exports.reload(served, run)
         reloaded.append("nfs-server.service")
-    told = _apply_smb(smb.configuration(shares, ports), run) if force or smb.CONFIGURATION not in drift else None
-    if told is not None:
+    if (force or smb.CONFIGURATION not in drift) and _write_smb(smb.configuration(shares, ports), run):
         changed.append(smb.CONFIGURATION)
-        reloaded += told
+    if is_active("smbd.service", run) and _tell_smb(smb.CONFIGURATION in changed, ports, run):
+        reloaded.append("smbd.service")
     return RenderReport(
         changed=[f"/{name}" for name in changed],
         reloaded=reloaded,
@@ -79,28 +79,31 @@ def _prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     made = {share.name for share in shares if directories.create(share)}
     if not quota.enabled(pool.filesystem.mountpoint):
         return [NO_QUOTA] if shares else []
-    warnings = []
-    for share in shares:
-        try:
-            quota.assign(share, pool, run, anew=share.name in made)
-        except Failed as error:
-            warnings.append(f"the quota of {share.name} is not set: {error}")
-    return warnings
+    return quota.assign(shares, pool, run, anew=made)
 
 
-def _apply_smb(text: str, run: Runner) -> list[str] | None:
-    """The services that were told, or None if smb.conf already says `text`."""
+def _write_smb(text: str, run: Runner) -> bool:
+    """Whether smb.conf changed; one that Samba refuses raises Failed and changes nothing."""
     target = paths.ROOT / smb.CONFIGURATION
-    before = target.read_text() if target.is_file() else ""
-    if text != before:
+    if not target.is_file() or target.read_text() != text:
         smb.validate(text, run)
-    if not rendered.put(smb.CONFIGURATION, text):
-        return None
-    if not is_active("smbd.service", run):
-        return []
-    # smbd opens its listeners once; anything else it takes on while clients stay connected.
-    same_listeners = smb.listeners(text) == smb.listeners(before)
-    # Without waiting: smbd is ordered after the unit that this runs in.
-    restart = ["systemctl", "restart", "--no-block", "smbd.service"]
-    must(run, ["smbcontrol", "smbd", "reload-config"] if same_listeners else restart)
-    return ["smbd.service"]
+    return rendered.put(smb.CONFIGURATION, text)
+
+
+def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
+    """Make smbd, which runs, take its configuration on; whether it had to be told.
+
+    It opens its listeners once, when it starts: an address that came later is not served until it is started again.
+    Anything else it takes on while clients stay connected.
+    """
+    silent = sorted(str(one) for one in unheard((one.ip for port in ports for one in port.addresses), SMB_PORT))
+    asked = paths.run_dir() / "smbd-restarted-for"
+    # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
+    if silent and (not asked.exists() or asked.read_text().split() != silent):
+        store.write_text(asked, "\n".join(silent) + "\n")
+        # Without waiting: smbd is ordered after the unit that this may run in.
+        must(run, ["systemctl", "restart", "--no-block", "smbd.service"])
+        return True
+    if changed:
+        must(run, ["smbcontrol", "smbd", "reload-config"])
+    return changed

@@ -6,8 +6,10 @@ from dataclasses import dataclass, field
 
 from millrace.config.model import Config
 from millrace.config.model import Share as Wanted
-from millrace.errors import MillraceError, Refused
+from millrace.config.names import several
+from millrace.errors import Failed, MillraceError, Refused
 from millrace.share import directories, quota, truth_nfs, truth_smb
+from millrace.share.leftovers import sweep
 from millrace.share.model import Share
 from millrace.share.server import Server
 from millrace.share.tools import is_active
@@ -23,12 +25,12 @@ class Serving:
 
     def __call__(self, old: Config, new: Config) -> None:
         """Serve `new` in the place of `old`; where that fails, serve `old` again and raise Refused with the reason."""
+        sweep(self.server.run)
         made: list[Share] = []
         wanted = {share.name: share for share in self.server.shares(new)}
         changed = [wanted[one.name] for one in new.shares if differs(old, one)]
         try:
-            for share in changed:
-                self._prepare(share, made)
+            self._prepare(changed, made)
         except BaseException as error:
             raise self._refusal(error, self._take_back(made)) from error
         try:
@@ -42,23 +44,25 @@ class Serving:
         self.warnings += report.warnings
         self.warnings += [f"{name} had been edited by hand: replaced, the edit is kept aside" for name in report.drift]
         self._disconnect(old, new)
-        for share in changed:
-            self.verified += truth_nfs.verify(share, self.server.run)
-        for name in gone:
-            self.verified += truth_nfs.verify_gone(f"{self.server.here.mountpoint}/{name}", self.server.run)
+        paths_gone = [f"{self.server.here.mountpoint}/{name}" for name in gone]
         if changed or gone:
+            self.verified += truth_nfs.verify(changed, paths_gone, self.server.run)
             self.verified += truth_smb.verify(changed, gone, self.server.run, self.server.pause)
 
-    def _prepare(self, share: Share, made: list[Share]) -> None:
+    def _prepare(self, changed: Sequence[Share], made: list[Share]) -> None:
         run, pool = self.server.run, self.server.pool
-        fresh = directories.create(share)
-        if fresh:
-            made.append(share)
+        for share in changed:
+            if directories.create(share):
+                made.append(share)
         if quota.enabled(pool.filesystem.mountpoint):
-            quota.assign(share, pool, run, anew=fresh)
-        elif share.size or share.soft_size:
+            complaints = quota.assign(changed, pool, run, anew={share.name for share in made})
+            if complaints:
+                raise Failed(complaints[0])
+        limited = [share.name for share in changed if share.size or share.soft_size]
+        if limited and not quota.enabled(pool.filesystem.mountpoint):
             raise Refused(
-                f"{share.name} cannot have a limit: the pool is mounted without project quotas (the option prjquota)"
+                f"{several(limited)} cannot have a limit: the pool is mounted without project quotas (the option "
+                "prjquota)"
             )
 
     def _disconnect(self, old: Config, new: Config) -> None:

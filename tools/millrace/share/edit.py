@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create, set and remove a share: from what a person typed to what is served."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace.config import store
 from millrace.config.model import ADMIN, Config, Share
-from millrace.config.names import share_name, shown
+from millrace.config.names import several, share_name, shown
 from millrace.config.sentence import checked
 from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Failed, Refused
@@ -16,28 +16,28 @@ from millrace.share.model import ChangeReport
 from millrace.share.server import Server, this_server
 
 Settings = Mapping[str, Any]
+Typed = Mapping[str, dict[str, Any]]
 DEFAULT = "default"
 
 
-def create_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
-    """Make a share and serve it."""
-    return _change(name, f"share create {name}", creation(name, settings), server)
+def create_shares(names: Sequence[str], settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Make shares with the same settings and serve them: all, or none where one of them cannot be."""
+    return _change(names, f"share create {several(names)}", creation(names, settings), server)
 
 
 def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
     """Change what `settings` name of a share."""
     what = f"share set {name}: {', '.join(_changed_keys(_typed(settings))) or 'nothing'}"
-    return _change(name, what, setting(name, settings), server)
+    return _change([name], what, setting(name, settings), server)
 
 
-def creation(name: str, settings: Settings) -> store.Mutate:
-    """The change of the wanted state that makes a share."""
+def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
+    """The change of the wanted state that makes shares."""
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
-        base = {"name": name, "profile": "mixed", "project": config.next_project}
-        made = checked(lambda: Share.model_validate(_merged(base, wanted)))
-        return config.model_copy(update={"shares": [*config.shares, made]})
+        made = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
+        return config.model_copy(update={"shares": [*config.shares, *made]})
 
     return mutate
 
@@ -66,7 +66,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
 
     only_root()
     here = server()
-    report = _change(name, f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: here)
+    report = _change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: here)
     mountpoint = here.pool.filesystem.mountpoint
     if quota.enabled(mountpoint):
         quota.release(removed[0].project, mountpoint, here.run)
@@ -79,18 +79,23 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
 
 
-def _change(name: str, what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
+def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
     only_root()
     serving = Serving(server())
     config = store.change(who(), what, mutate, serving)
-    wanted = config.share(name)
-    resolved = {one.name: one for one in serving.server.shares(config)}
+    changed = [one for one in serving.server.shares(config) if one.name in names]
     return ChangeReport(
         serial=config.serial,
-        share=resolved[name] if wanted else None,
+        share=changed[0] if len(changed) == 1 else None,
+        names=list(names),
         verified=serving.verified,
         warnings=serving.warnings,
     )
+
+
+def _new(name: str, project: int, wanted: Typed) -> Share:
+    base = {"name": name, "profile": "mixed", "project": project}
+    return checked(lambda: Share.model_validate(_merged(base, wanted)))
 
 
 def _existing(config: Config, name: str) -> Share:
@@ -104,7 +109,7 @@ def _existing(config: Config, name: str) -> Share:
     return found
 
 
-def _typed(settings: Settings) -> dict[str, dict[str, Any]]:
+def _typed(settings: Settings) -> Typed:
     """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
     share: dict[str, Any] = {key: settings[key] for key in ("profile", "comment") if settings.get(key) is not None}
     share |= {key: options.size(settings[key]) for key in ("size", "soft_size") if settings.get(key) is not None}
@@ -124,10 +129,10 @@ def _named(values: tuple[str, ...]) -> list[str]:
     return [] if tuple(values) == (DEFAULT,) else list(values)
 
 
-def _merged(base: Mapping[str, Any], typed: Mapping[str, dict[str, Any]]) -> dict[str, Any]:
+def _merged(base: Mapping[str, Any], typed: Typed) -> dict[str, Any]:
     smb = {"users": [ADMIN], **base.get("smb", {}), **typed["smb"]}
     return {**base, **typed["share"], "nfs": {**base.get("nfs", {}), **typed["nfs"]}, "smb": smb}
 
 
-def _changed_keys(typed: Mapping[str, dict[str, Any]]) -> list[str]:
+def _changed_keys(typed: Typed) -> list[str]:
     return [key if part == "share" else f"{part}.{key}" for part, values in typed.items() for key in values]

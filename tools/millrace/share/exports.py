@@ -18,9 +18,9 @@ Table = dict[str, list[str]]
 def foreign_files() -> list[str]:
     """Files beside ours that exportfs reads and that export something."""
     directory = paths.ROOT / "etc/exports.d"
-    ours = paths.ROOT / nfs.EXPORTS
+    ours = (paths.ROOT / nfs.EXPORTS, paths.ROOT / nfs.LOOK)
     candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
-    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path != ours and _says_something(path)]
+    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path not in ours and _says_something(path)]
 
 
 def reload(shares: Sequence[Share], run: Runner) -> list[str]:

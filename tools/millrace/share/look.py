@@ -1,22 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Look at shares without changing them: what a change would serve, and whether what is wanted is served now."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from millrace.config import store
 from millrace.config.names import shown
 from millrace.config.who import only_root
 from millrace.errors import BadInput, MillraceError
 from millrace.share import nfs, smb, truth_nfs, truth_smb
+from millrace.share.leftovers import sweep
 from millrace.share.model import Look, LookReport, Preview, Share
 from millrace.share.server import Server, this_server
 
 
-def preview(name: str, mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
-    """What a change of the share `name` would serve; the same refusals as the change, and nothing is written."""
+def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
+    """What a change of these shares would serve; the same refusals as the change, and nothing is written."""
     config = store.would_be(mutate)
-    share = next(one for one in server().shares(config) if one.name == name)
-    return Preview(share=share, exports=_said(nfs.exports([share]).splitlines()), smb=_said(smb.section(share)))
+    shares = [one for one in server().shares(config) if one.name in names]
+    lines = [line for one in shares for line in smb.section(one)]
+    return Preview(share=shares[0], exports=_said(nfs.exports(shares).splitlines()), smb=_said(lines))
 
 
 def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server) -> LookReport:
@@ -25,6 +27,7 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
     wanted = list(names)
     with store.only_writer():
         here = server()
+        sweep(here.run)
         there = {one.name: one for one in here.shares(store.load())}
         unknown = next((name for name in wanted if name not in there), None)
         if unknown is not None:
@@ -37,7 +40,7 @@ def _look(share: Share, here: Server) -> Look:
     try:
         if share.obstacle:
             return Look(name=share.name, seen=seen, problem=share.obstacle)
-        seen += truth_nfs.verify(share, here.run)
+        seen += truth_nfs.verify([share], [], here.run)
         seen += truth_smb.verify([share], [], here.run, here.pause)
     except MillraceError as error:
         return Look(name=share.name, seen=seen, problem=str(error))

@@ -72,17 +72,21 @@ class RenderReport(Contract):
 
 
 class ChangeReport(Contract):
-    """What a change of one share did. `share` is null where it was removed."""
+    """What a change of the shares `names` did. `share` is null where it was removed, or several were made."""
 
     schema_version: Literal[1] = 1
     serial: int
     share: Share | None
+    names: list[str]
     verified: list[str]
     warnings: list[str]
 
 
 class Preview(Contract):
-    """What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5)."""
+    """What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5).
+
+    Where several would be made `share` is the first, and the lines are those of all.
+    """
 
     schema_version: Literal[1] = 1
     share: Share

@@ -9,6 +9,8 @@ from millrace.plan.model import Nfsd
 from millrace.share.model import Share
 
 EXPORTS = "etc/exports.d/millrace.exports"
+# Beside it for the seconds of a look (share/truth_nfs.py).
+LOOK = "etc/exports.d/millrace-look.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 

@@ -2,7 +2,7 @@
 """A quota project of XFS for each share: its limit, and how much it holds."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from millrace import paths
 from millrace.errors import Failed
@@ -38,34 +38,50 @@ def enabled(mountpoint: str) -> bool:
     return bool({"prjquota", "pquota"} & set(found))
 
 
-def assign(share: Share, pool: Pool, run: Runner, anew: bool) -> None:
-    """Make the directory of a share its project, and set its limits. Failed says what XFS did not take.
+def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[str] = ()) -> list[str]:
+    """Make the directories of shares their projects, and set their limits; what XFS did not take, in words.
 
-    What was done is remembered, as it means a walk over everything in the tree: a walk that was cut short is done over.
-    `anew` does it in any case.
+    What was done is remembered, as it means a walk over everything in a tree: a walk that was cut short is done over.
+    Shares named in `anew` are done in any case.
     """
     mountpoint = pool.filesystem.mountpoint
-    tree = f"{pool.filesystem_uuid}/{share.name}"
-    before = rendered.load().quotas.get(tree, "").partition(" ")
-    project, limits = str(share.project), _limits(share)
-    if not anew and (before[0], before[2]) == (project, limits):
-        return
-    if anew or before[0] != project:
-        _must(run, f"project -s -p {share.path} {project}", mountpoint)
-    _must(run, f"limit -p {limits} {project}", mountpoint)
-    rendered.set_quota(tree, f"{project} {limits}")
+    known = rendered.load().quotas
+    due: dict[str, Share] = {}
+    commands: dict[str, list[str]] = {}
+    for share in shares:
+        tree = _tree(share, pool)
+        project, _, limits = known.get(tree, "").partition(" ")
+        if share.name in anew or (project, limits) != (str(share.project), _limits(share)):
+            walk = share.name in anew or project != str(share.project)
+            due[tree] = share
+            commands[tree] = [
+                *([f"project -s -p {share.path} {share.project}"] if walk else []),
+                f"limit -p {_limits(share)} {share.project}",
+            ]
+    # One process for all: 200 shares in one change are 400 commands. One by one only to tell whose was refused.
+    refused: dict[str, str] = {}
+    if due and _attempt(run, [one for own in commands.values() for one in own], mountpoint)[1]:
+        answers = {tree: _attempt(run, own, mountpoint)[1] for tree, own in commands.items()}
+        refused = {tree: complaint for tree, complaint in answers.items() if complaint}
+    done = {tree: f"{share.project} {_limits(share)}" for tree, share in due.items() if tree not in refused}
+    if done:
+        rendered.set_quotas(done)
+    return [f"the quota of {due[tree].name} is not set: {complaint}" for tree, complaint in refused.items()]
 
 
 def release(project: int, mountpoint: str, run: Runner) -> None:
     """Take the limits off the tree of a share that is gone; its data stays and may still be moved."""
-    run(_quota(f"limit -p bsoft=0 bhard=0 {project}", mountpoint))
+    run(_quota([f"limit -p bsoft=0 bhard=0 {project}"], mountpoint))
 
 
 def usage(mountpoint: str, run: Runner) -> dict[int, int]:
     """Bytes held by each project; empty where quotas are off. Failed if they are on and XFS does not say."""
     if not enabled(mountpoint):
         return {}
-    return parse_report(_must(run, "report -p -n -N -b", mountpoint))
+    out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
+    if complaint:
+        raise Failed(complaint)
+    return parse_report(out)
 
 
 def parse_report(text: str) -> dict[int, int]:
@@ -83,14 +99,18 @@ def _limits(share: Share) -> str:
     return f"bsoft={(share.soft_size or 0) // 1024}k bhard={(share.size or 0) // 1024}k"
 
 
-def _must(run: Runner, command: str, mountpoint: str) -> str:
-    """xfs_quota 7.2 ends with 0 after most of its errors; they all say "cannot", its warnings do not."""
-    result = run(_quota(command, mountpoint))
+def _tree(share: Share, pool: Pool) -> str:
+    return f"{pool.filesystem_uuid}/{share.name}"
+
+
+def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str, str | None]:
+    """Output and complaint. xfs_quota 7.2 ends with 0 after most errors: they all say "cannot", warnings do not."""
+    result = run(_quota(commands, mountpoint))
     complaint = next((line for line in result.err.splitlines() if "cannot" in line), None)
     if result.status != 0 or complaint:
-        raise Failed(f"xfs_quota {command.split(maxsplit=1)[0]}: {complaint or last_words(result)}")
-    return result.out
+        return result.out, f"xfs_quota {commands[0].split(maxsplit=1)[0]}: {complaint or last_words(result)}"
+    return result.out, None
 
 
-def _quota(command: str, mountpoint: str) -> list[str]:
-    return ["xfs_quota", "-x", "-c", command, mountpoint]
+def _quota(commands: Sequence[str], mountpoint: str) -> list[str]:
+    return ["xfs_quota", "-x", *(word for command in commands for word in ("-c", command)), mountpoint]

@@ -2,6 +2,7 @@
 """What was rendered last, so that an edit by hand is told from an old rendering and is never silently lost."""
 
 import hashlib
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Literal
@@ -68,10 +69,22 @@ def put(name: str, text: str) -> bool:
     return True
 
 
-def set_quota(tree: str, state: str) -> None:
-    """Remember the quota that is set on a whole tree."""
+def remove(name: str) -> None:
+    """Delete a rendered file where it is; an edit by hand is kept aside."""
+    path = paths.ROOT / name
+    if is_edited(name):
+        _keep_aside(path)
+    path.unlink(missing_ok=True)
     record = load()
-    store.write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, tree: state}}))
+    if name in record.files:
+        files = {other: digests for other, digests in record.files.items() if other != name}
+        store.write_model(record_file(), record.model_copy(update={"files": files}))
+
+
+def set_quotas(states: Mapping[str, str]) -> None:
+    """Remember the quotas that are set on whole trees."""
+    record = load()
+    store.write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 
 
 def _record(name: str, digests: list[str]) -> None:

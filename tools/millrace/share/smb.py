@@ -51,8 +51,3 @@ def validate(text: str, run: Callable[[Sequence[str]], Result]) -> None:
     if result.status != 0 or complaint:
         words = complaint or (result.err.strip() or "no message").splitlines()[-1]
         raise Failed(f"testparm does not accept the new smb.conf, the old one stays: {words}")
-
-
-def listeners(text: str) -> str:
-    """The lines of an smb.conf that smbd reads only when it starts."""
-    return "\n".join(line for line in text.splitlines() if re.match(r"\s*(bind )?interfaces\b", line))

@@ -7,6 +7,9 @@ from typing import Protocol
 from millrace.command import Result
 from millrace.errors import Failed
 
+# How names in /run/millrace begin of what exists for the seconds of a look: mount points, credentials.
+LOOK = "look-"
+
 
 class Runner(Protocol):
     """Runs a tool; secrets go through `stdin` only."""

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a share really served over NFS: it stands in the table, and it mounts."""
+"""Are shares really served over NFS: they stand in the table, and they are found below the root that NFSv4 shows."""
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
-from millrace import paths
+from millrace import paths, store
+from millrace.config.names import several
 from millrace.errors import Failed
-from millrace.share import exports
+from millrace.share import exports, nfs
 from millrace.share.model import Share
-from millrace.share.tools import Runner, is_active, last_words, must
+from millrace.share.tools import LOOK, Runner, is_active, last_words
 
 # For the seconds of a look only, and to nobody but root of this server (secure: a port below 1024): read-only, and
 # whoever comes is nobody. A lasting entry for the loopback would let any local program with such a port read.
@@ -19,58 +19,89 @@ LOOPBACK = "127.0.0.1"
 SECONDS = "60"
 
 
-def verify(share: Share, run: Runner) -> list[str]:
-    """What was seen, in words; Failed says what is not as it should be."""
-    if not share.exports:
-        return [] if share.path not in exports.table(run) else _still_there(share)
+def verify(shares: Sequence[Share], gone: Sequence[str], run: Runner) -> list[str]:
+    """What was seen, in words; Failed says what is not as it should be. `gone` are paths that nobody may mount."""
+    exported = [share for share in shares if share.exports]
     if not is_active("nfs-server.service", run):
-        raise Failed("the NFS server is not running: systemctl status nfs-server.service")
-    lost = exports.missing(share, exports.table(run))
-    if lost:
-        raise Failed(f"the export of {share.name} to {', '.join(lost)} is not in the table: does the name resolve?")
-    with _exported_to_us(share, run), _mounted(share, run) as where:
-        if os.stat(where).st_ino != os.stat(paths.ROOT / share.path.lstrip("/")).st_ino:
-            raise Failed(f"what NFS serves as {share.path} is another directory")
-        if not _in_kernel(share):
-            raise Failed(f"the kernel's table of exports does not have {share.path}")
-    return [f"NFS: exported to {', '.join(share.networks)}; mounted from here and is the right directory"]
+        if exported:
+            raise Failed("the NFS server is not running: systemctl status nfs-server.service")
+        return []
+    table = exports.table(run)
+    for share in exported:
+        lost = exports.missing(share, table)
+        if lost:
+            raise Failed(f"the export of {share.name} to {', '.join(lost)} is not in the table: does the name resolve?")
+    still = [path for path in gone if path in table]
+    if still:
+        raise Failed(f"{several(still)} is still exported; another file exports it: exportfs -s")
+    if exported:
+        _look(exported, run)
+    foreign = [share.path for share in shares if not share.exports and share.path in table]
+    return [
+        *_said(exported),
+        *(f"NFS: {path} is exported by a file that is not of Millrace" for path in foreign),
+        *(f"NFS: {path} is not exported" for path in gone),
+    ]
 
 
-def verify_gone(path: str, run: Runner) -> list[str]:
-    """Failed if a directory is still exported."""
-    if is_active("nfs-server.service", run) and path in exports.table(run):
-        raise Failed(f"{path} is still exported; another file exports it: exportfs -s")
-    return [f"NFS: {path} is not exported"]
+def _said(exported: Sequence[Share]) -> list[str]:
+    """One sentence for all shares that the same clients may mount."""
+    together: dict[str, list[str]] = {}
+    for share in exported:
+        together.setdefault(", ".join(share.networks), []).append(share.name)
+    return [
+        f"NFS: {several(names)}: exported to {clients}; mounted from here and is the right directory"
+        for clients, names in together.items()
+    ]
 
 
-def _still_there(share: Share) -> list[str]:
-    return [f"NFS: {share.path} is exported by a file that is not of Millrace"]
+def _look(exported: Sequence[Share], run: Runner) -> None:
+    """One mount for all: the client enters each share from the root, as it does for any NFSv4 path."""
+    with _exported_to_us(exported, run), _mounted(run) as root:
+        for share in exported:
+            try:
+                # With the dot: the last component of a path alone does not make the client enter.
+                found = os.stat(f"{root}{share.path}/.").st_ino
+            except OSError as error:
+                raise Failed(f"{share.path} does not mount over NFS from this server: {error.strerror}") from error
+            if found != os.stat(paths.ROOT / share.path.lstrip("/")).st_ino:
+                raise Failed(f"what NFS serves as {share.path} is another directory")
+        known = _kernel_table()
+        unknown = [share.path for share in exported if share.path not in known]
+        if unknown:
+            raise Failed(f"the kernel's table of exports does not have {several(unknown)}")
 
 
 @contextmanager
-def _exported_to_us(share: Share, run: Runner) -> Iterator[None]:
-    target = f"{LOOPBACK}:{share.path}"
-    options = f"ro,sync,no_subtree_check,all_squash,secure,fsid={share.fsid}"
-    must(run, ["exportfs", "-o", options, target])
+def _exported_to_us(exported: Sequence[Share], run: Runner) -> Iterator[None]:
+    """Through a file and not `exportfs -o`: that takes one fsid a call."""
+    options = "ro,sync,no_subtree_check,all_squash,secure"
+    lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid})\n" for share in exported]
+    path = paths.ROOT / nfs.LOOK
+    store.write_text(path, "".join(lines))
     try:
+        # Its status is that of any file, also of one that is not ours; what matters is whether the mount works.
+        run(["exportfs", "-ra"])
         yield
     finally:
-        run(["exportfs", "-u", target])
+        path.unlink()
+        run(["exportfs", "-ra"])
 
 
 @contextmanager
-def _mounted(share: Share, run: Runner) -> Iterator[str]:
+def _mounted(run: Runner) -> Iterator[str]:
     paths.run_dir().mkdir(parents=True, exist_ok=True)
-    where = tempfile.mkdtemp(prefix="look-", dir=paths.run_dir())
+    where = tempfile.mkdtemp(prefix=LOOK, dir=paths.run_dir())
     options = "ro,vers=4.2,proto=tcp,soft,timeo=100,retrans=2,retry=0,nosuid,nodev,noexec"
-    mount = ["timeout", SECONDS, "mount", "-t", "nfs4", "-o", options, f"{LOOPBACK}:{share.path}", where]
+    mount = ["timeout", SECONDS, "mount", "-t", "nfs4", "-o", options, f"{LOOPBACK}:/", where]
     try:
         result = run(mount)
         if result.status != 0:
-            raise Failed(f"{share.path} does not mount over NFS from this server: {last_words(result)}")
+            raise Failed(f"nothing mounts over NFS from this server: {last_words(result)}")
         try:
             yield where
         finally:
+            # Lazy takes the mounts of the shares below with it.
             run(["umount", "--force", "--lazy", where])
     finally:
         # Still busy would mean that the unmount failed: an empty directory less is not worth an error.
@@ -78,8 +109,8 @@ def _mounted(share: Share, run: Runner) -> Iterator[str]:
             os.rmdir(where)
 
 
-def _in_kernel(share: Share) -> bool:
-    path: Path = paths.ROOT / "proc/fs/nfsd/exports"
+def _kernel_table() -> set[str]:
+    path = paths.ROOT / "proc/fs/nfsd/exports"
     lines = path.read_text().splitlines() if path.exists() else []
     # One line an entry: directory, blanks, clients.
-    return any(line.split()[0] == share.path for line in lines if line.strip())
+    return {line.split()[0] for line in lines if line.strip()}

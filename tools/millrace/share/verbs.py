@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace share …`."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -67,19 +68,19 @@ def list_(as_json: bool) -> None:
 
 
 @share.command()
-@click.argument("name")
+@click.argument("names", nargs=-1, required=True, metavar="NAME…")
 @_profile
 @_settings
 @_dry_run
 @_json
-def create(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
-    """Make a share and serve it; an existing directory of the name is kept with what is in it."""
-    from millrace.share.edit import create_share, creation
+def create(names: tuple[str, ...], dry_run: bool, as_json: bool, **settings: Any) -> None:
+    """Make shares and serve them, all or none; an existing directory of the name is kept with what is in it."""
+    from millrace.share.edit import create_shares, creation
 
     if dry_run:
-        _preview(name, creation(name, settings), as_json)
+        _preview(names, creation(names, settings), as_json)
     else:
-        _report(create_share(name, settings), as_json)
+        _report(create_shares(names, settings), as_json)
 
 
 @share.command("set")
@@ -93,7 +94,7 @@ def set_(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
     from millrace.share.edit import set_share, setting
 
     if dry_run:
-        _preview(name, setting(name, settings), as_json)
+        _preview([name], setting(name, settings), as_json)
     else:
         _report(set_share(name, settings), as_json)
 
@@ -133,10 +134,13 @@ def verify(names: tuple[str, ...], as_json: bool) -> None:
 def render(force: bool, as_json: bool) -> None:
     """Write the configuration of the NFS and SMB servers; changes only what differs."""
     from millrace.config.store import load, only_writer
+    from millrace.share.leftovers import sweep
     from millrace.share.server import this_server
 
     with only_writer():
-        report = this_server().apply(load(), force)
+        server = this_server()
+        sweep(server.run)
+        report = server.apply(load(), force)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
         return
@@ -153,10 +157,10 @@ def render(force: bool, as_json: bool) -> None:
         click.echo(f"warning: {warning}")
 
 
-def _preview(name: str, mutate: Any, as_json: bool) -> None:
+def _preview(names: Sequence[str], mutate: Any, as_json: bool) -> None:
     from millrace.share.look import preview
 
-    seen = preview(name, mutate)
+    seen = preview(names, mutate)
     click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join([*seen.exports, *seen.smb]))
 
 

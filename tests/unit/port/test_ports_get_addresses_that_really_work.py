@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secondary addresses for session trunking: given by one command, seen to work, or taken back."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace.config import replace, store
+from millrace.errors import BadInput, Refused
+from millrace.port.edit import set_port
+from millrace.port.model import PortReport
+from tests.unit.port.network import FIRST, Network
+
+FILE = f"etc/systemd/network/40-millrace-{FIRST.replace(':', '')}.network"
+FOUR = ("10.0.0.2/24", "10.0.0.11/24", "10.0.0.12/24", "10.0.0.13/24")
+
+
+def give(network: Network, *addresses: str, name: str = "enp1s0", **more: Any) -> PortReport:
+    settings: dict[str, Any] = {"gateway": None, "dhcp": False} | more
+    return set_port(name, addresses, **settings, run=network, pause=lambda seconds: None, server=network.server)
+
+
+def fixed(network: Network) -> Sequence[str]:
+    return [one for port in store.load().ports for one in port.addresses]
+
+
+def test_several_addresses_for_one_port(network: Network) -> None:
+    report = give(network, *FOUR)
+    assert report.port.addresses == report.port.fixed == list(FOUR)
+    assert network.addresses["enp1s0"] == list(FOUR)
+    assert "NFS listens on 10.0.0.2, 10.0.0.11, 10.0.0.12, 10.0.0.13" in report.verified
+    assert any(line.startswith("SMB listens on 10.0.0.2") for line in report.verified)
+    text = (network.root / FILE).read_text()
+    assert f"PermanentMACAddress={FIRST}\n" in text and "DHCP=no\n" in text
+    assert text.count("DuplicateAddressDetection=ipv4\n") == 4
+
+
+def test_dhcp_beside_them_and_a_gateway(network: Network) -> None:
+    report = give(network, "10.0.0.11/24", gateway="10.0.0.1", dhcp=True)
+    assert report.port.addresses == ["10.0.0.11/24", "10.0.0.2/24"]
+    assert "\n[Route]\nGateway=10.0.0.1\n" in (network.root / FILE).read_text()
+
+
+def test_a_port_goes_back_to_what_it_was(network: Network) -> None:
+    give(network, *FOUR)
+    give(network, "default")
+    assert network.addresses["enp1s0"] == ["10.0.0.2/24"]
+    assert not (network.root / FILE).exists() and store.load().ports == []
+
+
+def test_an_address_that_goes_away_is_said(network: Network) -> None:
+    report = give(network, "10.0.0.11/24")
+    assert report.warnings == ["enp1s0 had 10.0.0.2/24: clients that use it must mount another address"]
+
+
+def test_an_address_that_another_host_has_is_taken_back_with_the_reason(network: Network) -> None:
+    give(network, *FOUR[:2])
+    before = (network.root / FILE).read_text()
+    network.taken = {"10.0.0.12/24"}
+    with pytest.raises(Refused, match=r"10\.0\.0\.12/24 did not come up on enp1s0.*another host.*nothing was changed"):
+        give(network, *FOUR)
+    assert (network.root / FILE).read_text() == before
+    assert network.addresses["enp1s0"] == fixed(network) == list(FOUR[:2])
+
+
+def test_a_port_without_a_link_is_told_from_one_whose_address_is_taken(network: Network) -> None:
+    (network.root / "sys/class/net/enp1s0/carrier").write_text("0\n")
+    network.taken = {"10.0.0.11/24"}
+    with pytest.raises(Refused, match="enp1s0 has no link"):
+        give(network, "10.0.0.11/24")
+    assert not (network.root / FILE).exists()
+
+
+def test_an_address_that_is_not_served_on_is_taken_back(network: Network) -> None:
+    network.deaf = {"10.0.0.11"}
+    with pytest.raises(Refused, match=r"SMB does not listen on 10\.0\.0\.11.*nothing was changed"):
+        give(network, *FOUR[:2])
+    assert network.addresses["enp1s0"] == ["10.0.0.2/24"] and fixed(network) == []
+
+
+@pytest.mark.parametrize(
+    ("addresses", "words"),
+    [
+        (("10.0.0.11",), "is not an address of a port"),
+        (("10.0.0.11/33",), "is not an address of a port"),
+        (("10.0.0.0/24",), "is the network itself"),
+        (("10.0.0.255/24",), "broadcast"),
+        (("127.0.0.2/8",), "cannot be given"),
+        (("169.254.1.1/16",), "cannot be given"),
+        (("fe80::1%eth0/64",), "is not an address of a port"),
+        (("10.0.0.11/24\nDHCP=yes",), "is not an address of a port"),
+        (("10.0.0.11/24", "10.0.0.11/16"), "used twice"),
+        (("10.0.0.11/24", "default"), "is not an address of a port"),
+    ],
+)
+def test_bad_addresses_are_one_sentence_and_change_nothing(
+    network: Network, addresses: tuple[str, ...], words: str
+) -> None:
+    with pytest.raises(BadInput, match=words) as error:
+        give(network, *addresses)
+    assert "\n" not in str(error.value)
+    assert store.load().ports == [] and not network.called("networkctl")
+
+
+def test_ports_that_cannot_have_an_address(network: Network) -> None:
+    with pytest.raises(BadInput, match="there is no Ethernet port 'eth9': there is enp1s0, enp2s0"):
+        give(network, *FOUR, name="eth9")
+    with pytest.raises(Refused, match=r"10\.0\.1\.2 is an address of enp2s0"):
+        give(network, "10.0.1.2/24")
+    with pytest.raises(BadInput, match=r"gateway 10\.9\.0\.1 is in no network"):
+        give(network, "10.0.0.11/24", gateway="10.9.0.1")
+    network.master["enp1s0"] = "bond0"
+    with pytest.raises(Refused, match="part of bond0"):
+        give(network, *FOUR)
+    assert store.load().ports == []
+
+
+def test_rollback_takes_addresses_back_too(network: Network) -> None:
+    give(network, *FOUR[:2])
+    give(network, *FOUR)
+    replace.rollback(1, network, network.server)
+    assert network.addresses["enp1s0"] == list(FOUR[:2])
+
+
+def test_a_state_of_another_server_gives_this_one_no_address(network: Network, tmp_path: Path) -> None:
+    give(network, *FOUR)
+    network.macs = {"enp1s0": "52:54:00:00:00:09", "enp2s0": "52:54:00:00:00:0a"}
+    network.addresses = {name: list(have) for name, have in network.dhcp.items()}
+    give(network, "10.0.1.2/24", name="enp2s0")
+    report = replace.rollback(1, network, network.server)
+    assert network.addresses["enp1s0"] == ["10.0.0.2/24"]
+    assert not report.warnings

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Give a port fixed addresses, or give it back to DHCP."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from millrace import command, paths
+from millrace.config import store
+from millrace.config.model import Config, Port
+from millrace.config.names import several
+from millrace.config.sentence import checked
+from millrace.config.who import only_root, who
+from millrace.errors import BadInput, MillraceError, Refused
+from millrace.port.addressing import Addressing
+from millrace.port.links import Link, links, with_wanted
+from millrace.port.model import PortReport
+from millrace.port.served import hear
+from millrace.share.server import Server, this_server
+from millrace.share.tools import Runner
+
+DEFAULT = "default"
+
+
+def set_port(
+    name: str,
+    addresses: Sequence[str],
+    gateway: str | None,
+    dhcp: bool,
+    run: Runner = command.attempt,
+    pause: Callable[[float], None] = time.sleep,
+    server: Callable[[], Server] = this_server,
+) -> PortReport:
+    """Give a port these fixed addresses and no others; kept only where they come up and are served on."""
+    only_root()
+    link = _existing(name, run)
+    back = list(addresses) == [DEFAULT]
+    if back and (gateway or dhcp):
+        raise BadInput("--address default gives the port back to DHCP: leave --gateway and --dhcp out")
+    addressing = Addressing(run, pause)
+
+    def mutate(config: Config) -> Config:
+        others = [one for one in config.ports if one.mac != link.mac]
+        if back:
+            return config.model_copy(update={"ports": others})
+        port = checked(lambda: Port(mac=link.mac, name=name, addresses=list(addresses), gateway=gateway, dhcp=dhcp))
+        _refuse_taken(port, links(run))
+        return config.model_copy(update={"ports": [*others, port]})
+
+    def effect(old: Config, new: Config) -> None:
+        addressing(old, new)
+        if not paths.pool_file().exists():
+            return
+        try:
+            wanted = new.port(link.mac)
+            addressing.verified += hear(server(), new, wanted.addresses if wanted else [])
+        except BaseException as error:
+            trouble = addressing.undo()
+            if not isinstance(error, MillraceError):
+                raise
+            raise Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}") from error
+
+    what = f"port set {name}: {several(list(addresses))}"
+    config = store.change(who(), what, mutate, effect)
+    now = next(one for one in with_wanted(links(run), config) if one.mac == link.mac)
+    return PortReport(serial=config.serial, port=now, verified=addressing.verified, warnings=addressing.warnings)
+
+
+def _existing(name: str, run: Runner) -> Link:
+    found = links(run)
+    link = next((one for one in found if one.name == name), None)
+    if link is None:
+        raise BadInput(f"there is no Ethernet port {name[:40]!r}: there is {', '.join(one.name for one in found)}")
+    if link.part_of:
+        raise Refused(f"{name} is part of {link.part_of}, which has the addresses")
+    return link
+
+
+def _refuse_taken(port: Port, found: Sequence[Link]) -> None:
+    wanted = {one.partition("/")[0] for one in port.addresses}
+    for link in found:
+        taken = sorted(wanted & {one.partition("/")[0] for one in link.addresses}) if link.mac != port.mac else []
+        if taken:
+            raise Refused(f"{several(taken)} is an address of {link.name}: take it off there first")

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NFS and SMB are heard on the addresses of a port."""
+
+from collections.abc import Sequence
+from ipaddress import ip_interface
+
+from millrace.config.model import Config
+from millrace.config.names import several
+from millrace.errors import Failed
+from millrace.share.listeners import NFS_PORT, SMB_PORT, unheard
+from millrace.share.server import Server
+
+# systemd's own limit for the restart of smbd is 90 s.
+PATIENCE, PAUSE = 120.0, 0.5
+
+_SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB_PORT))
+
+
+def hear(server: Server, config: Config, addresses: Sequence[str]) -> list[str]:
+    """Render for the new addresses and wait until both servers listen on them; Failed where one does not."""
+    server.apply(config)
+    wanted = [ip_interface(one).ip for one in addresses]
+    if not wanted:
+        return []
+    said = []
+    for name, unit, number in _SERVERS:
+        waited = 0.0
+        while silent := unheard(wanted, number):
+            if waited >= PATIENCE:
+                raise Failed(
+                    f"{name} does not listen on {several([str(one) for one in silent])}: systemctl status {unit}"
+                )
+            server.pause(PAUSE)
+            waited += PAUSE
+        said.append(f"{name} listens on {several([str(one) for one in wanted])}")
+    return said

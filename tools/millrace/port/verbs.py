@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace port …`."""
+
+import click
+
+from millrace import command
+
+_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+
+
+@click.group()
+def port() -> None:
+    """Network ports and their addresses."""
+
+
+@port.command("list")
+@_json
+def list_(as_json: bool) -> None:
+    """The Ethernet ports, their addresses and who decides about them."""
+    from millrace.config.store import load
+    from millrace.port.links import links, with_wanted
+    from millrace.port.model import PortList
+
+    found = PortList(ports=with_wanted(links(command.attempt), load()))
+    if as_json:
+        click.echo(found.model_dump_json(indent=2))
+        return
+    for one in found.ports:
+        speed = f"{one.speed / 1000:g} Gbit/s" if one.speed else "link" if one.carrier else "no link"
+        by = f"part of {one.part_of}" if one.part_of else "fixed" if one.fixed else "DHCP or credential"
+        click.echo(f"{one.name:<15} {one.mac}  {speed:<12} {by:<20} {', '.join(one.addresses) or 'no address'}")
+
+
+@port.command("set")
+@click.argument("name")
+@click.option(
+    "--address",
+    "addresses",
+    multiple=True,
+    required=True,
+    metavar="ADDRESS/LENGTH",
+    help="All fixed addresses that it should have: repeat it; 'default' gives the port back to DHCP.",
+)
+@click.option("--gateway", metavar="ADDRESS", help="The way out of its networks.")
+@click.option("--dhcp", is_flag=True, help="Ask for an address by DHCP as well.")
+@_json
+def set_(name: str, addresses: tuple[str, ...], gateway: str | None, dhcp: bool, as_json: bool) -> None:
+    """Give a port fixed addresses; taken back where one does not come up or is not served on."""
+    from millrace.port.edit import set_port
+
+    report = set_port(name, addresses, gateway, dhcp)
+    if as_json:
+        click.echo(report.model_dump_json(indent=2))
+        return
+    for line in report.verified:
+        click.echo(line)
+    for warning in report.warnings:
+        click.echo(f"warning: {warning}", err=True)

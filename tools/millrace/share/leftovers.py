@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a look or a write leaves behind that was killed in the middle: swept by the next change and at every boot."""
+
+import os
+from pathlib import Path
+
+from millrace import paths
+from millrace.config import files
+from millrace.share import nfs, quota, smb
+from millrace.share.rendered import record_file
+from millrace.share.smb_account import drop
+from millrace.share.tools import LOOK, Runner
+
+# Each is written under the lock of the wanted state, through a temporary file beside it (store.write_text).
+_WRITTEN = (nfs.EXPORTS, nfs.SETTINGS, nfs.LOOK, smb.CONFIGURATION, quota.PROJECTS, quota.PROJECT_NAMES)
+
+
+def sweep(run: Runner) -> None:
+    """Remove mounts, exports, the account and half-written files of a killed change. The caller holds the lock."""
+    for path in paths.run_dir().glob(f"{LOOK}*"):
+        _remove(path, run)
+    # The table follows with the next exportfs -ra.
+    (paths.ROOT / nfs.LOOK).unlink(missing_ok=True)
+    drop(run)
+    for target in (*(paths.ROOT / name for name in _WRITTEN), files.config_file(), record_file()):
+        _remove_halves(target.parent, f".{target.name}.*")
+    _remove_halves(files.history_dir(), ".*.json.*")
+    _remove_halves(paths.ROOT / "etc/systemd/network", ".40-millrace-*.network.*")
+
+
+def _remove(path: Path, run: Runner) -> None:
+    if path.is_dir() and not path.is_symlink():
+        if os.path.ismount(path):
+            run(["umount", "--force", "--lazy", str(path)])
+        # Still busy would mean that the unmount failed: the next change tries again.
+        if not os.path.ismount(path):
+            path.rmdir()
+    else:
+        path.unlink(missing_ok=True)
+
+
+def _remove_halves(directory: Path, pattern: str) -> None:
+    for path in directory.glob(pattern):
+        path.unlink(missing_ok=True)

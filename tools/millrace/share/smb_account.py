@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The account that looks whether shares open over SMB: a local user without shell or home.
+
+It has an SMB password, a random one, for the seconds of a look only.
+"""
+
+import os
+import secrets
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace import paths
+from millrace.share.smb_parameters import CHECKER
+from millrace.share.tools import LOOK, Runner, must
+
+# The user database is the same, and a broken smb.conf must not keep the account from going away.
+SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
+
+
+@contextmanager
+def account(run: Runner) -> Iterator[str]:
+    """The path of a credentials file that only root reads; the account is gone afterwards."""
+    if run(["getent", "passwd", CHECKER]).status != 0:
+        must(run, ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", CHECKER])
+    password = secrets.token_urlsafe(32)
+    must(run, [*SMBPASSWD, "-s", "-a", CHECKER], f"{password}\n{password}\n")
+    try:
+        with _credentials(password) as path:
+            yield path
+    finally:
+        drop(run)
+
+
+def drop(run: Runner) -> None:
+    """Remove the SMB account where there is one."""
+    run([*SMBPASSWD, "-x", CHECKER])
+
+
+@contextmanager
+def _credentials(password: str) -> Iterator[str]:
+    paths.run_dir().mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=LOOK, dir=paths.run_dir())
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(f"username = {CHECKER}\npassword = {password}\n")
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)

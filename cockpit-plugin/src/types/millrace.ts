@@ -1247,7 +1247,11 @@ export interface ShareUsage {
     soft_size: number | null;
 }
 
-/** The SMB side of a share. No network named: as for NFS. Guests are never let in. */
+/**
+ * The SMB side of a share. No network named: as for NFS. Guests are never let in.
+ *
+ * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
+ */
 export interface Smb {
     enabled: boolean;
     users: string[];
@@ -1255,6 +1259,7 @@ export interface Smb {
     networks: string[];
     encryption: "offered" | "required";
     time_machine: boolean;
+    io_uring: boolean;
 }
 
 /** Who opens a share over SMB. `networks` in CIDR form; none means that nobody can reach it. */
@@ -1264,6 +1269,7 @@ export interface SmbAccess {
     networks: string[];
     encryption: "offered" | "required";
     time_machine: boolean;
+    io_uring: boolean;
 }
 
 /** Bytes of a mounted file system. */

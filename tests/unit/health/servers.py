@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers for the health checks: one that is well, to be hurt by the tests."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,10 +11,23 @@ from millrace.command import Result
 from millrace.health.host import Host
 from millrace.health.model import Finding
 from tests.unit.plan import servers_hw
-from tests.unit.share.samples import Tools, plan, pool
+from tests.unit.share.samples import Tools, listen, plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_threads, add_node
 
+# One port with one address, as `ip -j addr` prints it.
+ADDRESSES = json.dumps(
+    [
+        {
+            "ifname": "enp1s0",
+            "link_type": "ether",
+            "address": "52:54:00:00:00:01",
+            "addr_info": [{"local": "10.0.0.2", "prefixlen": 24, "scope": "global"}],
+        }
+    ]
+)
+
 WELL = {
+    "ip -j addr": Result(0, ADDRESSES, ""),
     "systemctl is-system-running": Result(0, "running\n", ""),
     "systemctl --failed": Result(0, "[]\n", ""),
     "systemctl show --property=ActiveState": Result(0, "active\n", ""),
@@ -37,6 +51,9 @@ def well(root: Path) -> None:
         add_nfsd_threads(root, *[cpus] * 8, first=100 + 8 * node)
     (root / "etc/exports.d").mkdir(parents=True)
     (root / "etc/exports.d/millrace.exports").write_text("# why\n/srv/pool/data 10.0.0.0/24(rw)\n")
+    (root / "sys/class/net/enp1s0/device").mkdir(parents=True)
+    (root / "sys/class/net/enp1s0/carrier").write_text("1\n")
+    listen(root, "0.0.0.0:2049", "10.0.0.2:445")
     store.write_model(paths.pool_file(), pool())
     store.write_model(paths.approved_plan_file(), plan())
     store.write_model(paths.inventory_file(), servers_hw.one_u_12())

@@ -15,7 +15,7 @@ from millrace.health.model import Level
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
 from tests.unit.health.servers import filled, host, sentences, set_md, well
-from tests.unit.share.samples import plan
+from tests.unit.share.samples import listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
 
 STARTING = Result(1, "starting\n", "")
@@ -179,6 +179,11 @@ class TestServers:
 
     def test_smb_that_is_down(self, serving: Path) -> None:
         assert "FAIL: The SMB server is failed" in sentences(smb.check(host(show=Result(0, "failed\n", ""))))
+
+    def test_an_address_on_which_smb_does_not_listen(self, serving: Path) -> None:
+        listen(serving, "0.0.0.0:2049", "127.0.0.1:445")
+        found = sentences(smb.check(host()))
+        assert "FAIL: The SMB server does not listen on 10.0.0.2. [systemctl restart smbd.service" in found
 
     def test_cockpit_that_does_not_listen_even_without_a_pool(self, empty: Path) -> None:
         assert "FAIL: The socket of Cockpit is inactive" in sentences(

@@ -9,7 +9,7 @@ import pytest
 from millrace.config.model import Config, Group, Share, User
 from millrace.share import nfs, smb
 from millrace.share.listing import rows
-from millrace.share.smb_parameters import parameters, uses_io_uring
+from millrace.share.smb_parameters import parameters
 from tests.unit.share.samples import port, resolved
 
 PEOPLE = {
@@ -48,6 +48,11 @@ def test_smb_alone_may_cache_and_uses_io_uring_last(profile: str) -> None:
     found = lines(profile=profile, **SMB_ALONE)
     assert found["posix locking"] == "no" and found.get("oplocks", "yes") == "yes"
     assert found["vfs objects"].split()[-1] == "io_uring"
+
+
+def test_io_uring_can_be_switched_off_for_one_share() -> None:
+    found = lines(smb={"users": ["bob"], "io_uring": False}, profile="training", **SMB_ALONE)
+    assert found["vfs objects"] == "catia fruit streams_xattr" and found["posix locking"] == "no"
 
 
 def test_what_nobody_writes_is_cached_beside_nfs_too() -> None:
@@ -101,7 +106,7 @@ def test_a_comment_stays_on_its_line() -> None:
 def test_a_share_off_smb_is_not_in_smb_conf() -> None:
     config = Config(shares=[Share(name="a", project=1001, profile="mixed").model_copy(update={"smb": no_smb()})])
     assert "[a]" not in smb.configuration(list(resolved(config).values()), [])
-    assert not uses_io_uring(resolved(config)["a"])
+    assert parameters(resolved(config)["a"]) == {}
 
 
 def no_smb() -> Any:

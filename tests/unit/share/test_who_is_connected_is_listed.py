@@ -102,6 +102,22 @@ def test_a_client_without_a_socket_is_on_rdma_where_that_listens(server: Path) -
     assert by_host(sessions(tools()).sessions)["10.77.0.9"].transport == "unknown"
 
 
+def test_the_lanes_of_the_only_client_come_from_all_its_addresses(server: Path) -> None:
+    for number in (1, 2, 3):
+        (server / f"proc/fs/nfsd/clients/{number}/info").unlink()
+    [one] = [one for one in sessions(tools()).sessions if one.protocol == "nfs"]
+    assert (one.host, one.lanes, one.transport) == ("10.77.0.2", 10, "tcp")
+
+
+def test_lanes_that_could_be_anybodys_are_said_and_not_guessed(server: Path) -> None:
+    (server / "proc/fs/nfsd/clients/1/info").unlink()
+    found = sessions(tools())
+    assert by_host(found.sessions)["10.77.0.2"].lanes == 8
+    assert found.warnings == [
+        "further connections of these NFS clients, of which the kernel does not say whose: 1 from 10.77.0.3"
+    ]
+
+
 def test_smb_sessions_with_their_channels(server: Path) -> None:
     found = by_host(sessions(tools()).sessions)
     ann, bob = found["10.77.0.4"], found["10.77.0.5"]

@@ -75,7 +75,10 @@ class Nfs(Wanted):
 
 
 class Smb(Wanted):
-    """The SMB side of a share. No network named: as for NFS. Guests are never let in."""
+    """The SMB side of a share. No network named: as for NFS. Guests are never let in.
+
+    `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
+    """
 
     enabled: bool = True
     users: list[AccountName] = Field(default_factory=list)
@@ -83,6 +86,7 @@ class Smb(Wanted):
     networks: list[Network] = Field(default_factory=list)
     encryption: Literal["offered", "required"] = "offered"
     time_machine: bool = False
+    io_uring: bool = True
 
     @model_validator(mode="after")
     def _once(self) -> Self:

@@ -34,6 +34,14 @@ class Host:
         return store.read_model(paths.pool_file(), Pool) if paths.pool_file().exists() else None
 
     @cached_property
+    def ip_addresses(self) -> str:
+        """What iproute2 says of all addresses, as JSON; Failed if it does not."""
+        result = self._run(["ip", "-j", "addr"])
+        if result.status != 0:
+            raise Failed(f"ip does not list the addresses: {_first_line(result.err) or 'no answer'}")
+        return result.out
+
+    @cached_property
     def starting(self) -> bool:
         """Whether the boot is still under way: what is not there yet may come."""
         # Without a status: is-system-running exits with 1 for every answer but "running".

@@ -95,11 +95,11 @@ class Addressing:
         waited = 0.0
         while True:
             now = {link.name: link for link in links(self.run)}
-            missing = {name: _missing(port, now.get(name)) for name, port in wanted.items() if port}
-            if not any(missing.values()):
+            lacking = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
+            if not any(lacking.values()):
                 break
             if waited >= PATIENCE:
-                raise Failed(_complaint(missing, now))
+                raise Failed(_complaint(lacking, now))
             self.pause(PAUSE)
             waited += PAUSE
         for name, port in wanted.items():
@@ -118,15 +118,14 @@ def _macs(old: Config, new: Config) -> list[str]:
     return list(dict.fromkeys(one.mac for one in (*old.ports, *new.ports)))
 
 
-def _missing(port: Port | None, link: Link | None) -> list[str]:
-    if port is None:
-        return []
+def missing(port: Port, link: Link | None) -> list[str]:
+    """The fixed addresses that a port lacks; all where the port itself is not there."""
     there = {ip_interface(one) for one in link.addresses} if link else set()
     return [one for one in port.addresses if ip_interface(one) not in there]
 
 
-def _complaint(missing: dict[str, list[str]], now: dict[str, Link]) -> str:
-    name, addresses = next((name, addresses) for name, addresses in missing.items() if addresses)
+def _complaint(lacking: dict[str, list[str]], now: dict[str, Link]) -> str:
+    name, addresses = next((name, addresses) for name, addresses in lacking.items() if addresses)
     if name in now and not now[name].carrier:
         return (
             f"{name} has no link, so {several(addresses)} cannot come up: connect a cable and switch the other end on"

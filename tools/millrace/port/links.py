@@ -27,8 +27,13 @@ class Link:
 
 def links(run: Runner) -> list[Link]:
     """All Ethernet ports, by name; Failed if iproute2 does not say."""
+    return parse(must(run, ["ip", "-j", "addr"]))
+
+
+def parse(text: str) -> list[Link]:
+    """All Ethernet ports in the output of `ip -j addr`, by name."""
     try:
-        found = json.loads(must(run, ["ip", "-j", "addr"]))
+        found = json.loads(text)
     except ValueError as error:
         raise Failed(f"ip -j addr printed something that is not JSON: {error}") from error
     # A bond or a VLAN is no port: it has no device.

@@ -94,6 +94,7 @@ def _smb(wanted: Wanted, here: Surroundings) -> SmbAccess | None:
         # A home is private on its way, too.
         encryption="required" if wanted.profile == "home" else wanted.smb.encryption,
         time_machine=wanted.smb.time_machine,
+        io_uring=wanted.smb.io_uring,
     )
 
 

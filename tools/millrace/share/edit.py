@@ -117,7 +117,7 @@ def _typed(settings: Settings) -> Typed:
     if settings.get("nfs_clients"):
         nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]
     smb: dict[str, Any] = {} if settings.get("smb") is None else {"enabled": settings["smb"]}
-    smb |= {key: settings[key] for key in ("encryption", "time_machine") if settings.get(key) is not None}
+    smb |= {key: settings[key] for key in ("encryption", "time_machine", "io_uring") if settings.get(key) is not None}
     if settings.get("smb_users") or settings.get("smb_groups"):
         smb |= {"users": list(settings.get("smb_users", ())), "groups": list(settings.get("smb_groups", ()))}
     if settings.get("smb_networks"):

@@ -18,6 +18,7 @@ class SmbAccess(Contract):
     networks: list[str]
     encryption: Literal["offered", "required"]
     time_machine: bool
+    io_uring: bool
 
 
 class Share(Contract):

@@ -49,27 +49,41 @@ def sessions(run: Runner) -> SessionList:
     warnings: list[str] = []
     for look in (nfs_sessions, smb_sessions):
         try:
-            found += look(run)
+            sessions, said = look(run)
+            found += sessions
+            warnings += said
         except (Failed, OSError) as error:
             warnings.append(str(error))
     return SessionList(sessions=found, warnings=warnings)
 
 
-def nfs_sessions(run: Runner) -> list[Session]:
-    """NFSv4 clients from /proc/fs/nfsd/clients. Failed if root's part of the kernel cannot be read."""
+def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
+    """NFSv4 clients from /proc/fs/nfsd/clients. Failed if root's part of the kernel cannot be read.
+
+    A trunked client has connections from several addresses of its own and the kernel names one of them only: the
+    others are its where it is the only client, else they are a warning.
+    """
     directory = paths.ROOT / "proc/fs/nfsd/clients"
     if not directory.is_dir():
-        return []
+        return [], []
     lanes = _connections(run)
-    found = [_nfs_session(one, lanes) for one in sorted(directory.iterdir()) if (one / "info").exists()]
-    return [one for one in found if one is not None]
+    read = [_nfs_session(one, lanes) for one in sorted(directory.iterdir()) if (one / "info").exists()]
+    found = [one for one in read if one is not None]
+    others = {host: count for host, count in lanes.items() if host not in {one.host for one in found}}
+    if not others:
+        return found, []
+    if len(found) == 1:
+        mine = found[0]
+        return [mine.model_copy(update={"transport": "tcp", "lanes": (mine.lanes or 0) + sum(others.values())})], []
+    counted = ", ".join(f"{count} from {host}" for host, count in sorted(others.items()))
+    return found, [f"further connections of these NFS clients, of which the kernel does not say whose: {counted}"]
 
 
-def smb_sessions(run: Runner) -> list[Session]:
+def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     """Sessions from `smbstatus --json`; Failed if it does not say."""
     result = run(["smbstatus", "--json"])
     if result.status == 127:
-        return []
+        return [], []
     try:
         status = json.loads(result.out)
     except ValueError as error:
@@ -77,7 +91,7 @@ def smb_sessions(run: Runner) -> list[Session]:
     opened = Counter(
         str(one["server_id"]["pid"]) for file in status.get("open_files", {}).values() for one in file["opens"].values()
     )
-    return [_smb_session(one, opened) for one in status.get("sessions", {}).values()]
+    return [_smb_session(one, opened) for one in status.get("sessions", {}).values()], []
 
 
 def parse_info(text: str) -> dict[str, str]:

@@ -76,11 +76,6 @@ def parameters(share: Share) -> dict[str, str]:
     }
 
 
-def uses_io_uring(share: Share) -> bool:
-    """Whether clients cannot open the share where the kernel refuses io_uring."""
-    return "io_uring" in parameters(share).get("vfs objects", "").split()
-
-
 def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:
     people = [*smb.users, *(f"+{group}" for group in smb.groups)]
     if not with_checker:
@@ -90,6 +85,8 @@ def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:
 
 def _behaviour(share: Share) -> dict[str, str]:
     own = _PROFILES[share.profile]
+    if share.smb is not None and not share.smb.io_uring and "io_uring" in own.get("vfs objects", ""):
+        own = {**own, "vfs objects": _STACK}
     if not share.both and share.profile != "mixed":
         return own
     kept = {name: value for name, value in own.items() if name not in _LOOSE_STAT}

@@ -38,6 +38,7 @@ def _settings(function: Any) -> Any:
         click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
         click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default' is as for NFS."),
         click.option("--encryption", type=click.Choice(["offered", "required"]), help="Of SMB."),
+        click.option("--io-uring/--no-io-uring", default=None, help="Of SMB alone; off where a kernel misbehaves."),
         click.option("--time-machine/--no-time-machine", default=None, help="Backups of macOS; SMB only."),
     ):
         function = option(function)

@@ -4,9 +4,10 @@
 from millrace import paths
 from millrace.config import store
 from millrace.config.model import Config
+from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.share import exports, rendered
+from millrace.share import directories, exports, nfs, quota, rendered
 
 NAME = "shares"
 
@@ -20,7 +21,8 @@ def check(host: Host) -> list[Finding]:
         findings.append(Finding(check=NAME, level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo))
     if host.pool is None:
         return findings
-    findings += [*_drift(), *_foreign(), *_io_uring(loaded.config)]
+    findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
+    findings += [*_accounts(loaded.config), *_deleted(host.pool.filesystem.mountpoint)]
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} wanted and rendered.")]
@@ -42,14 +44,58 @@ def _foreign() -> list[Finding]:
     ]
 
 
+def _dropped(host: Host) -> list[Finding]:
+    """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
+    path = paths.ROOT / "var/lib/nfs/etab"
+    threads = paths.ROOT / "proc/fs/nfsd/threads"
+    if not path.exists() or not threads.exists() or threads.read_text().strip() == "0":
+        return []
+    table = {line.split()[0] for line in path.read_text().splitlines() if line.strip()}
+    ours = paths.ROOT / nfs.EXPORTS
+    lines = ours.read_text().splitlines() if ours.exists() else []
+    lost = [line.split()[0] for line in lines if line.startswith("/") and line.split()[0] not in table]
+    return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why")] if lost else []
+
+
+def _limits(host: Host, config: Config) -> list[Finding]:
+    limited = [one.name for one in config.shares if one.size or one.soft_size]
+    if not limited or host.pool is None or quota.enabled(host.pool.filesystem.mountpoint):
+        return []
+    sentence = f"The limits of {several(limited)} do not hold: the pool is mounted without project quotas."
+    todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _accounts(config: Config) -> list[Finding]:
+    path = paths.ROOT / "etc/passwd"
+    there = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
+    lost = [one.name for one in config.users if there and one.name not in there]
+    if not lost:
+        return []
+    todo = "systemctl restart millrace-users.service, then millrace user passwd"
+    return [Finding(check=NAME, level=Level.WARN, sentence=f"The user {several(lost)} is not there.", todo=todo)]
+
+
+def _deleted(mountpoint: str) -> list[Finding]:
+    trash = paths.ROOT / mountpoint.lstrip("/") / directories.TRASH
+    left = sorted(path.name for path in trash.iterdir()) if trash.is_dir() else []
+    if not left:
+        return []
+    sentence = f"Data of removed shares is still being deleted, or was left by an interruption: {several(left)}."
+    todo = f"If nothing deletes it any more: rm -rf {mountpoint}/{directories.TRASH}/*"
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+
+
 def _io_uring(config: Config) -> list[Finding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
     path = paths.ROOT / "proc/sys/kernel/io_uring_disabled"
-    alone = [one.name for one in config.shares if one.smb.enabled and not one.both and one.profile not in _WITHOUT]
+    on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring]
+    alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
     if not alone or not path.exists() or path.read_text().strip() == "0":
         return []
-    sentence = f"The kernel refuses io_uring: {', '.join(alone)} cannot be opened over SMB."
-    return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo="sysctl kernel.io_uring_disabled=0")]
+    sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."
+    todo = "sysctl kernel.io_uring_disabled=0, or without io_uring: millrace share set NAME --no-io-uring"
+    return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
 
 
 _WITHOUT = ("mixed", "home")

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is smbd running?"""
+"""Is smbd running, and does it listen on every address that clients can use?"""
 
+from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.share import interfaces
+from millrace.share.listeners import SMB_PORT, unheard
 
 NAME = "smb"
 
@@ -13,6 +16,11 @@ def check(host: Host) -> list[Finding]:
         return []
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
+        ports = interfaces.serving(lambda: host.ip_addresses)
+        silent = unheard((one.ip for port in ports for one in port.addresses), SMB_PORT)
+        if silent:
+            sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."
+            return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
         return [Finding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]
     if state == "activating":
         return [Finding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Shares that are wanted and not served, limits that do not hold, users and addresses that are not there."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.config import files
+from millrace.config.model import Config, Port, Share, User, first_config
+from millrace.health.checks import ports, shares
+from millrace.health.host import Host
+from millrace.health.model import Level
+from tests.unit.health.servers import ADDRESSES, WELL, host, sentences, well
+from tests.unit.share.samples import Tools
+
+MAC = "52:54:00:00:00:01"
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    well(tmp_path)
+    (tmp_path / "var/lib/nfs").mkdir(parents=True)
+    (tmp_path / "var/lib/nfs/etab").write_text("/srv/pool/data\t10.0.0.0/24(rw,sync)\n")
+    return tmp_path
+
+
+def wanted(**changes: object) -> None:
+    store.write_model(files.config_file(), Config.model_validate(first_config().model_dump() | changes))
+
+
+def addresses(*given: str) -> Host:
+    [entry] = json.loads(ADDRESSES)
+    infos = [{"local": one.split("/")[0], "prefixlen": int(one.split("/")[1]), "scope": "global"} for one in given]
+    return Host(Tools({**WELL, "ip -j addr": Result(0, json.dumps([entry | {"addr_info": infos}]), "")}))
+
+
+def test_all_is_well(serving: Path) -> None:
+    wanted()
+    assert [one.level for one in (*shares.check(host()), *ports.check(host()))] == [Level.OK, Level.OK]
+
+
+def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
+    wanted()
+    (serving / "var/lib/nfs/etab").write_text("/elsewhere\t*(rw)\n")
+    assert "FAIL: NFS does not export /srv/pool/data. [exportfs -ra" in sentences(shares.check(host()))
+    (serving / "proc/fs/nfsd/threads").write_text("0\n")
+    assert "does not export" not in sentences(shares.check(host()))
+
+
+def test_limits_that_do_not_hold(serving: Path) -> None:
+    wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
+    assert "WARN: The limits of data do not hold" in sentences(shares.check(host()))
+    (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+
+
+def test_a_user_that_is_wanted_and_not_there(serving: Path) -> None:
+    (serving / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
+    wanted(users=[User(name="ann", uid=2000).model_dump()])
+    assert "WARN: The user ann is not there. [systemctl restart millrace-users" in sentences(shares.check(host()))
+
+
+def test_data_that_waits_for_its_end(serving: Path) -> None:
+    wanted()
+    (serving / "srv/pool/.millrace-trash/old-77").mkdir(parents=True)
+    assert "left by an interruption: old-77" in sentences(shares.check(host()))
+
+
+def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:
+    (serving / "proc/sys/kernel").mkdir(parents=True)
+    (serving / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
+    train = Share.model_validate({"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}})
+    wanted(shares=[train.model_dump()])
+    assert "FAIL: The kernel refuses io_uring: train" in sentences(shares.check(host()))
+    assert "--no-io-uring" in sentences(shares.check(host()))
+    without = train.model_copy(update={"smb": train.smb.model_copy(update={"io_uring": False})})
+    wanted(shares=[without.model_dump()])
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+
+
+def test_a_port_that_lacks_an_address(serving: Path) -> None:
+    port = Port(mac=MAC, name="enp1s0", addresses=["10.0.0.2/24", "10.0.0.11/24"])
+    wanted(ports=[port.model_dump()])
+    assert [one.level for one in ports.check(addresses("10.0.0.2/24", "10.0.0.11/24"))] == [Level.OK]
+    assert "WARN: enp1s0 lacks 10.0.0.11/24. [" in sentences(ports.check(addresses("10.0.0.2/24")))
+    (serving / "sys/class/net/enp1s0/carrier").write_text("0\n")
+    assert "it has no link" in sentences(ports.check(addresses("10.0.0.2/24")))
+
+
+def test_a_port_that_is_gone(serving: Path) -> None:
+    port = Port(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.0.0.2/24"])
+    wanted(ports=[port.model_dump()])
+    found = sentences(ports.check(host()))
+    assert "enp9s0 (52:54:00:00:00:77) is not in this server; it should have 10.0.0.2/24" in found

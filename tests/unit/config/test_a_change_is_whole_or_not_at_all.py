@@ -2,6 +2,9 @@
 """A kill at any moment of a change leaves the old or the new state; a damaged file is stood in for, aloud."""
 
 import os
+import random
+import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -124,6 +127,26 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(server: Path, monk
     # what the kills left behind is in nobody's way
     create("after")
     assert "after" in names(store.load())
+
+
+def test_a_process_that_is_killed_at_any_time_leaves_a_whole_state(server: Path) -> None:
+    """kill -9, again and again, of a process that does nothing but change the state."""
+    create("train")
+    moments = random.Random(4)
+    first = last = store.load().serial
+    for _ in range(60):
+        child = os.fork()
+        if child == 0:
+            while True:
+                store.change("ann", "again", lambda config: config)
+        time.sleep(moments.uniform(0, 0.05))
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        loaded = store.look()
+        assert loaded.problem is None and loaded.config.serial >= last
+        last = loaded.config.serial
+        assert history.read(last).config == loaded.config
+    assert last > first + 10, "the process was always killed before it could change anything"
 
 
 @pytest.mark.parametrize("damage", [b"", b"{", b"\xff\xfe", b'{"schema_version": 1, "shares": [{}]}', b"[]", None])

@@ -87,7 +87,7 @@ def _opened(shares: Sequence[Share], credentials: str, run: Runner) -> None:
     """One session that opens each share in turn: smbclient answers each `tcon` in one line."""
     commands = "; ".join(f"tcon {share.name}; tdis" for share in shares)
     result = run([*_client(credentials), f"//{HOST}/IPC$", "-c", commands])
-    answers = [line.strip() for line in result.out.splitlines() if line.startswith(("tid is ", "tcon failed: "))]
+    answers = [line.strip() for line in result.out.splitlines() if line.startswith("tcon ")]
     if len(answers) != len(shares):
         raise Failed(f"the SMB server does not open {several([one.name for one in shares])}: {_said(result)}")
     for share, answer in zip(shares, answers, strict=True):
@@ -95,7 +95,7 @@ def _opened(shares: Sequence[Share], credentials: str, run: Runner) -> None:
             # The account has no home here: to be kept out is the right answer.
             if _DENIED not in answer:
                 raise Failed(f"{share.name} does not keep strangers out over SMB: {answer}")
-        elif not answer.startswith("tid is "):
+        elif not answer.startswith(f"tcon to {share.name} successful"):
             raise Failed(f"{share.name} is listed and does not open over SMB: {answer}")
 
 

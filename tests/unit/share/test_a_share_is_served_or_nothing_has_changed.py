@@ -56,7 +56,9 @@ def test_many_shares_are_one_change_and_one_look(appliance: Appliance) -> None:
 def test_of_many_shares_all_or_none_is_made(appliance: Appliance) -> None:
     def one_is_not_opened(words: list[str], stdin: str) -> Result:
         answer = Appliance._smbclient(appliance, words, stdin)
-        return Result(0, answer.out.replace("tcon to a successful, tid: 77", "tcon failed: NT_STATUS_UNSUCCESSFUL", 1), "")
+        return Result(
+            0, answer.out.replace("tcon to a successful, tid: 77", "tcon failed: NT_STATUS_UNSUCCESSFUL", 1), ""
+        )
 
     appliance._smbclient = one_is_not_opened  # type: ignore[method-assign]
     with pytest.raises(Refused, match="a is listed and does not open"):

@@ -9,7 +9,7 @@ import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
-from tests.vm.shares.words import PASSWORD
+from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
@@ -25,30 +25,43 @@ def cables() -> Iterator[Cables]:
         yield both
 
 
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    """The two virtual machines, switched on at the same time."""
+
+    server: Machine
+    client: Machine
+
+
 @pytest.fixture(scope="package")
-def box(image: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    plain = server_named("5equal")
-    server = dataclasses.replace(plain, nics=[Nic(node=0), Nic(node=0)])
+def pair(
+    image: Path, client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Pair]:
+    server = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0), Nic(node=0)])
     given = credentials(millrace__provision=b"auto")
     directory = tmp_path_factory.mktemp("shares")
-    with appliance(server, image, directory, accelerator, credentials=given, links=cables.server_ends) as machine:
-        machine.start()
-        box = Box(machine)
-        box.machine.wait_agent()
-        box.wait_serving()
-        yield box
+    with (
+        appliance(server, image, directory, accelerator, credentials=given, links=cables.server_ends) as box,
+        client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as client,
+    ):
+        box.start()
+        client.start()
+        yield Pair(box, client)
 
 
 @pytest.fixture(scope="package")
-def client(
-    box: Box, client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Machine]:
-    directory = tmp_path_factory.mktemp("client")
-    with client_machine(client_images, directory, cables.client_ends, accelerator) as machine:
-        machine.start()
-        give_addresses(machine, [f"{address}/24" for address in CLIENT_ADDRESSES])
-        machine.run("umask 077; cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
-        yield machine
+def box(pair: Pair) -> Box:
+    box = Box(pair.server)
+    box.machine.wait_agent()
+    box.wait_serving()
+    return box
+
+
+@pytest.fixture(scope="package")
+def client(box: Box, pair: Pair) -> Machine:
+    give_addresses(pair.client, [f"{address}/24" for address in CLIENT_ADDRESSES])
+    pair.client.run("umask 077; cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
+    return pair.client
 
 
 @pytest.fixture(scope="package")
@@ -56,3 +69,11 @@ def models(box: Box) -> str:
     """Make the user anna and the share models, which the stories use; return what was said of the share."""
     box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
     return box.say("millrace share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+
+
+@pytest.fixture(scope="package")
+def trunk(box: Box, client: Machine) -> list[str]:
+    """Give the first port three secondary addresses, as session trunking wants them; return what was said."""
+    name = box.say(f"ip -o -4 address show to {HOST} | awk '{{print $2}}'")
+    wanted = " ".join(f"--address {address}/24" for address in (HOST, *MORE_ADDRESSES))
+    return box.say(f"millrace port set {name} {wanted}", seconds=600).splitlines()

@@ -25,7 +25,12 @@ def md4(data: bytes) -> bytes:
     padded = data + b"\x80" + bytes(-(len(data) + 9) % 64) + struct.pack("<Q", 8 * len(data))
     rounds = (
         (lambda x, y, z: (x & y) | (~x & z), 0, range(16), (3, 7, 11, 19)),
-        (lambda x, y, z: (x & y) | (x & z) | (y & z), 0x5A827999, [4 * (i % 4) + i // 4 for i in range(16)], (3, 5, 9, 13)),
+        (
+            lambda x, y, z: (x & y) | (x & z) | (y & z),
+            0x5A827999,
+            [4 * (i % 4) + i // 4 for i in range(16)],
+            (3, 5, 9, 13),
+        ),
         (
             lambda x, y, z: x ^ y ^ z,
             0x6ED9EBA1,
@@ -54,7 +59,9 @@ class Connection:
         self.session = 0
 
     def ask(self, command: int, body: bytes) -> tuple[int, bytes]:
-        header = struct.pack("<4sHHIHHIIQIIQ16s", b"\xfeSMB", 64, 1, 0, command, 31, 0, 0, self.message, 0, 0, self.session, b"")
+        header = struct.pack(
+            "<4sHHIHHIIQIIQ16s", b"\xfeSMB", 64, 1, 0, command, 31, 0, 0, self.message, 0, 0, self.session, b""
+        )
         self.message += 1
         packet = header + body
         self.socket.sendall(struct.pack(">I", len(packet)) + packet)

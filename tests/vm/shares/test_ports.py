@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several addresses on a port: given by one command, served on both protocols, in the zone file, or taken back."""
+
+import pytest
+
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.shares.words import MORE_ADDRESSES
+from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("models")
+
+
+def test_a_port_takes_several_addresses_and_both_servers_listen_on_them(
+    box: Box, client: Machine, trunk: list[str]
+) -> None:
+    assert any(line.startswith("NFS listens on") for line in trunk)
+    assert any(line.startswith("SMB listens on") for line in trunk)
+    for address in MORE_ADDRESSES:
+        client.run(f"mount -t nfs4 -o vers=4.2 {address}:/srv/pool/models /mnt && umount /mnt", seconds=300)
+    listed = client.run(f"smbclient -A /run/anna //{MORE_ADDRESSES[-1]}/models -c ls", check=False, seconds=300)
+    assert listed.status == 0, listed.err
+    zone = box.read_json("millrace client zone --host nas.example.org --json")
+    assert {*SERVER_ADDRESSES, *MORE_ADDRESSES} <= set(zone["addresses"])
+    assert f"nas.example.org. 300 IN A {MORE_ADDRESSES[0]}" in zone["text"]
+
+
+def test_an_address_of_another_host_is_taken_back_with_the_reason(box: Box, trunk: list[str]) -> None:
+    before = box.read_json("millrace port list --json")["ports"]
+    (port,) = [one for one in before if f"{MORE_ADDRESSES[0]}/24" in one["addresses"]]
+    said = box.machine.run(
+        [
+            "millrace",
+            "port",
+            "set",
+            port["name"],
+            "--address",
+            f"{SERVER_ADDRESSES[0]}/24",
+            "--address",
+            f"{CLIENT_ADDRESSES[0]}/24",
+        ],
+        check=False,
+        seconds=600,
+    )
+    assert said.status == 1
+    assert f"{CLIENT_ADDRESSES[0]}/24 did not come up" in said.err and "nothing was changed" in said.err
+    box.machine.wait_command(
+        f"ip -4 addr show dev {port['name']} | grep -q {MORE_ADDRESSES[-1]}", "the addresses of before", 120
+    )
+    (after,) = [one for one in box.read_json("millrace port list --json")["ports"] if one["name"] == port["name"]]
+    assert sorted(after["addresses"]) == sorted(port["addresses"])
+    assert after["fixed"] == port["fixed"]
+
+
+BAD = [
+    ["nothere", "--address", "10.77.0.9/24"],
+    ["PORT", "--address", "10.77.0.9"],
+    ["PORT", "--address", "10.77.0.255/24"],
+    ["PORT", "--address", "10.77.0.9/24\nDHCP=yes"],
+    ["PORT", "--address", f"{SERVER_ADDRESSES[1]}/24"],
+    ["PORT", "--address", "10.77.0.9/24", "--gateway", "192.0.2.1"],
+]
+
+
+def test_bad_addresses_are_one_sentence_and_change_nothing(box: Box, trunk: list[str]) -> None:
+    name = box.say(f"ip -o -4 address show to {SERVER_ADDRESSES[0]} | awk '{{print $2}}'")
+    state = "sha256sum /var/lib/millrace/config.json /etc/systemd/network/*; ip -br addr"
+    before = box.say(state)
+    for words in BAD:
+        argv = ["millrace", "port", "set", *(name if one == "PORT" else one for one in words)]
+        said = box.machine.run(argv, check=False, seconds=300)
+        assert said.status in {1, 2}, words
+        assert len(said.err.strip().splitlines()) == 1, (words, said.err)
+    assert box.say(state) == before

@@ -104,7 +104,7 @@ class Appliance:
         return GOOD
 
     def _systemctl(self, words: list[str], stdin: str) -> Result:
-        return Result(0, "ActiveState=active\n", "") if words[0] == "show" else GOOD
+        return Result(0, "Job=\nActiveState=active\n", "") if words[0] == "show" else GOOD
 
     def _smbclient(self, words: list[str], stdin: str) -> Result:
         credentials = dict(line.split(" = ", 1) for line in Path(words[words.index("-A") + 1]).read_text().splitlines())

@@ -70,7 +70,7 @@ def test_of_many_shares_all_or_none_is_made(appliance: Appliance) -> None:
 
 
 def test_a_server_that_restarts_is_waited_for(appliance: Appliance) -> None:
-    answers = ["ActiveState=active\nJob=77\n", "ActiveState=activating\n", "ActiveState=active\n"]
+    answers = ["Job=77\nActiveState=active\n", "Job=\nActiveState=activating\n", "Job=\nActiveState=active\n"]
     appliance._systemctl = (  # type: ignore[method-assign]
         lambda words, stdin: Result(0, answers.pop(0), "") if words[0] == "show" else Result(0, "", "")
     )

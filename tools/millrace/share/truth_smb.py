@@ -53,7 +53,8 @@ def _runs(run: Runner, pause: Pause) -> bool:
     """Whether smbd is up, when a restart that this very change asked for is over."""
     for _ in range(START_TRIES):
         state = run(["systemctl", "show", "--property=ActiveState,Job", "smbd.service"]).out.split()
-        if not any(word.startswith("Job=") for word in state):
+        # systemd 262 prints an empty value for a unit without a job.
+        if not any(word.startswith("Job=") and word != "Job=" for word in state):
             if "ActiveState=active" in state:
                 return True
             if not {"ActiveState=activating", "ActiveState=reloading", "ActiveState=deactivating"} & set(state):

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mounts, exports, the account and half-written files of a change that was killed go with the next change."""
+
+from pathlib import Path
+
+from millrace.share.edit import create_shares
+from tests.unit.share.appliance import Appliance
+
+HALVES = (
+    "var/lib/millrace/.config.json.abc",
+    "var/lib/millrace/.rendered.json.abc",
+    "var/lib/millrace/config-history/.0001.json.abc",
+    "etc/exports.d/.millrace.exports.abc",
+    "etc/exports.d/.millrace-look.exports.abc",
+    "etc/samba/.smb.conf.abc",
+    "etc/.projid.abc",
+)
+
+
+def test_the_next_change_sweeps(appliance: Appliance) -> None:
+    run = appliance.root / "run/millrace"
+    (run / "look-mount").mkdir(parents=True)
+    (run / "look-password").write_text("username = millrace-check\n")
+    appliance.smb_accounts.add("millrace-check")
+    (appliance.root / "etc/exports.d").mkdir(parents=True)
+    (appliance.root / "etc/exports.d/millrace-look.exports").write_text("/srv/pool/data 127.0.0.1(ro)\n")
+    for name in HALVES:
+        (appliance.root / name).parent.mkdir(parents=True, exist_ok=True)
+        (appliance.root / name).write_text("{")
+    create_shares(["train"], {}, appliance.server)
+    assert not list(run.glob("look-*")) and appliance.smb_accounts == set() and appliance.transient == {}
+    assert not [name for name in HALVES if (appliance.root / name).exists()]
+
+
+def test_files_of_others_stay(appliance: Appliance, tmp_path: Path) -> None:
+    others = (
+        "etc/exports.d/.other.exports.abc",
+        "etc/samba/.backup",
+        "run/millrace/plan.json",
+        "etc/exports.d/o.exports",
+    )
+    for name in others:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("# mine\n")
+    create_shares(["train"], {}, appliance.server)
+    assert all((tmp_path / name).read_text() == "# mine\n" for name in others)

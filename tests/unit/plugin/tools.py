@@ -20,8 +20,10 @@ session slots: 64
 session target slots: 64
 """
 NFS_STATES = '- 0x01: { type: open, access: rw, deny: --, superblock: "09:7f:131", filename: "a", owner: "x" }\n'
+# Both servers listen everywhere;
 # 10.77.0.2 and .3 have eight and four connections to port 2049, 10.77.0.4 four to port 445; 10.77.1.2 uses RDMA.
-TCP = "  sl  local_address rem_address   st\n" + "".join(
+LISTENING = "".join(f"   0: 00000000:{port:04X} 00000000:0000 0A\n" for port in (445, 2049))
+TCP = f"  sl  local_address rem_address   st\n{LISTENING}" + "".join(
     f"{number:4}: 01004D0A:{port:04X} {host:02X}004D0A:{700 + number:04X} 01\n"
     for host, port, count in ((2, 2049, 8), (3, 2049, 4), (4, 445, 4))
     for number in range(count)

@@ -8,22 +8,21 @@ import { _, format } from "../lib/i18n";
 /** Milliseconds between two announcements to a screen reader. */
 const ANNOUNCED = 15_000;
 
-/** How far something is, 0 to 1, and how long it still takes; null where nobody knows. */
+/** How far something is, 0 to 1, and how long it still takes; null where nobody knows, undefined where nobody counts. */
 export function ProgressEta({ title, progress, secondsLeft, detail }: {
     title: string; progress: number | null; secondsLeft?: number | null | undefined; detail?: string | undefined;
 }): JSX.Element {
-    const left = secondsLeft === null || secondsLeft === undefined
-        ? _("time left not known")
-        : format(_("$0 left"), duration(secondsLeft));
-    const said = progress === null ? left : `${percent(progress, 1)}, ${left}`;
+    const left = secondsLeft === undefined ? "" : secondsLeft === null ? _("time left not known") : format(_("$0 left"), duration(secondsLeft));
+    const said = [progress === null ? "" : percent(progress, 1), left].filter(Boolean).join(", ");
+    const below = [left, detail].filter(Boolean).join(" · ");
     return (
         <div className="mr-progress" data-testid="progress">
             {progress === null
                 ? <div className="mr-progress-unknown"><Spinner size="md" aria-label={title} /> <span>{title}</span></div>
                 : <Progress value={progress * 100} title={title} label={percent(progress, 1)} measureLocation="top" size="sm"
                     aria-label={title} />}
-            <small>{detail ? `${left} · ${detail}` : left}</small>
-            <Announced text={`${title}: ${said}`} />
+            {below && <small>{below}</small>}
+            <Announced text={said ? `${title}: ${said}` : title} />
         </div>
     );
 }

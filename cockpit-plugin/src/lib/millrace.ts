@@ -11,7 +11,7 @@ const PROGRAM = "millrace";
 const ENVIRONMENT = ["LC_ALL=C.UTF-8"];
 export const TIMEOUT_SECONDS = 60;
 /** Characters of unreadable output that an error keeps for the support. */
-const KEPT = 400;
+const KEPT = 1000;
 
 export type ErrorKind =
     /** The program ran and said no; the message is its sentence. */
@@ -39,10 +39,13 @@ export class CliError extends Error {
 
 const support = () => _("Try again. If it stays like this, run `millrace support` in a terminal and look at what it packs.");
 
-/** The program's own sentence: the last line of stderr. base1 puts "millrace exited with code 1" where there is none. */
+/** How the program's own sentences begin on stderr; what does not is a crash, or the words of another program. */
+const OWN = "millrace: ";
+
+/** The program's own sentence: the last line of stderr. base1 puts "millrace exited with code 1" where stderr is empty. */
 function sentence(stderr: string): string {
     const last = stderr.trim().split("\n").at(-1) ?? "";
-    return / exited with code \d+$/.test(last) ? "" : last.replace(/^millrace: /, "");
+    return last.startsWith(OWN) ? last.slice(OWN.length) : "";
 }
 
 export function failure(verb: string, error: cockpit.ProcessError, stdout = ""): CliError {
@@ -57,12 +60,17 @@ export function failure(verb: string, error: cockpit.ProcessError, stdout = ""):
     if (error.exit_status !== null && error.exit_status > 0) {
         const said = sentence(error.message);
         return said
-            ? new CliError("refused", verb, said, "", stdout.slice(0, KEPT))
+            ? new CliError("refused", verb, said, "")
             : new CliError("died", verb, format(_("`$0` failed (status $1) and did not say why."), verb, error.exit_status),
-                support(), stdout.slice(0, KEPT));
+                support(), kept(error.message, stdout));
     }
     const why = error.exit_signal ?? error.problem ?? error.message;
-    return new CliError("died", verb, format(_("`$0` ended before it answered ($1)."), verb, why), support(), stdout.slice(0, KEPT));
+    return new CliError("died", verb, format(_("`$0` ended before it answered ($1)."), verb, why), support(), kept(stdout));
+}
+
+/** The end of what was printed: a traceback says at its end what happened. */
+function kept(...printed: string[]): string {
+    return printed.map((text) => text.trim()).filter(Boolean).join("\n").slice(-KEPT);
 }
 
 /** `text` as a document of version `schema`; throws CliError where it is none. */

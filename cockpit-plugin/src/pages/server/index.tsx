@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The server drawn: what hangs off which processor, and what of it is not as it could be. */
-import { useState, type JSX } from "react";
+import { Fragment, useState, type JSX } from "react";
 import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
 import type { Topology } from "../../types/millrace";
 import { PageHeader } from "../../components/PageHeader";
@@ -12,7 +12,7 @@ import { _, format, ngettext } from "../../lib/i18n";
 import { NO_TONE } from "../../lib/tones";
 import { Findings } from "./Findings";
 import { Details } from "./Details";
-import { groupTones } from "./model";
+import { farNodes, groupTones } from "./model";
 import { NodeBox } from "./NodeBox";
 import { PathVerdict } from "./PathVerdict";
 import { DriveTable, PortTable } from "./Tables";
@@ -51,9 +51,12 @@ function Drawn({ topology }: { topology: Topology }): JSX.Element {
             <Legend label={_("Colours")} entries={[...entries, { name: _("in no array"), tone: NO_TONE }]} />
             {topology.planned && entries.length > 0 && <p className="mr-subtle">{_("The arrays are those of the plan: nothing is built yet.")}</p>}
             <div className="mr-server" data-testid="topology">
-                {topology.nodes.map((node) => (
-                    <NodeBox key={node.node ?? "unknown"} node={node} topology={topology} colours={colours} chosen={chosen}
-                        choose={(id) => choose(id === chosen ? undefined : id)} />
+                {topology.nodes.map((node, index) => (
+                    <Fragment key={node.node ?? "unknown"}>
+                        {index > 0 && node.node !== null && <Between crossing={farNodes(topology.nodes).length > 0} />}
+                        <NodeBox node={node} topology={topology} colours={colours} chosen={chosen}
+                            choose={(id) => choose(id === chosen ? undefined : id)} />
+                    </Fragment>
                 ))}
             </div>
             <Details topology={topology} chosen={chosen} />
@@ -67,5 +70,14 @@ function Drawn({ topology }: { topology: Topology }): JSX.Element {
                 )}
             </ExpandableSection>
         </>
+    );
+}
+
+/** What joins two processors; PathVerdict says the same in words. */
+function Between({ crossing }: { crossing: boolean }): JSX.Element {
+    return (
+        <svg className={`mr-between${crossing ? " mr-crossing" : ""}`} viewBox="0 0 32 24" aria-hidden="true" data-testid="between">
+            <path d="M2 12 10 4v5h12V4l8 8-8 8v-5H10v5z" />
+        </svg>
     );
 }

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool as it is now. */
 import { useEffect, type JSX } from "react";
-import type { Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
+import type { Health, Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
-import { HealthLabel } from "../../components/Health";
+import { asLevel, HealthLabel, Verdict } from "../../components/Health";
+import { HealthFindings, worstFirst } from "../../components/HealthFindings";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { Usage } from "../../components/Usage";
 import { binary, bytes, moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
-import { _, format } from "../../lib/i18n";
+import { _, format, ngettext } from "../../lib/i18n";
 import { link } from "../../lib/route";
 import { ArrayPanel } from "./ArrayPanel";
 import { arrayTones } from "./words";
@@ -17,13 +18,34 @@ import { arrayTones } from "./words";
 /** Seconds: a rebuild must be seen to move. */
 const EVERY = 3;
 
-export function PoolPage({ live }: { live: Job[] }): JSX.Element {
+/** The checks of health that are about what this page shows. */
+const CHECKS = ["pool", "arrays", "filesystem"];
+
+export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
     const { reload } = pool;
     // A job that came or went changes the arrays.
     const names = live.map(({ name, what }) => `${name} ${what}`).join();
     useEffect(() => reload(), [names, reload]);
-    return <Loaded of={pool} what={_("Looking at the pool")}>{(data) => <Shown pool={data} />}</Loaded>;
+    return (
+        <>
+            <Troubles health={health} />
+            <Loaded of={pool} what={_("Looking at the pool")}>{(data) => <Shown pool={data} />}</Loaded>
+        </>
+    );
+}
+
+/** The same words as on the overview, where they are about storage. */
+function Troubles({ health }: { health: Health }): JSX.Element | null {
+    const open = worstFirst(health.findings).filter(({ check, level }) => CHECKS.includes(check) && level !== "OK");
+    const [worst] = open;
+    if (worst === undefined) return null;
+    return (
+        <Verdict id="storage-verdict" level={asLevel(worst.level)}
+            title={format(ngettext("$0 thing needs attention", "$0 things need attention", open.length), open.length)}>
+            <HealthFindings findings={open} />
+        </Verdict>
+    );
 }
 
 function Shown({ pool }: { pool: PoolState }): JSX.Element {

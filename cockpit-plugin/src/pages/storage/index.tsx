@@ -21,7 +21,7 @@ export default function Storage(): JSX.Element {
                 : _("Arrays, their drives, the file system and what the shares hold.")}</PageHeader>
             <Loaded of={status} what={_("Asking the server how it is")}>
                 {(data) => {
-                    if (data.pool !== null) return <PoolPage live={data.jobs} />;
+                    if (data.pool !== null) return <PoolPage live={data.jobs} health={data.health} />;
                     if (building.now !== undefined) return <Building now={building.now} />;
                     return <PlanPage approve={building.approve} error={building.error} />;
                 }}

@@ -542,7 +542,7 @@ export interface Link {
  * One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
  *
  * `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
- * the kernel does not say. Sizes in bytes.
+ * the kernel does not say, and for a raid0 over legs, which speak for themselves. Sizes in bytes.
  */
 export interface LiveArray {
     name: string;
@@ -1435,11 +1435,12 @@ export interface TuneReport {
     unreadable: number;
 }
 
-/** A local user; its own group has the same name and number. */
+/** A local user; its own group has the same name and number. `console`: may look at the web console. */
 export interface User {
     name: string;
     uid: number;
     groups: string[];
+    console: boolean;
 }
 
 /** The users that shares can name; `admin` is made at first boot and always there. */

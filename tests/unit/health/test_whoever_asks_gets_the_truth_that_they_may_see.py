@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """A user of the web console sees what root saw last, and at once what happens to the arrays."""
 
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
+from millrace.bench import live
+from millrace.bench.model import State
+from millrace.bench.reports import Progress
 from millrace.health.current import as_seen, current
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
@@ -64,6 +68,18 @@ def test_what_root_saw_long_ago_is_not_the_truth(box: Box) -> None:
     paths.health_file().write_text(text)
     assert current(Host()).level is Level.UNKNOWN
     assert any("last looked at 5 minutes ago" in one.sentence for one in current(Host()).findings)
+
+
+def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
+    live.begin()
+    assert look().jobs == []
+    said = Progress(run="r1", time=time.time(), state=State.RUNNING, what="read 1M", progress=0.4, seconds_left=60)
+    live.say(said)
+    assert [(job.name, job.what, job.progress) for job in look().jobs] == [("benchmark", "read 1M", 0.4)]
+    live.say(said.model_copy(update={"time": time.time() - 600}))
+    assert look().jobs == []
+    live.say(said.model_copy(update={"state": State.DONE}))
+    assert look().jobs == []
 
 
 def test_a_pool_that_is_being_built_is_a_job(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
@@ -32,21 +33,39 @@ POLICY = '[nfs]\nnetworks = ["10.77.0.0/24", "10.77.1.0/24"]\n'
 SLOW_DRIVE = 6
 
 
+@dataclass(frozen=True)
+class Shape:
+    """How many drives a server has for data and for the log, dealt out to two nodes, and the node of each port."""
+
+    data: int = 10
+    log: int = 2
+    ports: tuple[int, ...] = (0, 1)
+
+    def is_log(self, number: int) -> bool:
+        """Whether the drive is one of the smaller ones."""
+        return self.data <= number < self.data + self.log
+
+
+EMPTY = Shape(0, 0)
+FAR_PORTS = Shape(18, 2, (1, 1))
+
+
 class Box:
     """The files of a server below `root`."""
 
-    def __init__(self, root: Path, drives: bool) -> None:
+    def __init__(self, root: Path, shape: Shape = Shape()) -> None:
         self.root = root
+        self.shape = shape
         self.tree: Tree = booted(root)
         self.tree.cpus(("0-7", ["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7"]), ("8-15", ["8"] * 8))
         self.tree.memory(256 << 20)
         self.tree.write("usr/lib/os-release", "IMAGE_VERSION=0.1.0\n")
         self.tree.write("etc/millrace/policy.toml", POLICY)
-        for number in range(12) if drives else ():
+        for number in range(shape.data + shape.log):
             self._drive(number, number % 2, "16.0" if number == SLOW_DRIVE else "32.0")
-        for node in range(2):
-            self._port(node)
-        store.write_model(paths.inventory_file(), _looked_at(root, drives))
+        for number, node in enumerate(shape.ports):
+            self._port(number, node)
+        store.write_model(paths.inventory_file(), _looked_at(root, shape))
         self.proposal = propose(store.read_model(paths.inventory_file(), Inventory), load_policy())
         store.write_model(paths.plan_file(), plan_file(self.proposal))
 
@@ -74,10 +93,12 @@ class Box:
         )
         store.write_model(paths.approved_plan_file(), plan)
         store.write_model(paths.pool_file(), pool)
-        names = {serial(number): f"nvme{number}n1" for number in range(12)}
+        drives = range(self.shape.data + self.shape.log)
+        names = {serial(number, self.shape): f"nvme{number}n1" for number in drives}
         for number, record in enumerate(pool.arrays):
-            members = [self.tree.partition(names[one.serial], 1, one.label, one.partuuid) for one in record.members]
-            self._array(f"md{127 - number}", record.array.name, members)
+            partitions = [self.tree.partition(names[one.serial], 1, one.label, one.partuuid) for one in record.members]
+            legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
+            self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], bool(legs))
         self.tree.write("proc/1/mounts", f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n")
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
@@ -136,15 +157,16 @@ class Box:
             self.tree.write(f"{latency.EVENT}/hist", hist)
 
     def _drive(self, number: int, node: int, speed: str, bay: int | None = None) -> None:
-        self.tree.nvme(number, serial(number), size=LOG if number in (10, 11) else DATA, numa_node=node)
+        size = LOG if self.shape.is_log(number) else DATA
+        self.tree.nvme(number, serial(number, self.shape), size=size, numa_node=node)
         controller = (self.root / f"sys/class/nvme/nvme{number}").resolve()
         self.tree.write(controller.parent.parent / "current_link_speed", f"{speed} GT/s PCIe\n")
         # The slots of the board are the bays of this server.
         self.tree.write(f"sys/bus/pci/slots/{bay or number + 1}/address", f"0000:{number + 1:02x}:00\n")
 
-    def _port(self, node: int) -> None:
-        name, address = f"ens{node + 1}np0", f"0000:{0x81 + node:02x}:00.0"
-        function = self.root / f"sys/devices/pci0000:80/0000:80:0{node + 1}.0/{address}"
+    def _port(self, number: int, node: int) -> None:
+        name, address = f"ens{number + 1}np0", f"0000:{0x81 + number:02x}:00.0"
+        function = self.root / f"sys/devices/pci0000:80/0000:80:0{number + 1}.0/{address}"
         attributes = {"current_link_speed": "32.0 GT/s PCIe", "max_link_speed": "32.0 GT/s PCIe", "numa_node": node}
         for attribute, value in {**attributes, "current_link_width": 16, "max_link_width": 16}.items():
             self.tree.write(function / attribute, f"{value}\n")
@@ -153,25 +175,28 @@ class Box:
             self.tree.write(net / attribute, f"{text}\n")
         for queue in range(4):
             (net / f"queues/rx-{queue}").mkdir(parents=True)
-            irq = 40 + 4 * node + queue
+            irq = 40 + 4 * number + queue
             self.tree.write(function / f"msi_irqs/{irq}", "msix\n")
             self.tree.write(f"proc/irq/{irq}/smp_affinity_list", f"{8 * node + 2 * queue}\n")
             (self.root / f"proc/irq/{irq}/mlx5_comp{queue}@pci:{address}").mkdir()
         (net / "device").symlink_to("../..")
         (self.root / f"sys/class/net/{name}").symlink_to(net)
-        (function / "infiniband" / f"mlx5_{node}").mkdir(parents=True)
-        (self.root / f"sys/class/infiniband/mlx5_{node}").mkdir(parents=True)
+        (function / "infiniband" / f"mlx5_{number}").mkdir(parents=True)
+        (self.root / f"sys/class/infiniband/mlx5_{number}").mkdir(parents=True)
         driver = self.root / "sys/bus/pci/drivers/mlx5_core"
         driver.mkdir(parents=True, exist_ok=True)
         (function / "driver").symlink_to(driver)
 
-    def _array(self, device: str, name: str, members: Sequence[str]) -> None:
+    def _array(self, device: str, name: str, members: Sequence[str], over_arrays: bool) -> None:
         self.tree.over(device, *members)
         link = self.root / f"dev/md/millrace-{name}"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(f"../{device}")
         self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{(8 * DATA if name == 'data' else LOG) // 512}\n")
-        self.md(name, array_state="clean", degraded="0", sync_action="idle", sync_completed="none", sync_speed="none")
+        self.md(name, array_state="clean")
+        # a raid0 has no redundancy to lose: the kernel has no such files for it
+        if not over_arrays:
+            self.md(name, degraded="0", sync_action="idle", sync_completed="none", sync_speed="none")
         for slot, member in enumerate(members):
             self._member(name, member, "in_sync", str(slot))
 
@@ -198,13 +223,13 @@ class Box:
 
 
 # Looking at terabytes of nothing takes its time, and it is the same nothing in every state.
-_inventories: dict[bool, Inventory] = {}
+_inventories: dict[Shape, Inventory] = {}
 
 
-def _looked_at(root: Path, drives: bool) -> Inventory:
-    if drives not in _inventories:
-        _inventories[drives] = inventory(root, nothing_found, surface)
-    return _inventories[drives]
+def _looked_at(root: Path, shape: Shape) -> Inventory:
+    if shape not in _inventories:
+        _inventories[shape] = inventory(root, nothing_found, surface)
+    return _inventories[shape]
 
 
 GROUPS = [Group(name="research", gid=2000)]
@@ -226,9 +251,9 @@ def _with_shares(old: Config) -> Config:
     return old.model_copy(update={"shares": [*old.shares, models, dataset]})
 
 
-def serial(number: int) -> str:
+def serial(number: int, shape: Shape = Shape()) -> str:
     """Serials of the drives in the order of the bays."""
-    return f"MR{'L' if number in (10, 11) else 'D'}{number + 1:011}"
+    return f"MR{'L' if shape.is_log(number) else 'D'}{number + 1:011}"
 
 
 class _Clock(datetime):
@@ -238,7 +263,7 @@ class _Clock(datetime):
 
 
 @contextmanager
-def server(root: Path, drives: bool = True, user: int = 0) -> Iterator[Box]:
+def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
     """A server below `root` on the 20th of November 2026 at noon, asked by the user with this number."""
     space = os.statvfs_result((4096, 4096, 15_000_000_000, 13_380_000_000, 13_380_000_000, 0, 0, 0, 0, 255))
     numbers = iter(range(1, 10_000))
@@ -257,4 +282,4 @@ def server(root: Path, drives: bool = True, user: int = 0) -> Iterator[Box]:
             ("socket.gethostname", lambda: "millrace"),
         ):
             stack.enter_context(patch(target, value))
-        yield Box(root, drives)
+        yield Box(root, shape)

@@ -15,7 +15,7 @@ from millrace import paths, store
 from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
-from tests.unit.plugin.box import NOW, Box, server
+from tests.unit.plugin.box import EMPTY, FAR_PORTS, NOW, Box, Shape, server
 from tests.unit.watch.clock import watched
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
@@ -30,9 +30,9 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
     found: dict[str, str] = {}
-    for name, drives, user, prepare in SERVERS:
+    for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
-        with temporary as directory, server(Path(directory), drives, user) as box:
+        with temporary as directory, server(Path(directory), shape, user) as box:
             prepare(box)
             for path, text in _printed(box):
                 found[f"{name}/{path}"] = text.replace(directory, "")
@@ -102,16 +102,18 @@ def _rebuilding(box: Box) -> None:
     box.replace("data", 3, 12)
 
 
-# Name, whether it has drives, the number of the user who asks, what happened to it.
-SERVERS: tuple[tuple[str, bool, int, Callable[[Box], None]], ...] = (
-    ("empty", False, 0, _blank),
-    ("1u12-blank", True, 0, _blank),
-    ("1u12-building", True, 0, _building),
-    ("1u12-provisioned", True, 0, _provisioned),
-    ("1u12-degraded", True, 0, _degraded),
-    ("1u12-rebuilding", True, 0, _rebuilding),
+# Name, what it has, the number of the user who asks, what happened to it.
+SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
+    ("empty", EMPTY, 0, _blank),
+    ("1u12-blank", Shape(), 0, _blank),
+    ("1u12-building", Shape(), 0, _building),
+    ("1u12-provisioned", Shape(), 0, _provisioned),
+    ("1u12-degraded", Shape(), 0, _degraded),
+    ("1u12-rebuilding", Shape(), 0, _rebuilding),
     # asked by a user who is no administrator
-    ("1u12-user", True, 1001, _provisioned),
+    ("1u12-user", Shape(), 1001, _provisioned),
+    # two legs, and both ports at the other processor than half of the drives
+    ("2u24-far-ports", FAR_PORTS, 0, _provisioned),
 )
 
 

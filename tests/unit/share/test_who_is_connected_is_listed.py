@@ -139,3 +139,13 @@ def test_a_server_that_does_not_answer_is_said_and_the_other_is_listed(server: P
 def test_nobody_is_connected_to_a_server_that_does_not_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     assert sessions(tools(smbstatus=Result(127, "", ""))).sessions == []
+
+
+def test_who_is_no_administrator_is_told_so(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(self: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "iterdir", refuse)
+    found = sessions(tools(smbstatus=Result(1, '{"version": "4.25.1"}', "smbstatus only works as root!\n")))
+    assert found.sessions == []
+    assert found.warnings == [f"{one} clients are told to administrators only" for one in ("NFS", "SMB")]

@@ -34,6 +34,16 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
     assert users() == ["ann"]
 
 
+def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
+    assert not edit.create_user("ann", [], SECRET, appliance).console
+    assert edit.set_user("ann", [], appliance, console=True).console
+    assert appliance.called("usermod --groups  --shell /bin/bash ann")
+    assert edit.set_user("ann", [], appliance).console
+    assert not edit.set_user("ann", [], appliance, console=False).console
+    edit.create_user("bob", [], SECRET, appliance, console=True)
+    assert "--shell /bin/bash" in appliance.called("useradd")[1]
+
+
 def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:
     edit.create_user("ann", [], SECRET, appliance)
     edit.change_password("ann", SECRET + "!", appliance)
@@ -116,7 +126,7 @@ def test_a_group_that_somebody_names_stays(appliance: Appliance) -> None:
     with pytest.raises(Refused, match="the user ann names the group ml"):
         edit.remove_group("ml", appliance)
     edit.set_user("ann", [], appliance)
-    assert appliance.called("usermod --groups  ann")
+    assert appliance.called("usermod --groups  --shell /usr/sbin/nologin ann")
     edit.remove_group("ml", appliance)
     assert "ml" not in appliance.accounts["group"]
 

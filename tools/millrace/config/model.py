@@ -135,11 +135,12 @@ class Share(Wanted):
 
 
 class User(Wanted):
-    """A local user; its own group has the same name and number."""
+    """A local user; its own group has the same name and number. `console`: may look at the web console."""
 
     name: AccountName
     uid: AccountId
     groups: list[AccountName] = Field(default_factory=list)
+    console: bool = False
 
 
 class Group(Wanted):

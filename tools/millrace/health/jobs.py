@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work that goes on by itself: building the pool, rebuilds, checks."""
+"""Long work that goes on by itself: building the pool, rebuilds, checks, benchmarks."""
 
+import time
 from typing import Literal
 
 from millrace import paths, store
+from millrace.bench import live
+from millrace.bench.model import State
 from millrace.errors import MillraceError
 from millrace.inventory.model import Contract
 from millrace.pool import arrays
@@ -11,6 +14,9 @@ from millrace.provision.model import Pool, Transaction
 from millrace.tune.devices import array_device, block
 
 JobName = Literal["provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "benchmark"]
+
+SILENT_SECONDS = 60
+"""A run says something every second; under emulation it may be late."""
 
 
 class Job(Contract):
@@ -24,7 +30,7 @@ class Job(Contract):
 
 def jobs(pool: Pool | None) -> list[Job]:
     """What goes on now; reads what everybody may read."""
-    return _provisioning() if pool is None else _synchronising(pool)
+    return _provisioning() if pool is None else [*_synchronising(pool), *_benchmark()]
 
 
 def _provisioning() -> list[Job]:
@@ -39,6 +45,20 @@ def _provisioning() -> list[Job]:
     current = next((step.name for step in steps if step.state != "done"), "finishing")
     progress = done / len(steps) if steps else None
     return [Job(name="provision", what=current, progress=progress, seconds_left=None)]
+
+
+def _benchmark() -> list[Job]:
+    if not live.file().exists():
+        return []
+    try:
+        last = live.latest()
+    except ValueError:
+        # It is being written this moment.
+        return []
+    # A run that died has said nothing since, and nothing of its end.
+    if last is None or last.state is not State.RUNNING or time.time() - last.time > SILENT_SECONDS:
+        return []
+    return [Job(name="benchmark", what=last.what, progress=last.progress, seconds_left=last.seconds_left)]
 
 
 def _synchronising(pool: Pool) -> list[Job]:

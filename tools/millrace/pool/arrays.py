@@ -73,9 +73,7 @@ def _array(record: ArrayRecord, bays: Mapping[str, str]) -> LiveArray:
 
 def _may_fail(record: ArrayRecord, degraded: int | None) -> int | None:
     array = record.array
-    if array.level == "raid0":
-        return 0
-    if degraded is None:
+    if degraded is None or array.level == "raid0":
         return None
     spare = len(array.members) - 1 if array.level == "raid1" else LOST_MEMBERS[array.level]
     return max(spare - degraded, 0)

@@ -39,7 +39,7 @@ class LiveArray(Contract):
     """One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
 
     `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
-    the kernel does not say. Sizes in bytes.
+    the kernel does not say, and for a raid0 over legs, which speak for themselves. Sizes in bytes.
     """
 
     name: str

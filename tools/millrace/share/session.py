@@ -17,6 +17,8 @@ from millrace.share.tools import Runner, last_words
 _LINE = re.compile(r'([a-z -]+?): *(?:"(.*)"|(.*))$', re.IGNORECASE)
 _OPEN = re.compile(r"^- \S+ \{ type: open,", re.MULTILINE)
 
+NOT_ROOT = "smbstatus only works as root"
+
 
 class Session(Contract):
     """One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
@@ -52,6 +54,8 @@ def sessions(run: Runner) -> SessionList:
             sessions, said = look(run)
             found += sessions
             warnings += said
+        except PermissionError:
+            warnings.append("NFS clients are told to administrators only")
         except (Failed, OSError) as error:
             warnings.append(str(error))
     return SessionList(sessions=found, warnings=warnings)
@@ -84,6 +88,9 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
     result = run(["smbstatus", "--json"])
     if result.status == 127:
         return [], []
+    # It prints a document without sessions then, as if there were none.
+    if NOT_ROOT in result.err:
+        raise Failed("SMB clients are told to administrators only")
     try:
         status = json.loads(result.out)
     except ValueError as error:

@@ -16,6 +16,9 @@ from millrace.share.tools import Runner, must
 SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
 PDBEDIT = ("pdbedit", "-s", "/dev/null")
 
+# The web console runs as the user and takes who has a shell; everybody else logs in nowhere.
+SHELL, NO_SHELL = "/bin/bash", "/usr/sbin/nologin"
+
 _NOT_THERE = 2  # exit status of getent
 
 
@@ -31,20 +34,22 @@ def ensure_group(group: Group, run: Runner) -> bool:
 
 
 def ensure_user(user: User, run: Runner) -> bool:
-    """Make a user who logs in nowhere, with a group of the same name and number; whether there was none.
+    """Make a user with a group of the same name and number, who logs in nowhere but perhaps the web console.
 
-    Refused if the system has another user of this name.
+    Returns whether there was none. Refused if the system has another user of this name.
     """
     ensure_group(Group(name=user.name, gid=user.uid), run)
-    groups = ["--groups", ",".join(user.groups)]
+    shell = SHELL if user.console else NO_SHELL
+    settings = ["--groups", ",".join(user.groups), "--shell", shell]
     number = _number("passwd", user.name, run)
     if number is None:
-        nowhere = ["--no-create-home", "--home-dir", "/nonexistent", "--shell", "/usr/sbin/nologin"]
-        must(run, ["useradd", "--uid", str(user.uid), "--gid", str(user.uid), *groups, *nowhere, user.name])
+        numbers = ["--uid", str(user.uid), "--gid", str(user.uid)]
+        homeless = ["--no-create-home", "--home-dir", "/nonexistent"]
+        must(run, ["useradd", *numbers, *settings, *homeless, user.name])
         return True
     if number != user.uid:
         raise Refused(f"this system has a user {user.name} of its own: choose another name")
-    must(run, ["usermod", *groups, user.name])
+    must(run, ["usermod", *settings, user.name])
     return False
 
 

@@ -48,14 +48,15 @@ def checked_password(password: str) -> str:
     return password
 
 
-def create_user(name: str, groups: Sequence[str], password: str, run: Runner) -> User:
+def create_user(name: str, groups: Sequence[str], password: str, run: Runner, console: bool = False) -> User:
     """Make a user with one password for login and SMB; nothing of it stays where that fails."""
     only_root()
     checked_password(password)
 
     def mutate(config: Config) -> Config:
         _must_be_new(config, name)
-        user = checked(lambda: User(name=name, uid=accounts.free_number(config, run, name), groups=list(groups)))
+        number = accounts.free_number(config, run, name)
+        user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
         return config.model_copy(update={"users": [*config.users, user]})
 
     def effect(old: Config, new: Config) -> None:
@@ -73,18 +74,21 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner) ->
     return _existing_user(config, name)
 
 
-def set_user(name: str, groups: Sequence[str], run: Runner) -> User:
-    """The groups of a user, all of them."""
+def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None = None) -> User:
+    """The groups of a user, all of them; and whether it may look at the web console, where that is said."""
     only_root()
 
     def mutate(config: Config) -> Config:
-        user = checked(lambda: User(name=name, uid=_existing_user(config, name).uid, groups=list(groups)))
+        before = _existing_user(config, name)
+        looks = before.console if console is None else console
+        user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=looks))
         return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
 
     def effect(old: Config, new: Config) -> None:
         accounts.ensure_user(_existing_user(new, name), run)
 
-    what = f"user set {name}: groups {', '.join(groups) or 'none'}"
+    looks = "" if console is None else f", {'a' if console else 'no'} look at the web console"
+    what = f"user set {name}: groups {', '.join(groups) or 'none'}{looks}"
     config = store.change(who(), what, mutate, effect)
     make_homes(config)
     return _existing_user(config, name)

@@ -15,6 +15,10 @@ _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
 
+_console = click.option(
+    "--console/--no-console", default=None, help="Whether the user may sign in to the web console, to look only."
+)
+
 
 @click.group()
 def user() -> None:
@@ -41,25 +45,29 @@ def list_users(as_json: bool) -> None:
 @user.command("create")
 @click.argument("name")
 @_groups
+@_console
 @_stdin
 @_json
-def create_user(name: str, groups: tuple[str, ...], password_stdin: bool, as_json: bool) -> None:
+def create_user(
+    name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, as_json: bool
+) -> None:
     """Make a user; the password is asked for, never taken from the command line."""
     from millrace.user.edit import create_user as create
 
-    made = create(name, groups, _password(password_stdin), command.attempt)
+    made = create(name, groups, _password(password_stdin), command.attempt, bool(console))
     _report(f"Made {made.name}, number {made.uid}.", as_json, user=made)
 
 
 @user.command("set")
 @click.argument("name")
 @_groups
+@_console
 @_json
-def set_user(name: str, groups: tuple[str, ...], as_json: bool) -> None:
-    """The groups of a user: those named, and no other."""
+def set_user(name: str, groups: tuple[str, ...], console: bool | None, as_json: bool) -> None:
+    """The groups of a user: those named, and no other; and whether it may look at the web console."""
     from millrace.user.edit import set_user as change
 
-    changed = change(name, groups, command.attempt)
+    changed = change(name, groups, command.attempt, console)
     _report(f"{name}: {', '.join(changed.groups) or 'no group'}", as_json, user=changed)
 
 

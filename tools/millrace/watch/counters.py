@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.inventory import sysfs
 from millrace.provision.model import Pool
+from millrace.share.session import NOT_ROOT
 from millrace.share.tools import Runner
 from millrace.tune.devices import array_device, block, member_drives
 
 SECTOR = 512
 MICRO = 1e-6
 MILLI = 1e-3
-NOT_ROOT = "smbstatus only works as root"
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Signing in to Cockpit as its login page does: HTTP basic authentication, then the conversation of PAM.
+
+Cockpit 372, doc/authentication.md: an answer 401 with `WWW-Authenticate: X-Conversation ID PROMPT` asks for more;
+ID is sent back with each answer. Everything is base64.
+"""
+
+import http.client
+import json
+import re
+import ssl
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+LOGIN = "/cockpit/login"
+TIMEOUT = 120.0
+
+
+@dataclass
+class SignIn:
+    """How a sign-in ended: the HTTP status, the prompts on the way, the cookie of the session if there is one."""
+
+    status: int
+    reason: str
+    prompts: list[str] = field(default_factory=list)
+    cookie: str | None = None
+    body: dict[str, Any] = field(default_factory=dict)
+
+
+def sign_in(port: int, user: str, password: str, answers: Sequence[str] = ()) -> SignIn:
+    """Sign in on a port of loopback; `answers` are given to the prompts that come after the password.
+
+    It ends at the first prompt without an answer.
+    """
+    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT, context=_context())
+    try:
+        authorization = f"Basic {_encoded(f'{user}:{password}')}"
+        prompts: list[str] = []
+        left = list(answers)
+        while True:
+            connection.request("GET", LOGIN, headers={"Authorization": authorization, "X-Superuser": "any"})
+            answer = connection.getresponse()
+            body = answer.read()
+            # The answer that ends a conversation still carries its last prompt.
+            asked = _prompt(answer.getheader("WWW-Authenticate", "")) if answer.status != http.client.OK else None
+            if asked is None:
+                return _end(answer, body, prompts)
+            conversation, prompt = asked
+            prompts.append(prompt)
+            if not left:
+                return _end(answer, body, prompts)
+            authorization = f"X-Conversation {conversation} {_encoded(left.pop(0))}"
+    finally:
+        connection.close()
+
+
+def _end(answer: http.client.HTTPResponse, body: bytes, prompts: list[str]) -> SignIn:
+    cookie = answer.getheader("Set-Cookie", "").partition(";")[0]
+    parsed = json.loads(body) if answer.status == http.client.OK else {}
+    return SignIn(answer.status, answer.reason, prompts, cookie or None, parsed)
+
+
+def _prompt(header: str) -> tuple[str, str] | None:
+    found = re.fullmatch(r"X-Conversation (\S+) (\S*)", header)
+    return (found[1], b64decode(found[2]).decode()) if found else None
+
+
+def _encoded(text: str) -> str:
+    return b64encode(text.encode()).decode()
+
+
+def _context() -> ssl.SSLContext:
+    # The appliance signs its own certificate; the passwords of these tests are worth nothing.
+    context = ssl.create_default_context()
+    context.check_hostname = False
+    context.verify_mode = ssl.CERT_NONE
+    return context

@@ -30,6 +30,7 @@ VERBS = {
     "user": ("millrace.user.verbs", "Users, with one password for NFS and SMB."),
     "group": ("millrace.user.verbs", "Groups of users."),
     "certificate": ("millrace.certificate.verbs", "The certificate of the web console and of NFS over TLS."),
+    "domain": ("millrace.domain.verbs", "Active Directory: join, leave, how it is."),
     "config": ("millrace.config.verbs", "The wanted state: history, way back, export."),
     "bench": ("millrace.bench.verbs", "How fast it is, beside what the hardware can do."),
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),

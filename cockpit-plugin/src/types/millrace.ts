@@ -197,6 +197,7 @@ export interface Config {
     users: User[];
     groups: Group[];
     ports: ConfigPort[];
+    domain: Domain | null;
 }
 
 /** The changes that are kept, newest first. */
@@ -249,6 +250,39 @@ export interface Decision {
 export interface Dimm {
     size: number;
     speed: number | null;
+}
+
+/**
+ * An Active Directory domain that this server is a member of, written when it was joined.
+ *
+ * `machine` is the account of this server there, without the dollar; `dns` the addresses that know the domain, none
+ * where the name servers of the network do.
+ */
+export interface Domain {
+    realm: string;
+    workgroup: string;
+    machine: string;
+    dns: string[];
+}
+
+/**
+ * The membership as it is now. Null is what could not be asked, and `problems` say why.
+ *
+ * `clock_offset` in seconds, positive where the domain is ahead; `trusted` is whether the domain takes the machine
+ * password, `winbind` whether its daemon answers.
+ */
+export interface DomainReport {
+    schema_version: 1;
+    domain: Domain | null;
+    host_name: string | null;
+    controller: string | null;
+    winbind: boolean | null;
+    trusted: boolean | null;
+    clock_offset: number | null;
+    keys: Key[];
+    ids: IdRange | null;
+    other_ids: IdRange | null;
+    problems: string[];
 }
 
 /**
@@ -470,6 +504,12 @@ export interface HistoryEntry {
     what: string;
 }
 
+/** Numbers of users and groups, both ends included. */
+export interface IdRange {
+    first: number;
+    last: number;
+}
+
 /**
  * Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
  *
@@ -505,6 +545,12 @@ export interface Job {
 }
 
 export type JsonValue = unknown;
+
+/** A principal that this server has keys of; `version` is the number of the machine password behind it. */
+export interface Key {
+    principal: string;
+    version: number;
+}
 
 /** Seconds from request to answer, over all repeats and jobs; percentiles from the sum of the histograms. */
 export interface Latency {
@@ -640,6 +686,15 @@ export interface MemberRecord {
     wwid: string;
     partuuid: string;
     label: string;
+}
+
+/** What join or leave did. `domain` is null after leaving. */
+export interface MembershipChange {
+    schema_version: 1;
+    serial: number;
+    domain: Domain | null;
+    verified: string[];
+    warnings: string[];
 }
 
 /** A parameter of a kernel module and the least value that the recipe wants. */
@@ -1522,6 +1577,9 @@ export interface Outputs {
     "config import": ReplaceReport;
     "config rollback": ReplaceReport;
     "config show": Config;
+    "domain join": MembershipChange;
+    "domain leave": MembershipChange;
+    "domain show": DomainReport;
     "group create": AccountReport;
     "group list": GroupList;
     "group remove": AccountReport;

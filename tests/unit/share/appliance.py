@@ -72,6 +72,16 @@ class Appliance:
         tool = getattr(self, f"_{line.split()[0].replace('.', '_')}", None)
         return tool(line.split()[1:], stdin or "") if tool else GOOD
 
+    def joined(self) -> None:
+        """Give the server a keytab and a daemon that accepts tickets, as a member of AD.EXAMPLE.COM has them."""
+        for name, text in (("etc/krb5.keytab", "keys"), ("proc/net/rpc/use-gss-proxy", "1\n")):
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def _klist(self, words: list[str], stdin: str) -> Result:
+        names = ["MILLRACE$", "nfs/millrace.ad.example.com"]
+        return Result(0, "KVNO Principal\n" + "".join(f"   2 {name}@AD.EXAMPLE.COM\n" for name in names), "")
+
     def _exportfs(self, words: list[str], stdin: str) -> Result:
         if words[0] == "-ra":
             self.table = self._exports("millrace.exports")

@@ -14,6 +14,7 @@ from tests.unit.share.appliance import Appliance
 
 @pytest.fixture(autouse=True)
 def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    appliance.joined()
     monkeypatch.setattr("millrace.share.edit.create_shares.__defaults__", (appliance.server,))
     monkeypatch.setattr("millrace.share.edit.set_share.__defaults__", (appliance.server,))
     monkeypatch.setattr("millrace.share.edit.remove_share.__defaults__", (appliance.server,))

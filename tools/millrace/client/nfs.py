@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace.client import mount, recipes, sources, trunking
+from millrace.client import kerberos, mount, recipes, sources, trunking
 from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
 from millrace.client.mount import Mount
 from millrace.client.served import Served
@@ -26,6 +26,8 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
     trunked = protocol is Protocol.NFS_TCP_TRUNKED
     addresses = trunking.lane_addresses(served.addresses) if trunked else [str(served.addresses[0].ip)]
     options = [*recipes.nfs_common(_transport(profile, protocol)), *recipes.NFS_CACHING[profile], *_demands(served)]
+    # Keys are for names: a ticket for an address does not exist.
+    host = host or kerberos.host_name(served)
     name = trunking.host_name(host) if host else addresses[0]
     main = Mount(
         description=f"Millrace share {served.name}",
@@ -131,6 +133,7 @@ def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list
             "are 640 000 a second), not nconnect.",
             source=sources.NFS_SLOTS,
         ),
+        *kerberos.notes(served, protocol),
     ]
     if protocol is Protocol.NFS_TCP_TRUNKED:
         return [*found, *trunking.notes(addresses, len(served.addresses))]

@@ -7,7 +7,7 @@ from ipaddress import ip_network
 
 from millrace import paths
 from millrace.config import names
-from millrace.config.model import Config, Nfs, Share
+from millrace.config.model import Config, Domain, Nfs, Share
 from millrace.errors import BadInput, Refused
 from millrace.share.interfaces import Address, Interface
 from millrace.share.networks import Network, client_networks
@@ -28,6 +28,7 @@ class Served:
     xprtsec: str | None
     posix: bool
     leases: bool
+    domain: Domain | None = None
 
 
 def served(
@@ -53,6 +54,7 @@ def served(
         xprtsec=_transport_security(share.nfs),
         posix=not one_tree and not share.smb.time_machine,
         leases=not one_tree,
+        domain=config.domain,
     )
 
 

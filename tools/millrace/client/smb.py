@@ -26,7 +26,7 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
     if not served.smb:
         raise Refused(f"the share {served.name} is not on SMB: use --protocol nfs-tcp, or switch SMB on")
     name = host_name(host) if host else str(served.addresses[0].ip)
-    credentials = _credentials(served.name, user or DEFAULT_USER)
+    credentials = _credentials(served, user or DEFAULT_USER)
     options = [*recipes.smb_common(served.posix), *recipes.smb_caching(profile, served.leases), *_demands(served)]
     main = Mount(
         description=f"Millrace share {served.name}",
@@ -56,13 +56,15 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
     )
 
 
-def _credentials(share: str, user: str) -> File:
+def _credentials(served: Served, user: str) -> File:
     match = _USER.fullmatch(user)
     if match is None:
         raise BadInput(f"{user[:40]!r} is not the name of a user: write NAME or DOMAIN\\NAME")
-    domain = f"domain={match['domain']}\n" if match["domain"] else ""
+    # A member of a domain asks the domain for whoever does not say that it is of this server.
+    where = match["domain"] or (served.domain.machine if served.domain else None)
+    domain = f"domain={where}\n" if where else ""
     text = f"username={match['name']}\n{domain}password=\n"
-    return File(path=f"/etc/millrace-{share}.credentials", mode="0600", text=text)
+    return File(path=f"/etc/millrace-{served.name}.credentials", mode="0600", text=text)
 
 
 def _demands(served: Served) -> list[Choice]:

@@ -24,5 +24,7 @@ CIFS_CONFIG = "Debian's kernel: CONFIG_CIFS_SMB_DIRECT and CONFIG_CIFS_COMPRESSI
 CIFS_MANUAL = "mount.cifs(8)"
 CIFS_PROCESS = "Samba, measured: one smbd process for each client GUID, its main thread is the ceiling"
 CIFS_CIPHERS = "kernel 7.2: cifs signs with AES-CMAC only (0.9 GB/s) and encrypts with AES-GCM (3 GB/s)"
+GSSD = "rpc.gssd(8)"
+IDMAPD = "idmapd.conf(5)"
 MIXED_TREE = "Samba: no leases and no POSIX extensions on a tree that NFS serves too"
 SYSTEMD_MOUNT = "systemd.mount(5)"

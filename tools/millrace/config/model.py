@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from millrace.config import names
+from millrace.config import domain_names, names
 
 SCHEMA: Final = 1
 ADMIN = "admin"  # made at first boot, not kept here; every share may name it
@@ -25,6 +25,9 @@ MOST_ADDRESSES = 64
 
 ShareName = Annotated[str, AfterValidator(names.share_name)]
 AccountName = Annotated[str, AfterValidator(names.account_name)]
+SmbAccount = Annotated[str, AfterValidator(domain_names.smb_account)]
+Realm = Annotated[str, AfterValidator(domain_names.realm)]
+NetbiosName = Annotated[str, AfterValidator(domain_names.netbios_name)]
 Comment = Annotated[str, AfterValidator(names.comment)]
 Network = Annotated[str, AfterValidator(names.network)]
 Client = Annotated[str, AfterValidator(names.client)]
@@ -81,8 +84,8 @@ class Smb(Wanted):
     """
 
     enabled: bool = True
-    users: list[AccountName] = Field(default_factory=list)
-    groups: list[AccountName] = Field(default_factory=list)
+    users: list[SmbAccount] = Field(default_factory=list)
+    groups: list[SmbAccount] = Field(default_factory=list)
     networks: list[Network] = Field(default_factory=list)
     encryption: Literal["offered", "required"] = "offered"
     time_machine: bool = False
@@ -126,6 +129,9 @@ class Share(Wanted):
                 raise ValueError(f"{self.name} is a dataset-ro, which nobody writes: let {writer} in with access=ro")
         if self.smb.enabled and self.smb.time_machine and (self.nfs.enabled or self.profile == "dataset-ro"):
             raise ValueError(f"Time Machine needs {self.name} for itself: writable, and without NFS")
+        foreign = next((one for one in (*self.smb.users, *self.smb.groups) if domain_names.in_domain(one)), None)
+        if foreign and self.profile == "home":
+            raise ValueError(f"{foreign} has no home on this server: {self.name} can hold those of local users only")
         return self
 
     @property
@@ -168,6 +174,29 @@ class Port(Wanted):
         return self
 
 
+class Domain(Wanted):
+    """An Active Directory domain that this server is a member of, written when it was joined.
+
+    `machine` is the account of this server there, without the dollar; `dns` the addresses that know the domain, none
+    where the name servers of the network do.
+    """
+
+    realm: Realm
+    workgroup: NetbiosName
+    machine: NetbiosName
+    dns: list[Annotated[str, AfterValidator(names.host_address)]] = Field(default_factory=list)
+
+    @property
+    def zone(self) -> str:
+        """The DNS name of the domain."""
+        return self.realm.lower()
+
+    @property
+    def host_name(self) -> str:
+        """The name of this server in the domain's DNS, which its keys are for."""
+        return f"{self.machine.lower()}.{self.zone}"
+
+
 class Config(Wanted):
     """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice."""
 
@@ -179,11 +208,13 @@ class Config(Wanted):
     users: list[User] = Field(default_factory=list)
     groups: list[Group] = Field(default_factory=list)
     ports: list[Port] = Field(default_factory=list)
+    domain: Domain | None = None
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         _refuse_duplicates(self)
         _refuse_unknown_accounts(self)
+        _refuse_other_domains(self)
         return self
 
     def share(self, name: str) -> Share | None:
@@ -243,12 +274,23 @@ def _refuse_unknown_accounts(config: Config) -> None:
     groups = {one.name for one in config.groups}
     for share in config.shares:
         for name in share.smb.users:
-            if name not in users:
+            if name not in users and not domain_names.in_domain(name):
                 raise ValueError(f"there is no user {name} for the share {share.name}: millrace user create {name}")
         for name in share.smb.groups:
-            if name not in groups:
+            if name not in groups and not domain_names.in_domain(name):
                 raise ValueError(f"there is no group {name} for the share {share.name}: millrace group create {name}")
     for user in config.users:
         for name in user.groups:
             if name not in groups:
                 raise ValueError(f"there is no group {name} for the user {user.name}: millrace group create {name}")
+
+
+def _refuse_other_domains(config: Config) -> None:
+    for share in config.shares:
+        for name in (*share.smb.users, *share.smb.groups):
+            if not domain_names.in_domain(name):
+                continue
+            if config.domain is None:
+                raise ValueError(f"{name} is of a domain, and this server is in none: millrace domain join")
+            if not name.startswith(f"{config.domain.workgroup}{domain_names.SEPARATOR}"):
+                raise ValueError(f"{name} is of another domain: this server is in {config.domain.workgroup}")

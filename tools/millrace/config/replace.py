@@ -18,6 +18,8 @@ from millrace.share.server import Server, this_server
 from millrace.share.tools import Runner
 from millrace.user import accounts
 
+NOT_JOINED = "it was in the domain {zone}, which has to be joined: millrace domain join"
+
 
 class ReplaceReport(Contract):
     """What rollback or import did. `without_password` are users that were made and cannot log in yet."""
@@ -72,12 +74,15 @@ def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server
         # Last: a password that is gone cannot be undone.
         accounts.remove_unwanted(old, new, run)
 
-    config = store.change(who(), what, lambda old: wanted, effect, anew=anew)
+    # The domain knows its members by a password that is no part of any state: joining is not undone or moved by this.
+    config = store.change(who(), what, lambda old: wanted.model_copy(update={"domain": old.domain}), effect, anew=anew)
+    domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(
         serial=config.serial,
         verified=[*addressing.verified, *(serving[0].verified if serving else [])],
         warnings=[
             *addressing.warnings,
+            *domain,
             *(serving[0].warnings if serving else ["there is no pool yet: the shares are served when there is one"]),
         ],
         without_password=made,

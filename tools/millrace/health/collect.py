@@ -8,6 +8,7 @@ from millrace.errors import MillraceError
 from millrace.health.checks import (
     arrays,
     cockpit,
+    domain,
     filesystem,
     hardware,
     nfs,
@@ -33,6 +34,7 @@ CHECKS: Mapping[str, Check] = {
     "smb": smb.check,
     "ports": ports.check,
     "shares": shares.check,
+    "domain": domain.check,
     "units": units.check,
     "cockpit": cockpit.check,
 }

@@ -47,6 +47,10 @@ class Host:
         # Without a status: is-system-running exits with 1 for every answer but "running".
         return self._run(["systemctl", "is-system-running"]).out.strip() in ("initializing", "starting")
 
+    def ask(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        """What a tool says that only looks."""
+        return self._run(argv)
+
     @cached_property
     def failed_units(self) -> list[str]:
         """Names of the units that failed; Failed if systemd does not say."""

@@ -4,6 +4,8 @@
 from collections.abc import Sequence
 
 from millrace import command, paths, store
+from millrace.config.model import Domain
+from millrace.domain import files as domain_files
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, nfs, quota, rendered, smb
@@ -22,6 +24,7 @@ def apply(
     ports: Sequence[Interface],
     run: Runner = command.attempt,
     force: bool = False,
+    domain: Domain | None = None,
 ) -> RenderReport:
     """Create the directories, write what changed, reload what runs. The caller has verified the pool.
 
@@ -30,9 +33,9 @@ def apply(
     """
     warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
     warnings += _prepare(pool, shares, run)
-    drift = [name for name in _texts(plan, shares, ports) if rendered.is_edited(name)]
-    changed, reloaded = [], []
-    for name, text in _nfs_texts(plan, shares).items():
+    drift = [name for name in _texts(plan, shares, ports, domain) if rendered.is_edited(name)]
+    changed, reloaded = domain_files.settle(domain), []
+    for name, text in {**_nfs_texts(plan, shares), **domain_files.texts(domain)}.items():
         if (force or name not in drift) and rendered.put(name, text):
             changed.append(name)
     if store.write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
@@ -43,7 +46,7 @@ def apply(
         served = shares if force or nfs.EXPORTS not in drift else []
         warnings += exports.reload(served, run)
         reloaded.append("nfs-server.service")
-    if (force or smb.CONFIGURATION not in drift) and _write_smb(smb.configuration(shares, ports), run):
+    if (force or smb.CONFIGURATION not in drift) and _write_smb(smb.configuration(shares, ports, domain), run):
         changed.append(smb.CONFIGURATION)
     if is_active("smbd.service", run) and _tell_smb(smb.CONFIGURATION in changed, ports, run):
         reloaded.append("smbd.service")
@@ -70,8 +73,12 @@ def _nfs_texts(plan: Plan, shares: Sequence[Share]) -> dict[str, str]:
     }
 
 
-def _texts(plan: Plan, shares: Sequence[Share], ports: Sequence[Interface]) -> dict[str, str]:
-    return {**_nfs_texts(plan, shares), smb.CONFIGURATION: smb.configuration(shares, ports)}
+def _texts(plan: Plan, shares: Sequence[Share], ports: Sequence[Interface], domain: Domain | None) -> dict[str, str]:
+    return {
+        **_nfs_texts(plan, shares),
+        **domain_files.texts(domain),
+        smb.CONFIGURATION: smb.configuration(shares, ports, domain),
+    }
 
 
 def _prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from millrace.config.model import Config
 from millrace.config.model import Share as Wanted
 from millrace.config.names import several
+from millrace.domain.demands import refuse_unmet
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.share import directories, quota, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
@@ -46,11 +47,13 @@ class Serving:
         self._disconnect(old, new)
         paths_gone = [f"{self.server.here.mountpoint}/{name}" for name in gone]
         if changed or gone:
-            self.verified += truth_nfs.verify(changed, paths_gone, self.server.run)
-            self.verified += truth_smb.verify(changed, gone, self.server.run, self.server.pause)
+            self.verified += truth_nfs.verify(changed, paths_gone, new.domain, self.server.run)
+            self.verified += truth_smb.verify(changed, gone, new.domain, self.server.run, self.server.pause)
 
     def _prepare(self, changed: Sequence[Share], made: list[Share]) -> None:
         run, pool = self.server.run, self.server.pool
+        for share in changed:
+            refuse_unmet(share, run)
         for share in changed:
             if directories.create(share):
                 made.append(share)

@@ -4,8 +4,10 @@
 from collections.abc import Callable, Iterable, Sequence
 
 from millrace.config import store
+from millrace.config.model import Domain
 from millrace.config.names import shown
 from millrace.config.who import only_root
+from millrace.domain.demands import refuse_unmet
 from millrace.errors import BadInput, MillraceError
 from millrace.share import nfs, smb, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
@@ -16,7 +18,10 @@ from millrace.share.server import Server, this_server
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
     """What a change of these shares would serve; the same refusals as the change, and nothing is written."""
     config = store.would_be(mutate)
-    shares = [one for one in server().shares(config) if one.name in names]
+    here = server()
+    shares = [one for one in here.shares(config) if one.name in names]
+    for one in shares:
+        refuse_unmet(one, here.run)
     lines = [line for one in shares for line in smb.section(one)]
     return Preview(share=shares[0], exports=_said(nfs.exports(shares).splitlines()), smb=_said(lines))
 
@@ -28,20 +33,21 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
     with store.only_writer():
         here = server()
         sweep(here.run)
-        there = {one.name: one for one in here.shares(store.load())}
+        config = store.load()
+        there = {one.name: one for one in here.shares(config)}
         unknown = next((name for name in wanted if name not in there), None)
         if unknown is not None:
             raise BadInput(f"there is no share {shown(unknown)}: millrace share list")
-        return LookReport(shares=[_look(there[name], here) for name in wanted or there])
+        return LookReport(shares=[_look(there[name], config.domain, here) for name in wanted or there])
 
 
-def _look(share: Share, here: Server) -> Look:
+def _look(share: Share, domain: Domain | None, here: Server) -> Look:
     seen: list[str] = []
     try:
         if share.obstacle:
             return Look(name=share.name, seen=seen, problem=share.obstacle)
-        seen += truth_nfs.verify([share], [], here.run)
-        seen += truth_smb.verify([share], [], here.run, here.pause)
+        seen += truth_nfs.verify([share], [], domain, here.run)
+        seen += truth_smb.verify([share], [], domain, here.run, here.pause)
     except MillraceError as error:
         return Look(name=share.name, seen=seen, problem=str(error))
     return Look(name=share.name, seen=seen, problem=None)

@@ -47,6 +47,11 @@ class Share(Contract):
     obstacle: str | None
 
     @property
+    def kerberos(self) -> bool:
+        """Whether any NFS client is let in with Kerberos."""
+        return any(set(one.sec) != {"sys"} for one in self.exports)
+
+    @property
     def both(self) -> bool:
         """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
         return bool(self.exports) and self.smb is not None and self.profile != "dataset-ro"

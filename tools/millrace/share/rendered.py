@@ -81,6 +81,11 @@ def remove(name: str) -> None:
         store.write_model(record_file(), record.model_copy(update={"files": files}))
 
 
+def is_ours(name: str) -> bool:
+    """Whether a file was rendered here."""
+    return name in load().files
+
+
 def set_quotas(states: Mapping[str, str]) -> None:
     """Remember the quotas that are set on whole trees."""
     record = load()

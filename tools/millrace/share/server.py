@@ -34,7 +34,8 @@ class Server:
 
     def apply(self, config: Config, force: bool = False) -> RenderReport:
         """Render a wanted state and tell the servers."""
-        return apply.apply(self.plan, self.pool, self.shares(config), self.ports, self.run, force)
+        shares = self.shares(config)
+        return apply.apply(self.plan, self.pool, shares, self.ports, self.run, force, config.domain)
 
 
 def this_server() -> Server:

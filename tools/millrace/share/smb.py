@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 
 from millrace.command import Result
+from millrace.config.model import Domain
+from millrace.domain import ids
 from millrace.errors import Failed
 from millrace.render import render
 from millrace.share.interfaces import Interface
@@ -18,9 +20,16 @@ CONFIGURATION = "etc/samba/smb.conf"
 _COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
 
 
-def configuration(shares: Sequence[Share], interfaces: Sequence[Interface]) -> str:
+def configuration(shares: Sequence[Share], interfaces: Sequence[Interface], domain: Domain | None = None) -> str:
     """The text of smb.conf."""
-    return render(f"{CONFIGURATION}.j2", shares=shares, interfaces=interface_list(interfaces), parameters=parameters)
+    return render(
+        f"{CONFIGURATION}.j2",
+        shares=shares,
+        interfaces=interface_list(interfaces),
+        parameters=parameters,
+        domain=domain,
+        ids=ids,
+    )
 
 
 def section(share: Share) -> list[str]:

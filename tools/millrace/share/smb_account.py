@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millrace import paths
+from millrace.config.model import Domain
 from millrace.share.smb_parameters import CHECKER
 from millrace.share.tools import LOOK, Runner, must
 
@@ -20,14 +21,14 @@ SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
 
 
 @contextmanager
-def account(run: Runner) -> Iterator[str]:
+def account(domain: Domain | None, run: Runner) -> Iterator[str]:
     """The path of a credentials file that only root reads; the account is gone afterwards."""
     if run(["getent", "passwd", CHECKER]).status != 0:
         must(run, ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", CHECKER])
     password = secrets.token_urlsafe(32)
     must(run, [*SMBPASSWD, "-s", "-a", CHECKER], f"{password}\n{password}\n")
     try:
-        with _credentials(password) as path:
+        with _credentials(password, domain) as path:
             yield path
     finally:
         drop(run)
@@ -39,12 +40,15 @@ def drop(run: Runner) -> None:
 
 
 @contextmanager
-def _credentials(password: str) -> Iterator[str]:
+def _credentials(password: str, domain: Domain | None) -> Iterator[str]:
     paths.run_dir().mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=LOOK, dir=paths.run_dir())
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(f"username = {CHECKER}\npassword = {password}\n")
+            if domain is not None:
+                # A member asks the domain for whoever does not say that it is of this server.
+                file.write(f"domain = {domain.machine}\n")
         yield name
     finally:
         Path(name).unlink(missing_ok=True)

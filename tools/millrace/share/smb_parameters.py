@@ -77,10 +77,15 @@ def parameters(share: Share) -> dict[str, str]:
 
 
 def _people(smb: SmbAccess, with_checker: bool) -> dict[str, str]:
-    people = [*smb.users, *(f"+{group}" for group in smb.groups)]
+    people = [_quoted(one) for one in (*smb.users, *(f"+{group}" for group in smb.groups))]
     if not with_checker:
         return {"valid users": " ".join(people)}
     return {"valid users": " ".join([*people, CHECKER]), "read list": CHECKER}
+
+
+def _quoted(name: str) -> str:
+    # Groups of a domain have blanks in their names.
+    return f'"{name}"' if " " in name else name
 
 
 def _behaviour(share: Share) -> dict[str, str]:

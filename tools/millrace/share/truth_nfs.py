@@ -7,7 +7,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from millrace import paths, store
+from millrace.config.model import Domain
 from millrace.config.names import several
+from millrace.domain import keys
 from millrace.errors import Failed
 from millrace.share import exports, nfs
 from millrace.share.model import Share
@@ -19,8 +21,12 @@ LOOPBACK = "127.0.0.1"
 SECONDS = "60"
 
 
-def verify(shares: Sequence[Share], gone: Sequence[str], run: Runner) -> list[str]:
-    """What was seen, in words; Failed says what is not as it should be. `gone` are paths that nobody may mount."""
+def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner) -> list[str]:
+    """What was seen, in words; Failed says what is not as it should be. `gone` are paths that nobody may mount.
+
+    The mount from here is without Kerberos whatever the clients need: it shows the directory. The keys are looked at
+    apart.
+    """
     exported = [share for share in shares if share.exports]
     if not is_active("nfs-server.service", run):
         if exported:
@@ -39,6 +45,7 @@ def verify(shares: Sequence[Share], gone: Sequence[str], run: Runner) -> list[st
     foreign = [share.path for share in shares if not share.exports and share.path in table]
     return [
         *_said(exported),
+        *([keys.verify(domain, run)] if any(share.kerberos for share in exported) else []),
         *(f"NFS: {path} is exported by a file that is not of Millrace" for path in foreign),
         *(f"NFS: {path} is not exported" for path in gone),
     ]

@@ -7,6 +7,7 @@ Anonymous listing is refused by policy, and no person's password is known here.
 from collections.abc import Callable, Sequence
 
 from millrace.command import Result
+from millrace.config.model import Domain
 from millrace.config.names import several
 from millrace.errors import Failed
 from millrace.share.model import Share
@@ -26,7 +27,7 @@ _DENIED = "NT_STATUS_ACCESS_DENIED"
 Pause = Callable[[float], None]
 
 
-def verify(wanted: Sequence[Share], gone: Sequence[str], run: Runner, pause: Pause) -> list[str]:
+def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner, pause: Pause) -> list[str]:
     """What was seen, in words; Failed says which share smbd does not serve, or still lists."""
     shares = [share for share in wanted if share.smb is not None]
     names = [share.name for share in shares]
@@ -35,7 +36,7 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], run: Runner, pause: Pau
         if names:
             raise Failed("the SMB server is not running: systemctl status smbd.service")
         return []
-    with account(run) as credentials:
+    with account(domain, run) as credentials:
         _listed(names, hidden, credentials, run, pause)
         for first in range(0, len(shares), AT_ONCE):
             _opened(shares[first : first + AT_ONCE], credentials, run)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must hold before a domain is joined, each with the sentence for where it does not."""
+
+import socket
+
+from millrace import paths
+from millrace.config.domain_names import netbios_name
+from millrace.config.model import Config, Domain
+from millrace.domain import files
+from millrace.domain.net import Controller, Net
+from millrace.errors import Failed, Refused
+from millrace.share import rendered
+from millrace.share.tools import Runner
+
+# Kerberos refuses more (RFC 4120, 1.6: five minutes is what everybody configures).
+MOST_SECONDS = 300
+
+
+def not_joined(config: Config) -> None:
+    """Refused on a member of a domain."""
+    if config.domain is not None:
+        raise Refused(f"this server is in {config.domain.zone} already: leave it first (millrace domain leave)")
+
+
+def machine_name() -> str:
+    """The name of this server's account; Refused where the host name cannot be one."""
+    name = socket.gethostname().partition(".")[0]
+    try:
+        return netbios_name(name)
+    except ValueError as error:
+        raise Refused(f"the host name cannot be that of a member ({error}): hostnamectl hostname NAME") from error
+
+
+def nothing_in_the_way() -> None:
+    """Refused where somebody else's Kerberos is set up here."""
+    for name in (files.KEYTAB, files.KRB5):
+        if (paths.ROOT / name).exists() and not rendered.is_ours(name):
+            raise Refused(f"/{name} is there and not of Millrace: move it elsewhere first")
+
+
+def dns_finds(domain: Domain, run: Runner) -> None:
+    """Refused where DNS knows no domain controller."""
+    record = f"_ldap._tcp.dc._msdcs.{domain.zone}"
+    if run(["timeout", "30", "resolvectl", "query", "--legend=no", "--type=SRV", record]).status == 0:
+        return
+    asked = f"the DNS server {', '.join(domain.dns)}" if domain.dns else "DNS"
+    todo = "is it a DNS server of the domain?" if domain.dns else "name the domain's DNS server with --dns ADDRESS"
+    raise Refused(f"{asked} knows no domain controller of {domain.zone} ({record}): {todo}")
+
+
+def controller_answers(net: Net) -> Controller:
+    """The domain controller; Refused where none answers."""
+    # What did not answer a minute ago is not asked again by Samba.
+    net.run(["net", "cache", "flush"])
+    try:
+        return net.controller()
+    except Failed as error:
+        raise Refused(
+            f"{error}: is it up, and lets the network in between LDAP (389) and Kerberos (88) through?"
+        ) from error
+
+
+def clocks_agree(net: Net) -> None:
+    """Refused where the clock is off by more than Kerberos takes."""
+    offset = net.clock_offset()
+    if abs(offset) > MOST_SECONDS:
+        late = "behind" if offset > 0 else "ahead of"
+        raise Refused(
+            f"the clock of this server is {abs(offset)} s {late} the domain's, {MOST_SECONDS} s are too many: "
+            "set an NTP server or the time (timedatectl)"
+        )

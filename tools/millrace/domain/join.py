@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Become a member of a domain: looked at first, then joined, then seen to work; else everything is as before."""
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from millrace import paths
+from millrace.config import store
+from millrace.config.domain_names import joining_account, organisational_unit
+from millrace.config.model import Config, Domain
+from millrace.config.sentence import checked
+from millrace.config.who import only_root, who
+from millrace.domain import conditions, files, services, ticket
+from millrace.domain.model import MembershipChange
+from millrace.domain.net import Net, asking, candidate
+from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.share import rendered, truth_smb
+from millrace.share.server import Server, this_server
+from millrace.share.tools import Runner, last_words
+
+_NO_NAME = re.compile(r"dns update|perform dns", re.IGNORECASE)
+NO_NAME = "the domain's DNS did not take {name}: add an A record of this server there, clients mount by that name"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a person typed. `dns` are addresses of the domain's DNS servers, `unit` where the machine account goes."""
+
+    realm: str
+    account: str
+    password: str = field(repr=False)
+    dns: tuple[str, ...] = ()
+    unit: str | None = None
+
+    def checked(self) -> Domain:
+        """The domain, with a short name that only the domain itself can say; BadInput for what cannot be."""
+        try:
+            joining_account(self.account)
+            if self.unit is not None:
+                organisational_unit(self.unit)
+        except ValueError as error:
+            raise BadInput(str(error)) from error
+        if not self.password or not self.password.isprintable():
+            raise BadInput("a password is one line of printable characters")
+        guess = self.realm.partition(".")[0][:15]
+        machine = conditions.machine_name()
+        return checked(lambda: Domain(realm=self.realm, workgroup=guess, machine=machine, dns=list(self.dns)))
+
+
+@dataclass
+class Joining:
+    """The effect of joining on this server; afterwards, what was seen and warned of."""
+
+    request: Request
+    server: Server
+    net: Net
+    ticket: str
+    verified: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __call__(self, old: Config, new: Config) -> None:
+        """Join and serve as a member; where that fails, leave again and raise Refused with the reason."""
+        assert new.domain is not None
+        try:
+            self._join(new.domain)
+            report = self.server.apply(new, force=True)
+            self.warnings += report.warnings
+            services.start(self.server.run)
+            self.verified.append(services.trusted(new.domain, self.server.run, self.server.pause))
+            self.verified += truth_smb.verify(
+                self.server.shares(new), [], new.domain, self.server.run, self.server.pause
+            )
+        except BaseException as error:
+            trouble = self._undo(old)
+            if not isinstance(error, MillraceError):
+                raise
+            raise Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}") from error
+
+    def _join(self, domain: Domain) -> None:
+        where = [f"createcomputer={self.request.unit}"] if self.request.unit else []
+        result = self.net.ads("join", *self._identity(), f"dnshostname={domain.host_name}", "osName=Millrace", *where)
+        if result.status != 0:
+            raise Failed(f"{domain.zone} did not take this server: {last_words(result)}")
+        if _NO_NAME.search(result.out + result.err):
+            self.warnings.append(NO_NAME.format(name=domain.host_name))
+        # Windows knows HOST for CIFS and more, but not for NFS.
+        result = self.net.ads("setspn", "add", f"nfs/{domain.host_name}", "-P")
+        if result.status != 0:
+            raise Failed(f"{domain.zone} did not take the NFS service of this server: {last_words(result)}")
+        self.verified.append(f"{domain.machine} is a member of {domain.zone}")
+
+    def _undo(self, old: Config) -> str | None:
+        """Be no member again; what could not be undone, in words."""
+        self.net.ads("leave", *self._identity())
+        (paths.ROOT / files.KEYTAB).unlink(missing_ok=True)
+        try:
+            self.server.apply(old, force=True)
+            services.stop(self.server.run)
+        except MillraceError as error:
+            return f"and the state before could not be served again: {error}"
+        return None
+
+    def _identity(self) -> list[str]:
+        return [f"--use-krb5-ccache={self.ticket}", "--use-kerberos=required"]
+
+
+def join(request: Request, server: Callable[[], Server] = this_server) -> MembershipChange:
+    """Join a domain; Refused or BadInput with one sentence where that cannot be."""
+    only_root()
+    guess = request.checked()
+    conditions.not_joined(store.load())
+    conditions.nothing_in_the_way()
+    here = server()
+    with _resolving(guess, here.run), asking(guess, here.run) as first:
+        conditions.dns_finds(guess, here.run)
+        controller = conditions.controller_answers(first)
+        conditions.clocks_agree(first)
+        domain = checked(lambda: Domain.model_validate(guess.model_dump() | {"workgroup": controller.workgroup}))
+        with (
+            candidate(domain, here.ports, here.run) as net,
+            ticket.of_account(domain, request.account, request.password, net) as cache,
+        ):
+            joining = Joining(request, here, net, cache)
+
+            def mutate(config: Config) -> Config:
+                conditions.not_joined(config)
+                return config.model_copy(update={"domain": domain})
+
+            config = store.change(who(), f"domain join {domain.zone} as {domain.machine}", mutate, joining)
+    joining.verified.insert(0, f"{controller.name} answers for {domain.zone}")
+    return MembershipChange(serial=config.serial, domain=domain, verified=joining.verified, warnings=joining.warnings)
+
+
+@contextmanager
+def _resolving(domain: Domain, run: Runner) -> Iterator[None]:
+    """Ask the domain's DNS server for its names; not any more if this ends with an error."""
+    if not domain.dns:
+        yield
+        return
+    rendered.put(files.DNS, files.delegate(domain)[files.DNS])
+    services.reload_dns(run)
+    try:
+        yield
+    except BaseException:
+        rendered.remove(files.DNS)
+        services.reload_dns(run)
+        raise

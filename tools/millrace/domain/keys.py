@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of this server: what NFS with Kerberos stands on."""
+
+import re
+
+from millrace import paths
+from millrace.config.model import Domain
+from millrace.domain import files, ticket
+from millrace.domain.model import Key
+from millrace.domain.net import Net
+from millrace.errors import Failed, Refused
+from millrace.share.tools import Runner, is_active, last_words
+
+GSSPROXY = "gssproxy.service"
+_ENTRY = re.compile(r"\s*(?P<version>\d+)\s+(?P<principal>\S+)$")
+
+
+def keys(run: Runner) -> list[Key]:
+    """What is in the keytab, each principal once; none where there is no keytab."""
+    path = paths.ROOT / files.KEYTAB
+    if not path.exists():
+        return []
+    result = run(["klist", "-k", str(path)])
+    if result.status != 0:
+        raise Failed(f"the keytab cannot be read: {last_words(result)}")
+    found = [match for match in map(_ENTRY.match, result.out.splitlines()) if match]
+    return list(
+        {one["principal"]: Key(principal=one["principal"], version=int(one["version"])) for one in found}.values()
+    )
+
+
+def refuse_without_key(share: str, run: Runner) -> None:
+    """Refused where a share asks for Kerberos and this server has no key for NFS."""
+    if not any(one.principal.startswith("nfs/") for one in keys(run)):
+        raise Refused(
+            f"{share} asks for Kerberos, and this server has no key for NFS: join a domain (millrace domain join)"
+        )
+
+
+def verify(domain: Domain | None, run: Runner) -> str:
+    """Seen, in words: a client's ticket for NFS is opened here. Failed says what is in its way.
+
+    A mount from here would need the client's half of Kerberos on the server; this takes the same ticket and the same
+    key, and asks the kernel who opens it.
+    """
+    if not is_active(GSSPROXY, run):
+        raise Failed(f"nobody accepts tickets for NFS: systemctl status {GSSPROXY}")
+    if not _kernel_asks_gssproxy():
+        raise Failed("the NFS server was asked for Kerberos before there was a key and does without it: reboot once")
+    if domain is None:
+        return "NFS: Kerberos tickets are accepted with the key in /etc/krb5.keytab"
+    net = Net(run)
+    service = f"nfs/{domain.host_name}"
+    with ticket.of_this_server(domain, net) as cache:
+        result = net.kerberos("kvno", "-c", cache, "-k", str(paths.ROOT / files.KEYTAB), f"{service}@{domain.realm}")
+    if result.status != 0:
+        raise Failed(f"tickets for {service} cannot be opened with the key of this server: {last_words(result)}")
+    return f"NFS: the domain gives tickets for {service}, and the key of this server opens them"
+
+
+def _kernel_asks_gssproxy() -> bool:
+    path = paths.ROOT / "proc/net/rpc/use-gss-proxy"
+    return path.exists() and path.read_text().strip() == "1"

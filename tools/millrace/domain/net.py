@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking the domain with Samba's `net`, before this server is a member and after."""
+
+import json
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace import paths
+from millrace.command import Result
+from millrace.config.model import Domain
+from millrace.domain import files
+from millrace.errors import Failed
+from millrace.share.interfaces import Interface
+from millrace.share.tools import Runner, last_words
+
+# Seconds for one question: a controller that does not answer must not hold up a person or a check.
+PATIENCE = "120"
+
+
+@dataclass(frozen=True)
+class Controller:
+    """A domain controller and the domain's short name, as it says itself."""
+
+    name: str
+    workgroup: str
+
+
+@dataclass(frozen=True)
+class Net:
+    """`net` and the tools of Kerberos; with `directory`, under the files of a membership that is not there yet."""
+
+    run: Runner
+    directory: Path | None = None
+
+    def ads(self, *words: str) -> Result:
+        """`net ads …`; standard error says what went wrong."""
+        conf = ["-s", str(self.directory / "smb.conf")] if self.directory else []
+        return self.kerberos("net", *conf, "ads", *words)
+
+    def kerberos(self, *words: str, stdin: str | None = None) -> Result:
+        """A tool that reads krb5.conf."""
+        conf = ["env", f"KRB5_CONFIG={self.directory / 'krb5.conf'}"] if self.directory else []
+        return self.run(["timeout", PATIENCE, *conf, *words], stdin)
+
+    def controller(self) -> Controller:
+        """Who answers for the domain; Failed where nobody does."""
+        found = self._document("lookup")
+        return Controller(str(found["Domain Controller"]), str(found["Pre-Win2k Domain"]))
+
+    def clock_offset(self) -> int:
+        """Seconds that the controller is ahead of this server; Failed if it does not say."""
+        offset = self._document("info")["Server time offset"]
+        assert isinstance(offset, int)
+        return offset
+
+    def _document(self, what: str) -> dict[str, object]:
+        result = self.ads(what, "--json")
+        try:
+            found = json.loads(result.out)
+        except ValueError:
+            found = None
+        if result.status != 0 or not isinstance(found, dict):
+            raise Failed(f"no domain controller answers: {last_words(result)}")
+        return found
+
+
+@contextmanager
+def asking(domain: Domain, run: Runner) -> Iterator[Net]:
+    """`net` that only looks, and keeps what it writes to itself: health may write nothing outside /run."""
+    with _directory() as directory:
+        own = [f"{name} directory = {directory}" for name in ("state", "cache")]
+        lines = ["[global]", "security = ads", f"realm = {domain.realm}", f"workgroup = {domain.workgroup}", *own]
+        (directory / "smb.conf").write_text("\n".join([*lines, f"private dir = {directory}", ""]))
+        (directory / "krb5.conf").touch()
+        yield Net(run, directory)
+
+
+@contextmanager
+def candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Iterator[Net]:
+    """`net` as it will be once `domain` is joined, with nothing changed under /etc."""
+    # Here and not above: health looks at this module every 30 s and renders nothing.
+    from millrace.share.smb import configuration
+
+    with _directory() as directory:
+        (directory / "smb.conf").write_text(configuration([], ports, domain))
+        (directory / "krb5.conf").write_text(files.texts(domain)[files.KRB5])
+        yield Net(run, directory)
+
+
+@contextmanager
+def _directory() -> Iterator[Path]:
+    paths.run_dir().mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix="domain-", dir=paths.run_dir()) as name:
+        yield Path(name)

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The membership as it is now, asked of winbind and of the domain."""
+
+from millrace.config.model import Domain
+from millrace.domain import ids
+from millrace.domain.keys import keys
+from millrace.domain.model import DomainReport, Key
+from millrace.domain.net import asking
+from millrace.errors import MillraceError
+from millrace.share.tools import Runner, last_words
+
+NOT_JOINED = "This server is in no domain: millrace domain join REALM ACCOUNT"
+
+
+def show(domain: Domain | None, run: Runner) -> DomainReport:
+    """What can be asked; a question without an answer is a problem in words, not an error."""
+    if domain is None:
+        return DomainReport(domain=None)
+    problems = list[str]()
+    alive = run(["wbinfo", "--ping"])
+    secret = run(["wbinfo", "--check-secret"])
+    if alive.status != 0:
+        problems.append("winbind does not answer: systemctl status winbind.service")
+    elif secret.status != 0:
+        problems.append(f"the domain does not trust this server: {last_words(secret)}")
+    controller, offset, found = None, None, list[Key]()
+    try:
+        with asking(domain, run) as net:
+            controller = net.controller().name
+            offset = net.clock_offset()
+    except MillraceError as error:
+        problems.append(str(error))
+    try:
+        found = keys(run)
+    except MillraceError as error:
+        problems.append(str(error))
+    return DomainReport(
+        domain=domain,
+        host_name=domain.host_name,
+        controller=controller,
+        winbind=alive.status == 0,
+        trusted=secret.status == 0 if alive.status == 0 else None,
+        clock_offset=offset,
+        keys=found,
+        ids=ids.DOMAIN,
+        other_ids=ids.OTHERS,
+        problems=problems,
+    )
+
+
+def lines(report: DomainReport) -> list[str]:
+    """The screen for a person."""
+    domain = report.domain
+    if domain is None:
+        return [NOT_JOINED]
+    services = sorted({one.principal.partition("@")[0] for one in report.keys if "/" in one.principal})
+    clock = "not known" if report.clock_offset is None else f"{report.clock_offset} s from the domain's"
+    trust = {True: "yes", False: "no", None: "not known"}[report.trusted]
+    return [
+        f"Domain     {domain.realm} ({domain.workgroup})",
+        f"Account    {domain.machine}$, {report.host_name}",
+        f"Controller {report.controller or 'none answers'}",
+        f"DNS        {', '.join(domain.dns) or 'the servers of the network'}",
+        f"Trust      {trust}",
+        f"Clock      {clock}",
+        f"Keys       {', '.join(services) or 'none'}",
+        f"Numbers    {_range(report.ids)} (users and groups), {_range(report.other_ids)} (Windows' own groups)",
+        *(f"Problem    {one}" for one in report.problems),
+    ]
+
+
+def _range(found: ids.IdRange | None) -> str:
+    return f"{found.first} to {found.last}" if found else "none"

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the domain know this server, and does this server reach the domain?"""
+
+from millrace.config import store
+from millrace.domain.conditions import MOST_SECONDS
+from millrace.domain.model import DomainReport
+from millrace.domain.show import show
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+
+NAME = "domain"
+
+# Who is half as far off as Kerberos takes will be there soon.
+CLOCK_WARNING = MOST_SECONDS // 2
+
+
+def check(host: Host) -> list[Finding]:
+    """The membership of a server that is in a domain."""
+    domain = store.look().config.domain
+    if domain is None:
+        return []
+    report = show(domain, host.ask)
+    if not report.winbind:
+        return [host.absent(NAME, "winbind does not answer.", "systemctl status winbind.service")]
+    findings = [*_reached(report, host), *_clock(report)]
+    fine = f"This server is {domain.machine} in {domain.zone}; {report.controller} answers and trusts it."
+    return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
+
+
+def _reached(report: DomainReport, host: Host) -> list[Finding]:
+    assert report.domain is not None
+    zone = report.domain.zone
+    if report.controller is None:
+        todo = f"Is a domain controller up? resolvectl query {zone}; millrace domain show"
+        return [host.absent(NAME, f"No domain controller of {zone} answers.", todo)]
+    if not report.trusted:
+        todo = "Was the account deleted there? Join again: millrace domain leave, millrace domain join"
+        return [host.absent(NAME, f"{zone} does not trust this server.", todo)]
+    if not any(one.principal.startswith("nfs/") for one in report.keys):
+        todo = "net ads keytab create -P"
+        sentence = "There is no key for NFS with Kerberos."
+        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return []
+
+
+def _clock(report: DomainReport) -> list[Finding]:
+    offset = report.clock_offset
+    if offset is None or abs(offset) < CLOCK_WARNING:
+        return []
+    level = Level.FAIL if abs(offset) > MOST_SECONDS else Level.WARN
+    sentence = f"The clock is {abs(offset)} s off the domain's; Kerberos takes {MOST_SECONDS} s."
+    return [Finding(check=NAME, level=level, sentence=sentence, todo="Set an NTP server: timedatectl timesync-status")]

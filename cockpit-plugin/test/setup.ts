@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { cleanup } from "@testing-library/react";
+import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
 import { reset } from "./mocks/cockpit";
 import { forgetPermission } from "../src/lib/permission";
@@ -15,6 +15,9 @@ window.matchMedia = (query: string) => ({
     removeListener: () => undefined,
     dispatchEvent: () => false,
 });
+
+// Milliseconds: a host that builds an image meanwhile is slow.
+configure({ asyncUtilTimeout: 10_000 });
 
 afterEach(() => {
     cleanup();

@@ -2,6 +2,7 @@
 import type { JSX } from "react";
 import { bytes, percent } from "../lib/format";
 import { _, format } from "../lib/i18n";
+import "./parts.css";
 
 /** How much of something is taken; `soft` (bytes) marks where the server starts to complain. Null: nobody counted. */
 export function Usage({ label, used, size, soft }: {

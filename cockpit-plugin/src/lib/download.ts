@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Hand `text` to the browser as a file; a blob passes Cockpit's content security policy. */
-export function download(name: string, text: string, type = "text/plain"): void {
-    const url = URL.createObjectURL(new Blob([text], { type }));
+/** Hand `content` to the browser as a file; a blob passes Cockpit's content security policy. */
+export function download(name: string, content: BlobPart, type = "text/plain"): void {
+    const url = URL.createObjectURL(new Blob([content], { type }));
     const anchor = document.createElement("a");
     anchor.href = url;
     anchor.download = name;

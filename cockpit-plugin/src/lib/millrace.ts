@@ -203,3 +203,14 @@ export function follow<V extends Verb>(
         process.input(options.input ?? "");
     });
 }
+
+/** The bytes that `millrace WORDS` writes to its standard output, to be saved as a file; rejects with CliError only. */
+export function fetchFile(words: string[], options: Pick<Options, "admin"> = {}): Promise<Uint8Array<ArrayBuffer>> {
+    const verb = [PROGRAM, ...words].join(" ");
+    return new Promise((resolve, reject) => {
+        const process = cockpit.spawn([PROGRAM, ...words],
+            { superuser: options.admin ? "require" : null, err: "message", environ: ENVIRONMENT, binary: true });
+        process.then(resolve, (error) => reject(failure(verb, error)));
+        process.input("");
+    });
+}

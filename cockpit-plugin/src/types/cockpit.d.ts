@@ -21,11 +21,11 @@ declare namespace cockpit {
     }
 
     /** A thenable of jQuery's kind and no Promise: on failure the second argument is what the program had printed. */
-    interface Spawn {
-        then(done: (stdout: string) => void, failed: (error: ProcessError, stdout?: string) => void): unknown;
-        input(text: string, more?: boolean): Spawn;
+    interface Spawn<Data = string> {
+        then(done: (stdout: Data) => void, failed: (error: ProcessError, stdout?: Data) => void): unknown;
+        input(text: string, more?: boolean): Spawn<Data>;
         /** The callback returns how many characters it took; the rest comes again with the next ones. */
-        stream(on: (text: string) => number | undefined): Spawn;
+        stream(on: (text: Data) => number | undefined): Spawn<Data>;
         close(problem?: string): void;
     }
 
@@ -59,6 +59,8 @@ interface Cockpit extends cockpit.EventSource<"locationchanged" | "visibilitycha
         control(command: string, options: object): void;
     };
     spawn(argv: string[], options?: cockpit.SpawnOptions): cockpit.Spawn;
+    /** The output as bytes. */
+    spawn(argv: string[], options: cockpit.SpawnOptions & { binary: true }): cockpit.Spawn<Uint8Array<ArrayBuffer>>;
     permission(options: { admin: true }): cockpit.Permission;
     /** gettext(text), or gettext(context, text). */
     gettext(textOrContext: string, text?: string): string;

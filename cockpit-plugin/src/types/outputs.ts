@@ -1,3 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What each verb prints. */
-export type { Outputs } from "./millrace";
+import type { Outputs as Made } from "./millrace";
+
+export type Outputs = Made & {
+    "bench start": { run: string };
+    "bench stop": { run: string };
+};

@@ -40,7 +40,7 @@ function move(path: string[], options: Record<string, string> = {}): void {
     for (const listener of listeners.locationchanged) listener();
 }
 
-function spawn(argv: string[], options: cockpit.SpawnOptions = {}): cockpit.Spawn {
+function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true } = {}): cockpit.Spawn {
     let done: (stdout: string) => void = () => undefined;
     let failed: (error: cockpit.ProcessError, stdout?: string) => void = () => undefined;
     let on: ((text: string) => number | undefined) | undefined;
@@ -62,7 +62,9 @@ function spawn(argv: string[], options: cockpit.SpawnOptions = {}): cockpit.Spaw
         },
         end(stdout = "") {
             this.print(stdout);
-            later(() => { if (!over) { over = true; done(buffer); } });
+            // Bytes where bytes were asked for.
+            const said = () => (options.binary ? new TextEncoder().encode(buffer) as unknown as string : buffer);
+            later(() => { if (!over) { over = true; done(said()); } });
         },
         fail(error, stdout = "") {
             this.print(stdout);
@@ -87,7 +89,7 @@ function spawn(argv: string[], options: cockpit.SpawnOptions = {}): cockpit.Spaw
             call.fail({ problem, message: problem });
         },
     };
-    const words = argv.slice(1, argv.indexOf("--json"));
+    const words = argv.slice(1, argv.includes("--json") ? argv.indexOf("--json") : undefined);
     const verb = [...answers.keys()].filter((one) => `${words.join(" ")} `.startsWith(`${one} `)).sort((a, b) => b.length - a.length)[0];
     later(() => {
         if (options.superuser === "require" && admin !== true) call.fail({ problem: "access-denied", message: "Not permitted to perform this action." });
@@ -112,7 +114,7 @@ const fake: Cockpit = {
     },
     addEventListener: (name, handler) => { source(name).add(handler); },
     removeEventListener: (name, handler) => { source(name).remove(handler); },
-    spawn,
+    spawn: spawn as Cockpit["spawn"],
     permission: () => ({
         get allowed() { return admin; },
         user: { name: "admin" },

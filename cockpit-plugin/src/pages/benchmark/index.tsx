@@ -1,6 +1,53 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+import { useEffect, type JSX } from "react";
+import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
+import { PageHeader } from "../../components/PageHeader";
+import { ErrorAlert } from "../../components/States";
+import { useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { link, useRoute } from "../../lib/route";
+import { isEmulated } from "./figures";
+import { HistoryPanel } from "./HistoryPanel";
+import { isRunning, useFollow } from "./live";
+import { LivePanel } from "./LivePanel";
+import { RunView } from "./RunView";
+import { StartPanel } from "./StartPanel";
+import { stateWord } from "./words";
 
-export default function Benchmark(): JSX.Element | null {
-    return null;
+function Runs(): JSX.Element {
+    const live = useFollow();
+    const history = useVerb("bench list");
+    const { last, error, again } = live;
+    const running = isRunning(live);
+    const summary = history.data?.runs.find(({ id }) => id === last?.run);
+    const { reload } = history;
+    // A run that begins or ends is another line of the history.
+    useEffect(() => { if (last) reload(); }, [last?.run, last?.state, reload]); // eslint-disable-line react-hooks/exhaustive-deps
+    return (
+        <>
+            <PageHeader title={_("Benchmark")}>
+                {_("How fast this server is, layer by layer, beside what its hardware can do, and which layer loses how much.")}
+            </PageHeader>
+            <ErrorAlert error={error} retry={again} />
+            {last && !running && (
+                <Alert isInline variant={last.state === "done" ? "success" : "warning"} data-testid="last-run"
+                    title={format(_("Run $0: $1"), last.run, stateWord(last.state))}>
+                    <p>{last.what}</p>
+                    <a href={link("benchmark", "run", last.run)}>{_("Show the results")}</a>
+                </Alert>
+            )}
+            <div className="mr-pair">
+                {/* Whose figures these are is known from the list only: until then none are shown. */}
+                {last && running && <LivePanel live={live} last={last} figures={summary !== undefined && !isEmulated(summary.labels)} onStopped={again} />}
+                <StartPanel busy={running} onStarted={again} />
+                <HistoryPanel of={history} />
+            </div>
+        </>
+    );
+}
+
+export default function Benchmark(): JSX.Element {
+    const { path } = useRoute();
+    if (path[1] === "run" && path[2] !== undefined) return <RunView key={path[2]} id={path[2]} />;
+    return <Runs />;
 }

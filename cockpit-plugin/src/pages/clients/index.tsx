@@ -1,6 +1,122 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+import { useState, type JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
+import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import DownloadIcon from "@patternfly/react-icons/dist/esm/icons/download-icon";
+import type { Recipe, Share } from "../../types/millrace";
+import { DownloadButton } from "../../components/DownloadButton";
+import { ChoiceField, TextField } from "../../components/Field";
+import { PageHeader } from "../../components/PageHeader";
+import { Panel } from "../../components/Panel";
+import { Empty, ErrorState, Loaded, Loading } from "../../components/States";
+import { download } from "../../lib/download";
+import { useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { useQuiet } from "../../lib/quiet";
+import { link, useRoute } from "../../lib/route";
+import { PROFILES, PROTOCOLS, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice } from "./choice";
+import { LanesPicture } from "./LanesPicture";
+import { Notes, Reasons, Steps } from "./RecipeParts";
 
-export default function Clients(): JSX.Element | null {
-    return null;
+function Choose({ shares, choice, set }: {
+    shares: Share[]; choice: Choice; set: (changed: Partial<Choice>) => void;
+}): JSX.Element {
+    const share = shares.find(({ name }) => name === choice.share);
+    const found = problems(choice);
+    return (
+        <Panel title={_("The client")} wide testId="choose">
+            <Form className="mr-fields" onSubmit={(event) => event.preventDefault()}>
+                <ChoiceField id="share" label={_("Share")} value={choice.share} onChange={(name) => set({ share: name })}
+                    options={shares.map(({ name }) => ({ value: name, label: name }))} />
+                <ChoiceField id="protocol" label={_("Protocol")} value={choice.protocol} onChange={(protocol) => set({ protocol })}
+                    options={PROTOCOLS.map((value) => ({
+                        value,
+                        label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (off for this share)"), protocolWord(value)),
+                    }))} />
+                <ChoiceField id="profile" label={_("What the client does")} value={choice.profile} onChange={(profile) => set({ profile })}
+                    options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
+                <TextField id="host" label={_("Name of this server for clients")} value={choice.host} onChange={(host) => set({ host })}
+                    problem={found.host} placeholder={_("an address is used")} help={_("Where your name server knows one.")} />
+                {isSmb(choice.protocol) && (
+                    <TextField id="user" label={_("User")} value={choice.user} onChange={(user) => set({ user })} problem={found.user}
+                        placeholder={share?.smb?.users[0] ?? "admin"} help={_("NAME, or DOMAIN\\NAME.")} />
+                )}
+            </Form>
+        </Panel>
+    );
+}
+
+function Downloads({ recipe, args }: { recipe: Recipe; args: string[] }): JSX.Element {
+    return (
+        <div className="mr-stack">
+            <p>{_("Everything in one archive: files, units, fstab lines, what to expect, and a program that checks a mount on the client.")}</p>
+            <div className="mr-actions">
+                <DownloadButton variant="primary" words={["client", "kit", ...args, "-"]} file={`millrace-${recipe.share}-${recipe.protocol}.tar`}
+                    type="application/x-tar">{_("Download the kit")}</DownloadButton>
+                <DownloadButton variant="secondary" words={["client", "check-script"]} file="check.py" type="text/x-python">{_("Only the check")}</DownloadButton>
+                <Button variant="secondary" icon={<DownloadIcon />}
+                    onClick={() => download("expect.json", `${JSON.stringify(recipe.expect, null, 2)}\n`, "application/json")}>
+                    {_("What it expects")}
+                </Button>
+            </div>
+            <code>{`python3 check.py ${recipe.mountpoint} --expect expect.json`}</code>
+        </div>
+    );
+}
+
+function Shown({ choice }: { choice: Choice }): JSX.Element {
+    const args = useQuiet(words(choice));
+    const good = Object.keys(problems(choice)).length === 0;
+    const found = useVerb("client recipe", args, { when: good });
+    if (!good) return <></>;
+    if (found.error !== undefined) return <ErrorState error={found.error} retry={found.reload} />;
+    if (found.data === undefined) return <Loading what={_("Making the recipe")} />;
+    const recipe = found.data;
+    return (
+        <>
+            <Panel title={_("What to do on the client")} wide testId="recipe"><Steps recipe={recipe} /></Panel>
+            <Panel title={_("Connections")} testId="connections"><LanesPicture recipe={recipe} /></Panel>
+            <Panel title={_("Take it along")} testId="downloads"><Downloads recipe={recipe} args={args} /></Panel>
+            {recipe.notes.length > 0 && <Panel title={_("Good to know")} wide testId="notes"><Notes recipe={recipe} /></Panel>}
+            <Panel title={_("Why it is like this")} wide testId="reasons"><Reasons recipe={recipe} /></Panel>
+        </>
+    );
+}
+
+function Chosen({ shares, wanted }: { shares: Share[]; wanted: string | undefined }): JSX.Element {
+    const first = shares.find(({ name }) => name === wanted) ?? shares[0];
+    const [choice, setChoice] = useState<Choice>({
+        share: first?.name ?? "",
+        profile: "training",
+        protocol: first !== undefined && !serves(first, "nfs-tcp") ? "smb-multichannel" : "nfs-tcp",
+        host: "",
+        user: "",
+    });
+    return (
+        <div className="mr-pair">
+            <Choose shares={shares} choice={choice} set={(changed) => setChoice((old) => ({ ...old, ...changed }))} />
+            <Shown choice={choice} />
+        </div>
+    );
+}
+
+export default function Clients(): JSX.Element {
+    const { options } = useRoute();
+    const list = useVerb("share list");
+    const wanted = typeof options["share"] === "string" ? options["share"] : undefined;
+    return (
+        <>
+            <PageHeader title={_("Clients")}>{_("What a client needs to mount a share and be fast, each option with its reason.")}</PageHeader>
+            <Loaded of={list} what={_("Reading the shares")}>
+                {({ shares }) => (shares.length > 0
+                    // Another share in the address is another start.
+                    ? <Chosen key={wanted} shares={shares} wanted={wanted} />
+                    : (
+                        <Empty title={_("There is nothing to mount yet")} actions={<a href={link("shares")}>{_("To the shares")}</a>}>
+                            {_("The recipe for a client appears here as soon as there is a share.")}
+                        </Empty>
+                    ))}
+            </Loaded>
+        </>
+    );
 }

@@ -1,6 +1,146 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { JSX } from "react";
+import { useState, type JSX } from "react";
+import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
+import type { ChangeReport, Share } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { PageHeader } from "../../components/PageHeader";
+import { Panel } from "../../components/Panel";
+import { Empty, ErrorAlert, Loaded } from "../../components/States";
+import { useChange, useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { useAdmin } from "../../lib/permission";
+import { go, link, useRoute } from "../../lib/route";
+import { useStatus } from "../../lib/status";
+import { Accounts } from "./Accounts";
+import { Changes } from "./Changes";
+import { remember } from "./looks";
+import { RemoveShare } from "./RemoveShare";
+import { CHANGE_SECONDS } from "./seconds";
+import { Sessions } from "./Sessions";
+import { ShareEditor } from "./ShareEditor";
+import { ShareTable } from "./ShareTable";
 
-export default function Shares(): JSX.Element | null {
-    return null;
+/** What a change did, kept above the page until it is closed. */
+interface Done {
+    title: string;
+    lines: string[];
+    warnings: string[];
+    /** The share to mount next. */
+    share?: string;
+}
+
+/** Checks of health that are about serving. */
+const SERVING = ["shares", "nfs", "smb"];
+const EVERY = 30;
+
+function DoneAlert({ done, onClose }: { done: Done; onClose: () => void }): JSX.Element {
+    return (
+        <Alert variant={done.warnings.length > 0 ? "warning" : "success"} isInline title={done.title} role="status" data-testid="done"
+            actionClose={<AlertActionCloseButton onClose={onClose} aria-label={_("Close")} />}>
+            {[...done.lines, ...done.warnings].map((line) => <p key={line}>{line}</p>)}
+            {done.share !== undefined && (
+                <p><a href={`${link("clients")}?share=${encodeURIComponent(done.share)}`}>{_("Mount it on a client")}</a></p>
+            )}
+        </Alert>
+    );
+}
+
+/** What health says about serving: the same words as on Overview. */
+function ServingFindings(): JSX.Element {
+    const findings = useStatus().data?.health.findings.filter(({ check, level }) => SERVING.includes(check) && level !== "OK") ?? [];
+    return (
+        <>
+            {findings.map(({ sentence, todo, level }) => (
+                <Alert key={sentence} isInline variant={level === "FAIL" ? "danger" : "warning"} title={sentence}>{todo}</Alert>
+            ))}
+        </>
+    );
+}
+
+function NoShares({ pool }: { pool: boolean | undefined }): JSX.Element {
+    if (pool === false)
+        return (
+            <Empty title={_("There is no pool yet")} actions={<a href={link("storage")}>{_("To the plan")}</a>}>
+                {_("Shares are directories of the pool. Approve the plan first, then the share “data” is there by itself.")}
+            </Empty>
+        );
+    return (
+        <Empty title={_("There is no share yet")}
+            actions={<AdminButton variant="primary" onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>}>
+            {_("A share is a directory of the pool that clients mount over NFS, SMB or both.")}
+        </Empty>
+    );
+}
+
+export default function Shares(): JSX.Element {
+    const { path } = useRoute();
+    const admin = useAdmin();
+    const status = useStatus();
+    // What a share holds is told to root only; the rest to everybody.
+    const list = useVerb("share list", [], { admin: admin === true, when: admin !== null, every: EVERY });
+    const users = useVerb("user list");
+    const groups = useVerb("group list");
+    const history = useVerb("config history", [], { admin: admin === true, when: admin !== null });
+    const verify = useChange("share verify", { timeout: CHANGE_SECONDS });
+    const [removing, setRemoving] = useState<Share>();
+    const [done, setDone] = useState<Done>();
+
+    const changed = (what: Done) => {
+        setDone(what);
+        for (const one of [list, users, groups, history, status]) one.reload();
+    };
+    const saved = ({ share, verified, warnings }: ChangeReport, title: string) => {
+        if (share !== null && share.obstacle === null) remember([{ name: share.name, seen: verified, problem: null }]);
+        changed({ title, lines: verified, warnings, ...(share !== null && { share: share.name }) });
+    };
+    const look = async () => {
+        const report = await verify.go();
+        if (report !== undefined) remember(report.shares);
+    };
+
+    const editing = path[1] === "create" ? null : path[1] === "share" ? path[2] : undefined;
+    if (editing !== undefined)
+        return (
+            <ShareEditor name={editing} networks={list.data?.shares.find((one) => one.networks.length > 0)?.networks}
+                onDone={(report) => {
+                    const name = report.share?.name ?? "";
+                    saved(report, editing === null ? format(_("The share $0 is served."), name) : format(_("$0 is changed."), name));
+                    go(["shares"]);
+                }} />
+        );
+    return (
+        <>
+            <PageHeader title={_("Shares")} actions={(
+                <>
+                    <AdminButton variant="secondary" isLoading={verify.busy} isDisabled={verify.busy || !list.data?.shares.length}
+                        onClick={() => void look()}>{_("Look whether they are served")}</AdminButton>
+                    <AdminButton variant="primary" isDisabled={status.data?.pool === null} onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>
+                </>
+            )}>
+                {_("Directories of the pool that clients mount, and who may.")}
+            </PageHeader>
+            {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
+            <ErrorAlert error={verify.error} retry={() => void look()} />
+            <ServingFindings />
+            <div className="mr-pair">
+                <Panel title={_("Shares")} wide testId="share-list">
+                    <Loaded of={list} what={_("Reading the shares")}>
+                        {({ shares }) => (shares.length > 0
+                            ? <ShareTable shares={shares} onRemove={setRemoving} />
+                            : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
+                    </Loaded>
+                </Panel>
+                <Sessions />
+                <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
+                <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state is served again."), lines: verified, warnings })} />
+            </div>
+            {removing !== undefined && (
+                <RemoveShare share={removing} onClose={() => setRemoving(undefined)}
+                    onDone={(report) => {
+                        saved(report, format(_("The share $0 is removed."), removing.name));
+                        setRemoving(undefined);
+                    }} />
+            )}
+        </>
+    );
 }

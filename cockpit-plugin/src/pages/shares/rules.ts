@@ -9,6 +9,7 @@ import { _, format } from "../../lib/i18n";
 const RESERVED = ["global", "homes", "printers", "ipc", "admin", "print", "netlogon", "sysvol", "profiles"];
 const SHARE = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const ACCOUNT = /^[a-z][a-z0-9_-]{0,30}$/;
+const DOMAIN_ACCOUNT = /^[A-Za-z0-9.-]{1,63}\\[A-Za-z0-9_][A-Za-z0-9 _.@$-]{0,63}$/;
 const NETGROUP = /^@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
 const HOST = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
 const SIZE = /^(\d{1,15})([KMGTP]?)(?:i?B)?$/i;
@@ -32,6 +33,12 @@ export function accountName(text: string): Sentence {
     if (ACCOUNT.test(text)) return null;
     return format(
         _("$0 cannot be the name of a user or group: use 1 to 31 of a-z, 0-9, - and _, first a letter"), shown(text));
+}
+
+/** Somebody of this server, or of a domain: DOMAIN\\name. The program asks the domain whether there is such a one. */
+export function anyAccount(text: string): Sentence {
+    if (!text.includes("\\")) return accountName(text);
+    return DOMAIN_ACCOUNT.test(text) ? null : format(_("$0 is not an account of a domain: write it like DOMAIN\\name"), shown(text));
 }
 
 export function comment(text: string): Sentence {

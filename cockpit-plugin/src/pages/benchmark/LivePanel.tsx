@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { LineChart, type Line } from "../../charts/LineChart";
+import { Figure } from "../../charts/Figure";
+import { AdminButton } from "../../components/AdminButton";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { DataTable } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { ProgressEta } from "../../components/ProgressEta";
+import { clock } from "../../lib/format";
+import { useChange } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { rungName, rungText, workloadWord } from "./figures";
+import { SHOWN, type Live } from "./live";
+import { inUnit, stateLevel, stateWord } from "./words";
+
+const STOP_SECONDS = 120;
+
+function Chart({ points, of, figures }: { points: Live["points"]; of: "bandwidth" | "operations"; figures: boolean }): JSX.Element {
+    const text = (value: number | null) => inUnit(value, of === "bandwidth" ? "bytes/s" : "operations/s");
+    const title = of === "bandwidth" ? _("Bandwidth") : _("Operations");
+    const now = points.at(-1)?.time ?? 0;
+    const line: Line = { name: title, tone: of === "bandwidth" ? 0 : 1, points: points.map((point) => ({ x: point.time - now, y: point[of] })) };
+    const last = points.at(-1)?.[of] ?? null;
+    const label = figures ? format(_("$0 of the last five minutes, now $1"), title, text(last)) : format(_("$0 of the last five minutes"), title);
+    return (
+        <Figure title={figures ? `${title}: ${text(last)}` : title}
+            chart={<LineChart label={label} lines={[line]} xFrom={-SHOWN} xTo={0} yText={figures ? text : undefined}
+                xTicks={[{ at: -300, text: _("5 min ago") }, { at: -150, text: _("2½ min ago") }, { at: 0, text: _("now") }]} />}
+            table={figures
+                ? <DataTable label={title} rows={points.slice(-20)} rowKey={({ time }) => String(time)} columns={[
+                    { title: _("Time"), heads: true, cell: ({ time }) => clock(new Date(time * 1000)) },
+                    { title, figures: true, cell: (point) => text(point[of]) },
+                ]} />
+                : <p>{_("Figures of an emulated server mean nothing and are not shown.")}</p>} />
+    );
+}
+
+function Finished({ live, figures }: { live: Live; figures: boolean }): JSX.Element | null {
+    if (live.finished.length === 0) return null;
+    return (
+        <DataTable label={_("Finished loads")} testId="phases" rows={[...live.finished].reverse()} rowKey={({ id }) => id} columns={[
+            { title: _("Where"), heads: true, cell: rungName },
+            { title: _("Load"), cell: workloadWord },
+            { title: _("State"), cell: ({ state }) => <HealthLabel level={stateLevel(state)}>{stateWord(state)}</HealthLabel> },
+            { title: _("Result"), cell: (rung) => (rung.reason ?? rungText(rung, !figures)) },
+        ]} />
+    );
+}
+
+/** The run that is on: how far, how fast, what is done, and the way to stop it. */
+export function LivePanel({ live, last, figures, onStopped }: {
+    live: Live; last: NonNullable<Live["last"]>;
+    /** Figures are those of real hardware. */
+    figures: boolean;
+    onStopped: () => void;
+}): JSX.Element {
+    const [asking, setAsking] = useState(false);
+    const stop = useChange("bench stop", { timeout: STOP_SECONDS });
+    const confirm = async () => {
+        if (await stop.go() === undefined) return;
+        setAsking(false);
+        onStopped();
+    };
+    const step = format(_("load $0 of $1"), last.step, last.steps);
+    const repeat = last.repeat !== null && last.repeats !== null ? format(_("repeat $0 of $1"), last.repeat, last.repeats) : "";
+    return (
+        <Panel title={format(_("Run $0"), last.run)} wide testId="live"
+            actions={<AdminButton variant="danger" size="sm" onClick={() => { stop.forget(); setAsking(true); }}>{_("Stop")}</AdminButton>}>
+            <div className="mr-stack">
+                <ProgressEta title={last.what} progress={last.progress} secondsLeft={last.seconds_left} detail={[step, repeat].filter(Boolean).join(", ")} />
+                <div className="mr-fields">
+                    <Chart points={live.points} of="bandwidth" figures={figures} />
+                    <Chart points={live.points} of="operations" figures={figures} />
+                </div>
+                <Finished live={live} figures={figures} />
+                <p className="mr-subtle">{_("It goes on without this page; come back whenever you like.")}</p>
+            </div>
+            {asking && (
+                <ConfirmDialog title={_("Stop this run?")} action={_("Stop the run")} danger busy={stop.busy} error={stop.error}
+                    onConfirm={() => void confirm()} onClose={() => setAsking(false)}>
+                    <p>{_("What was measured so far is kept and labelled as stopped; its files are removed.")}</p>
+                </ConfirmDialog>
+            )}
+        </Panel>
+    );
+}

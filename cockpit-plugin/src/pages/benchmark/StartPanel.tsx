@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
+import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js";
+import type { Estimate } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { Panel } from "../../components/Panel";
+import { ErrorAlert, Loaded } from "../../components/States";
+import { binary, duration, number } from "../../lib/format";
+import { useChange, useVerb } from "../../lib/hooks";
+import { _, format, ngettext } from "../../lib/i18n";
+import { useAdmin } from "../../lib/permission";
+import { presets } from "./presets";
+import { layerWord } from "./words";
+
+/** Seconds until the first word of a run that was started: the server is looked at before. */
+const START_SECONDS = 180;
+
+function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
+    const wanted = estimate.rungs.filter(({ skipped }) => skipped === null);
+    const layers = [...new Set(wanted.map(({ layer }) => layer))];
+    const left = [...new Set(estimate.rungs.flatMap(({ target, skipped }) => (skipped === null ? [] : [`${target}: ${skipped}`])))];
+    const count = (n: number) => format(ngettext("$0 load", "$0 loads", n), number(n));
+    return (
+        <div className="mr-stack" data-testid="estimate">
+            <dl className="mr-definitions">
+                <dt>{_("Takes about")}</dt><dd>{duration(estimate.seconds)}</dd>
+                <dt>{_("Holds in the pool at most")}</dt><dd>{binary(estimate.space)}</dd>
+                <dt>{_("Writes in all about")}</dt><dd>{binary(estimate.written)}</dd>
+                <dt>{_("Measures")}</dt>
+                <dd>{layers.map((layer) => `${layerWord(layer)} (${count(wanted.filter((one) => one.layer === layer).length)})`).join(", ")}</dd>
+                <dt>{_("Each")}</dt>
+                <dd>{format(_("$0 times $1 s"), number(estimate.repeats), number(estimate.repeat_seconds, 1))}</dd>
+            </dl>
+            <p>{_("It writes files of its own into the pool and removes them afterwards. Your files are not touched, and drives are only read.")}</p>
+            {left.length > 0 && (
+                <details className="mr-details">
+                    <summary>{_("Left out, and why")}</summary>
+                    <ul>{left.map((line) => <li key={line}>{line}</li>)}</ul>
+                </details>
+            )}
+            {estimate.obstacles.map((line) => <Alert key={line} variant="warning" isInline title={line} data-testid="obstacle" />)}
+        </div>
+    );
+}
+
+/** Pick a run, see what it would do, start it. */
+export function StartPanel({ busy, onStarted }: { busy: boolean; onStarted: () => void }): JSX.Element {
+    const all = presets();
+    const admin = useAdmin();
+    const [chosen, setChosen] = useState(all[0]?.id);
+    const [degraded, setDegraded] = useState(false);
+    const [withClients, setWithClients] = useState(false);
+    const words = [
+        ...(all.find(({ id }) => id === chosen)?.words ?? []),
+        ...(degraded ? ["--degraded"] : []),
+        ...(withClients ? ["--with-clients"] : []),
+    ];
+    const estimate = useVerb("bench estimate", words, { admin: admin === true, when: admin !== null, timeout: START_SECONDS });
+    const start = useChange("bench start", { timeout: START_SECONDS });
+    const begin = async () => { if (await start.go(words) !== undefined) onStarted(); };
+    const inTheWay = (estimate.data?.obstacles.length ?? 0) > 0;
+    return (
+        <Panel title={_("New run")} wide testId="start">
+            <div className="mr-stack">
+                <div className="mr-presets" role="radiogroup" aria-label={_("Kind of run")}>
+                    {all.map(({ id, title, about }) => (
+                        <div key={id} className={`mr-preset${id === chosen ? " mr-preset-chosen" : ""}`}>
+                            <Radio id={`preset-${id}`} name="preset" label={title} description={about} isChecked={id === chosen}
+                                onChange={() => setChosen(id)} />
+                        </div>
+                    ))}
+                </div>
+                <Loaded of={estimate} what={_("Estimating")}>{(found) => <Planned estimate={found} />}</Loaded>
+                <div className="mr-fields">
+                    <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
+                        label={_("Also while clients are connected")} description={_("They get slower, and the figures are labelled.")} />
+                    <Checkbox id="degraded" isChecked={degraded} onChange={(_event, checked) => setDegraded(checked)}
+                        label={_("Also while an array misses a drive or rebuilds")} description={_("The figures are labelled.")} />
+                </div>
+                <ErrorAlert error={start.error} />
+                <div className="mr-actions">
+                    <AdminButton variant="primary" isLoading={start.busy} isDisabled={busy || start.busy || inTheWay || estimate.data === undefined}
+                        onClick={() => void begin()}>{_("Start")}</AdminButton>
+                    {busy && <span className="mr-subtle">{_("A run is on; one at a time.")}</span>}
+                </div>
+            </div>
+        </Panel>
+    );
+}

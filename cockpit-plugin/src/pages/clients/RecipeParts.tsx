@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { ToggleGroup, ToggleGroupItem } from "@patternfly/react-core/dist/esm/components/ToggleGroup/index.js";
+import type { Choice as Option, ClientFile, Recipe } from "../../types/millrace";
+import { CopyBlock } from "../../components/CopyBlock";
+import { DataTable } from "../../components/DataTable";
+import { _, format } from "../../lib/i18n";
+
+type Way = "fstab" | "units" | "commands";
+
+const baseName = (path: string) => path.slice(path.lastIndexOf("/") + 1);
+
+function Files({ files }: { files: ClientFile[] }): JSX.Element {
+    return (
+        <>
+            {files.map(({ path, mode, text }) => (
+                <CopyBlock key={path} label={format(_("$0 (mode $1)"), path, mode)} text={text} file={baseName(path)} />
+            ))}
+        </>
+    );
+}
+
+/** What is done on the client, in order, with one of three ways to mount. */
+export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
+    const [way, setWay] = useState<Way>("fstab");
+    const ways: [Way, string][] = [
+        ["fstab", _("Lines of fstab")],
+        ["units", _("Units of systemd")],
+        ["commands", _("Until the next boot")],
+    ];
+    return (
+        <div className="mr-stack">
+            <ToggleGroup aria-label={_("How to mount")} className="mr-start">
+                {ways.map(([one, word]) => (
+                    <ToggleGroupItem key={one} buttonId={`way-${one}`} text={word} isSelected={way === one} onChange={() => setWay(one)} />
+                ))}
+            </ToggleGroup>
+            {recipe.files.length > 0 && <p>{_("First write these files on the client:")}</p>}
+            <Files files={recipe.files} />
+            {way === "fstab" && (
+                <>
+                    <CopyBlock label={_("Append to /etc/fstab")} text={`${recipe.fstab.join("\n")}\n`} file={`fstab-${recipe.share}`} />
+                    <CopyBlock label={_("Then run as root")} text={`${recipe.fstab_commands.join("\n")}\n`} />
+                </>
+            )}
+            {way === "units" && (
+                <>
+                    <Files files={recipe.units} />
+                    <CopyBlock label={_("Then run as root")} text={`${recipe.unit_commands.join("\n")}\n`} />
+                </>
+            )}
+            {way === "commands" && <CopyBlock label={_("Run as root")} text={`${recipe.commands.join("\n")}\n`} />}
+            {recipe.zone !== null && (
+                <CopyBlock label={_("Records for your name server: one name with all addresses")} text={recipe.zone} file={`${recipe.share}.zone`} />
+            )}
+        </div>
+    );
+}
+
+function Options({ label, options }: { label: string; options: Option[] }): JSX.Element {
+    return (
+        <DataTable label={label} rows={options} rowKey={({ option }) => option} columns={[
+            { title: _("Option"), heads: true, cell: ({ option }) => <code>{option}</code> },
+            { title: _("Reason"), cell: ({ reason }) => reason },
+            { title: _("From"), cell: ({ source }) => <span className="mr-subtle">{source}</span> },
+        ]} />
+    );
+}
+
+/** Why each option is there, and why others are not. */
+export function Reasons({ recipe }: { recipe: Recipe }): JSX.Element {
+    return (
+        <div className="mr-stack">
+            <Options label={_("Options and their reasons")} options={recipe.options} />
+            {recipe.left_out.length > 0 && (
+                <details className="mr-details">
+                    <summary>{_("Left out, and why")}</summary>
+                    <Options label={_("Left out, and why")} options={recipe.left_out} />
+                </details>
+            )}
+        </div>
+    );
+}
+
+export function Notes({ recipe }: { recipe: Recipe }): JSX.Element {
+    return (
+        <ul className="mr-notes">
+            {recipe.notes.map(({ text, source }) => <li key={text}>{text} <span className="mr-subtle mr-small">{source}</span></li>)}
+        </ul>
+    );
+}

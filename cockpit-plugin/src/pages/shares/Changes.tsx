@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import type { HistoryEntry } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { DataTable, type Column } from "../../components/DataTable";
+import { Panel } from "../../components/Panel";
+import { Loaded } from "../../components/States";
+import { moment } from "../../lib/format";
+import { useChange, type Result } from "../../lib/hooks";
+import type { Outputs } from "../../types/outputs";
+import { _, format } from "../../lib/i18n";
+import { CHANGE_SECONDS } from "./seconds";
+
+/** How many changes are shown; the program keeps more. */
+const SHOWN = 10;
+
+/** The last changes of shares, users and groups, and the way back to the state after one of them. */
+export function Changes({ of, onDone }: {
+    of: Result<Outputs["config history"]>; onDone: (lines: { verified: string[]; warnings: string[] }) => void;
+}): JSX.Element {
+    const [chosen, setChosen] = useState<HistoryEntry>();
+    const rollback = useChange("config rollback", { timeout: CHANGE_SECONDS });
+    const columns = (newest: number): Column<HistoryEntry>[] => [
+        { title: _("Change"), heads: true, cell: ({ number }) => number },
+        { title: _("When"), cell: ({ when }) => moment(when) },
+        { title: _("Who"), cell: ({ who }) => who },
+        { title: _("What"), cell: ({ what }) => <code>{what}</code> },
+        {
+            title: _("Way back"),
+            cell: (one) => (one.number === newest ? _("The state now") : (
+                <AdminButton variant="secondary" size="sm" aria-label={format(_("Back to the state after change $0"), one.number)}
+                    onClick={() => { rollback.forget(); setChosen(one); }}>{_("Back to here")}</AdminButton>
+            )),
+        },
+    ];
+    const confirm = async (one: HistoryEntry) => {
+        const report = await rollback.go([String(one.number)]);
+        if (report === undefined) return;
+        setChosen(undefined);
+        onDone(report);
+    };
+    return (
+        <Panel title={_("Last changes")} wide testId="changes">
+            <Loaded of={of} what={_("Reading the last changes")}>
+                {({ changes }) => (changes.length > 0
+                    ? <DataTable label={_("Last changes")} columns={columns(changes[0]?.number ?? 0)} rows={changes.slice(0, SHOWN)}
+                        rowKey={({ number }) => String(number)} />
+                    : <p>{_("Nothing was changed yet.")}</p>)}
+            </Loaded>
+            {chosen !== undefined && (
+                <ConfirmDialog title={format(_("Back to the state after change $0?"), chosen.number)} action={_("Go back")}
+                    busy={rollback.busy} error={rollback.error} onConfirm={() => void confirm(chosen)} onClose={() => setChosen(undefined)}>
+                    <p>{_("Shares, users and groups become what they were then. Files are neither changed nor deleted. This is a change too, and can be taken back.")}</p>
+                </ConfirmDialog>
+            )}
+        </Panel>
+    );
+}

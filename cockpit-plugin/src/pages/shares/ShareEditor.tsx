@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
+import type { ChangeReport, Config } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { PageHeader } from "../../components/PageHeader";
+import { Empty, ErrorAlert, Loaded, NoAdmin } from "../../components/States";
+import { useChange, useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { useAdmin } from "../../lib/permission";
+import { go } from "../../lib/route";
+import { GeneralPart } from "./editor/GeneralPart";
+import { NfsPart } from "./editor/NfsPart";
+import { PreviewPart } from "./editor/PreviewPart";
+import { SmbPart } from "./editor/SmbPart";
+import { ADMIN, NEW, fromWanted, problems, words, type Form } from "./form";
+import { CHANGE_SECONDS } from "./seconds";
+
+interface Ends {
+    onDone: (report: ChangeReport) => void;
+    /** The networks to which a share is served that names none. */
+    networks: string[] | undefined;
+}
+
+const back = () => go(["shares"]);
+
+/** A new share, or the share `name`, with both protocols side by side. */
+export function ShareEditor({ name, onDone, networks }: Ends & { name: string | null }): JSX.Element {
+    const admin = useAdmin();
+    const wanted = useVerb("config show");
+    if (admin === false)
+        return (
+            <>
+                <PageHeader title={name === null ? _("New share") : format(_("Change $0"), name)} />
+                <NoAdmin what={_("Shares are changed by administrators only.")} />
+            </>
+        );
+    return (
+        <Loaded of={wanted} what={_("Reading the shares")}>
+            {(config) => {
+                const share = config.shares.find((one) => one.name === name);
+                if (name !== null && share === undefined)
+                    return (
+                        <Empty title={format(_("There is no share $0"), name)} actions={<Button variant="primary" onClick={back}>{_("To the shares")}</Button>}>
+                            {_("Somebody may have removed it meanwhile.")}
+                        </Empty>
+                    );
+                // Remounted for another share, not for every answer: what was typed stays.
+                return <Editor key={name} config={config} before={share && fromWanted(share)} onDone={onDone} networks={networks} />;
+            }}
+        </Loaded>
+    );
+}
+
+function Editor({ config, before, onDone, networks }: Ends & { config: Config; before: Form | undefined }): JSX.Element {
+    // What was there when the editor was opened: only what differs from it is sent.
+    const [start] = useState(before);
+    const [form, setForm] = useState(before ?? NEW);
+    const isNew = start === undefined;
+    const save = useChange(isNew ? "share create" : "share set", { timeout: CHANGE_SECONDS });
+    const set = (changed: Partial<Form>) => setForm((old) => ({ ...old, ...changed }));
+    const found = problems(form, isNew, config);
+    const changed = words(form, start);
+    const args = [form.name, ...changed];
+    const good = Object.keys(found).length === 0;
+    const confirm = async () => {
+        const report = await save.go(args);
+        if (report !== undefined) onDone(report);
+    };
+    return (
+        <>
+            <PageHeader title={isNew ? _("New share") : format(_("Change $0"), form.name)} />
+            <div className="mr-pair">
+                <GeneralPart form={form} set={set} problems={found} isNew={isNew} />
+                <NfsPart form={form} set={set} problems={found} networks={networks} />
+                <SmbPart form={form} set={set} problems={found} users={[ADMIN, ...config.users.map((user) => user.name)]}
+                    groups={config.groups.map((group) => group.name)} />
+                <PreviewPart isNew={isNew} words={args} good={good} />
+            </div>
+            <ErrorAlert error={save.error} />
+            <div className="mr-actions" data-testid="editor-actions">
+                <AdminButton variant="primary" isDisabled={!good || save.busy || (!isNew && changed.length === 0)} isLoading={save.busy}
+                    onClick={() => void confirm()}>{isNew ? _("Create share") : _("Save")}</AdminButton>
+                <Button variant="link" isDisabled={save.busy} onClick={back}>{_("Cancel")}</Button>
+                <span className="mr-subtle" aria-live="polite">
+                    {save.busy ? _("Serving it and looking whether it is served; this takes some seconds.") : ""}
+                </span>
+            </div>
+        </>
+    );
+}

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
+import type { Share } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { DataTable, type Column } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
+import { Usage } from "../../components/Usage";
+import { _, format } from "../../lib/i18n";
+import { go } from "../../lib/route";
+import { servedState, useLooks, type Seen } from "./looks";
+import { profileWord } from "./words";
+
+function Name({ share }: { share: Share }): JSX.Element {
+    return (
+        <>
+            <strong>{share.name}</strong>
+            <div className="mr-subtle mr-small">{profileWord(share.profile)}</div>
+            <code className="mr-small">{share.path}</code>
+            {share.comment && <div className="mr-small">{share.comment}</div>}
+        </>
+    );
+}
+
+function NfsSide({ share }: { share: Share }): JSX.Element {
+    if (share.networks.length === 0) return <span className="mr-subtle">{_("Off")}</span>;
+    return (
+        <ul className="mr-plain-list">
+            {share.exports.map(({ client, access, sec, xprtsec }) => (
+                <li key={client}>
+                    <code>{client}</code>{" "}
+                    <span className="mr-subtle">
+                        {[access === "ro" ? _("read-only") : "", sec.join() === "sys" ? "" : sec.join(", "), xprtsec.join(", ")]
+                            .filter(Boolean).join(" · ")}
+                    </span>
+                </li>
+            ))}
+        </ul>
+    );
+}
+
+function SmbSide({ share: { smb } }: { share: Share }): JSX.Element {
+    if (smb === null) return <span className="mr-subtle">{_("Off")}</span>;
+    const who = [...smb.users, ...smb.groups.map((group) => `@${group}`)];
+    return (
+        <>
+            <div>{who.join(", ")}</div>
+            <div className="mr-subtle mr-small">
+                {[smb.encryption === "required" ? _("encryption required") : "", smb.time_machine ? _("Time Machine") : ""]
+                    .filter(Boolean).join(" · ")}
+            </div>
+        </>
+    );
+}
+
+function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.Element {
+    const { level, word, why } = servedState(share, last);
+    return (
+        <>
+            <HealthLabel level={level}>{word}</HealthLabel>
+            {why !== null && <div className="mr-small">{why}</div>}
+        </>
+    );
+}
+
+function Actions({ share, onRemove }: { share: Share; onRemove: (share: Share) => void }): JSX.Element {
+    return (
+        <div className="mr-row-actions mr-one-row">
+            <AdminButton variant="secondary" size="sm" aria-label={format(_("Change $0"), share.name)}
+                onClick={() => go(["shares", "share", share.name])}>{_("Change")}</AdminButton>
+            <Button variant="secondary" size="sm" aria-label={format(_("Mount $0 on a client"), share.name)}
+                onClick={() => go(["clients"], { share: share.name })}>{_("Mount")}</Button>
+            <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove $0"), share.name)}
+                onClick={() => onRemove(share)}>{_("Remove")}</AdminButton>
+        </div>
+    );
+}
+
+export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (share: Share) => void }): JSX.Element {
+    const looks = useLooks();
+    const columns: Column<Share>[] = [
+        { title: _("Share"), heads: true, sort: (share) => share.name, cell: (share) => <Name share={share} /> },
+        { title: _("NFS (Linux)"), cell: (share) => <NfsSide share={share} /> },
+        { title: _("SMB (Windows, macOS, Linux)"), cell: (share) => <SmbSide share={share} /> },
+        {
+            title: _("Space"),
+            sort: (share) => share.used ?? -1,
+            cell: (share) => <Usage label={format(_("Space of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
+        },
+        { title: _("State"), cell: (share) => <Served share={share} last={looks[share.name]} /> },
+        { title: _("Actions"), cell: (share) => <Actions share={share} onRemove={onRemove} /> },
+    ];
+    return <DataTable label={_("Shares")} testId="shares" columns={columns} rows={shares} rowKey={(share) => share.name} />;
+}

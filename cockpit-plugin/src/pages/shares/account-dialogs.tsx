@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Dialogs of users and groups. Passwords go to the program's standard input, never to its command line. */
+import { useState, type JSX } from "react";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
+import { Form, FormGroup } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import type { User } from "../../types/millrace";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { TextField } from "../../components/Field";
+import { useChange } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import * as rules from "./rules";
+
+interface Ends {
+    onDone: (sentence: string) => void;
+    onClose: () => void;
+}
+
+function nameProblem(name: string, taken: string[]): string | undefined {
+    if (name === "") return undefined;
+    if (taken.includes(name)) return format(_("there is a user or group $0 already"), name);
+    return rules.accountName(name) ?? undefined;
+}
+
+/** Two fields for one new password, and whether they can be sent. */
+function usePassword(): { fields: JSX.Element; good: boolean; input: string } {
+    const [first, setFirst] = useState("");
+    const [second, setSecond] = useState("");
+    const problem = first === "" ? undefined : rules.password(first) ?? undefined;
+    const other = second !== "" && second !== first ? _("the two are not the same") : undefined;
+    return {
+        good: first !== "" && problem === undefined && first === second,
+        input: `${first}\n`,
+        fields: (
+            <>
+                <TextField id="password" type="password" required label={_("Password")} value={first} onChange={setFirst} problem={problem}
+                    help={_("One password for login and SMB.")} />
+                <TextField id="password-again" type="password" required label={_("Password again")} value={second} onChange={setSecond} problem={other} />
+            </>
+        ),
+    };
+}
+
+function GroupChoice({ groups, chosen, onChange }: {
+    groups: string[]; chosen: string[]; onChange: (chosen: string[]) => void;
+}): JSX.Element {
+    return (
+        <FormGroup role="group" label={_("Groups")} fieldId="groups">
+            {groups.length === 0 && <p>{_("There is no group yet.")}</p>}
+            {groups.map((group) => (
+                <Checkbox key={group} id={`group-${group}`} label={group} isChecked={chosen.includes(group)}
+                    onChange={(_event, checked) => onChange(checked ? [...chosen, group] : chosen.filter((one) => one !== group))} />
+            ))}
+        </FormGroup>
+    );
+}
+
+const groupWords = (groups: string[]) => groups.map((group) => `--group=${group}`);
+
+export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: string[]; taken: string[] }): JSX.Element {
+    const [name, setName] = useState("");
+    const [chosen, setChosen] = useState<string[]>([]);
+    const password = usePassword();
+    const create = useChange("user create");
+    const problem = nameProblem(name, taken);
+    const confirm = async () => {
+        const report = await create.go([name, ...groupWords(chosen), "--password-stdin"], password.input);
+        if (report !== undefined) onDone(report.done);
+    };
+    return (
+        <ConfirmDialog title={_("New user")} action={_("Create user")} ready={name !== "" && problem === undefined && password.good}
+            busy={create.busy} error={create.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}>
+                <TextField id="user-name" required label={_("Name")} value={name} onChange={setName} problem={problem} />
+                {password.fields}
+                <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
+            </Form>
+        </ConfirmDialog>
+    );
+}
+
+export function PasswordDialog({ name, onDone, onClose }: Ends & { name: string }): JSX.Element {
+    const password = usePassword();
+    const change = useChange("user passwd");
+    const confirm = async () => {
+        const report = await change.go([name, "--password-stdin"], password.input);
+        if (report !== undefined) onDone(report.done);
+    };
+    return (
+        <ConfirmDialog title={format(_("New password of $0"), name)} action={_("Set password")} ready={password.good} busy={change.busy}
+            error={change.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}>{password.fields}</Form>
+        </ConfirmDialog>
+    );
+}
+
+export function GroupsDialog({ user, groups, onDone, onClose }: Ends & { user: User; groups: string[] }): JSX.Element {
+    const [chosen, setChosen] = useState(user.groups);
+    const change = useChange("user set");
+    const confirm = async () => {
+        const report = await change.go([user.name, ...groupWords(chosen)]);
+        if (report !== undefined) onDone(report.done);
+    };
+    return (
+        <ConfirmDialog title={format(_("Groups of $0"), user.name)} action={_("Save")} busy={change.busy} error={change.error}
+            onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}><GroupChoice groups={groups} chosen={chosen} onChange={setChosen} /></Form>
+        </ConfirmDialog>
+    );
+}
+
+export function NewGroup({ taken, onDone, onClose }: Ends & { taken: string[] }): JSX.Element {
+    const [name, setName] = useState("");
+    const create = useChange("group create");
+    const problem = nameProblem(name, taken);
+    const confirm = async () => {
+        const report = await create.go([name]);
+        if (report !== undefined) onDone(report.done);
+    };
+    return (
+        <ConfirmDialog title={_("New group")} action={_("Create group")} ready={name !== "" && problem === undefined} busy={create.busy}
+            error={create.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}><TextField id="group-name" required label={_("Name")} value={name} onChange={setName} problem={problem} /></Form>
+        </ConfirmDialog>
+    );
+}
+
+export function RemoveAccount({ verb, name, onDone, onClose }: Ends & {
+    verb: "user remove" | "group remove"; name: string;
+}): JSX.Element {
+    const remove = useChange(verb);
+    const confirm = async () => {
+        const report = await remove.go([name]);
+        if (report !== undefined) onDone(report.done);
+    };
+    return (
+        <ConfirmDialog danger title={verb === "user remove" ? format(_("Remove the user $0?"), name) : format(_("Remove the group $0?"), name)}
+            action={_("Remove")} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <p>{_("Files keep the number of their owner; it is never given out again.")}</p>
+        </ConfirmDialog>
+    );
+}

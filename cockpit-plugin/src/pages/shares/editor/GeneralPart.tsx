@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import { Form as FormLayout } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import { ChoiceField, TextField } from "../../../components/Field";
+import { Panel } from "../../../components/Panel";
+import { _ } from "../../../lib/i18n";
+import { PROFILES } from "../form";
+import { profileMeaning, profileWord } from "../words";
+import type { PartProps } from "./part";
+
+export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew: boolean }): JSX.Element {
+    return (
+        <Panel title={_("The share")} wide testId="part-general">
+            <FormLayout className="mr-fields" onSubmit={(event) => event.preventDefault()}>
+                <TextField id="name" label={_("Name")} required disabled={!isNew} value={form.name} onChange={(name) => set({ name })}
+                    problem={form.name === "" ? undefined : problems["name"]}
+                    help={isNew ? _("Also the name of its directory. A directory that is there already is kept with what is in it.")
+                        : _("A share keeps its name: clients have mounted it by it.")} />
+                <ChoiceField id="profile" label={_("Purpose")} value={form.profile} onChange={(profile) => set({ profile })}
+                    options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
+                <TextField id="size" label={_("Most that it may hold")} value={form.size} onChange={(size) => set({ size })}
+                    placeholder={_("no limit")} problem={problems["size"]} help={_("Like 500G or 10T, in powers of 1024.")} />
+                <TextField id="soft-size" label={_("Soft limit")} value={form.softSize} onChange={(softSize) => set({ softSize })}
+                    placeholder={_("none")} problem={problems["softSize"]} help={_("Above it for a week, and writing ends.")} />
+                <TextField id="comment" label={_("Comment")} value={form.comment} onChange={(text) => set({ comment: text })}
+                    problem={problems["comment"]} help={_("One line, shown to SMB clients.")} />
+            </FormLayout>
+        </Panel>
+    );
+}

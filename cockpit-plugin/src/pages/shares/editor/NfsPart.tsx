@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
+import { Form as FormLayout, FormGroup } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.js";
+import type { NfsClient } from "../../../types/millrace";
+import { ChoiceField, TextField } from "../../../components/Field";
+import { Panel } from "../../../components/Panel";
+import { _, format } from "../../../lib/i18n";
+import { NEW_CLIENT, SECURITY, TRANSPORTS } from "../form";
+import { securityWord, squashWord, transportWord } from "../words";
+import type { PartProps } from "./part";
+
+function Ticks<T extends string>({ id, label, all, chosen, word, onChange }: {
+    id: string; label: string; all: readonly T[]; chosen: readonly T[]; word: (one: T) => string; onChange: (chosen: T[]) => void;
+}): JSX.Element {
+    return (
+        <FormGroup role="group" fieldId={id} label={label}>
+            {all.map((one) => (
+                <Checkbox key={one} id={`${id}-${one}`} label={word(one)} isChecked={chosen.includes(one)}
+                    onChange={(_event, checked) => onChange(all.filter((other) => (other === one ? checked : chosen.includes(other))))} />
+            ))}
+        </FormGroup>
+    );
+}
+
+function ClientFields({ index, client, problem, onChange, onRemove }: {
+    index: number; client: NfsClient; problem: string | undefined; onChange: (changed: Partial<NfsClient>) => void; onRemove: () => void;
+}): JSX.Element {
+    const id = `client-${index}`;
+    return (
+        <fieldset className="mr-fieldset">
+            <legend>{client.client || format(_("Client $0"), index + 1)}</legend>
+            <div className="mr-fields">
+                <TextField id={id} label={_("Who may mount")} required value={client.client} onChange={(text) => onChange({ client: text })}
+                    problem={client.client === "" ? undefined : problem} help={_("A network (10.0.0.0/24), an address, a host name or an @netgroup.")} />
+                <ChoiceField id={`${id}-access`} label={_("Access")} value={client.access} onChange={(access) => onChange({ access })}
+                    options={[{ value: "rw", label: _("Read and write") }, { value: "ro", label: _("Read only") }]} />
+                <ChoiceField id={`${id}-squash`} label={_("Users")} value={client.squash} onChange={(squash) => onChange({ squash })}
+                    options={(["root", "all", "none"] as const).map((value) => ({ value, label: squashWord(value) }))} />
+            </div>
+            <details className="mr-details">
+                <summary>{_("Security")}</summary>
+                <div className="mr-fields">
+                    <Ticks id={`${id}-sec`} label={_("Who users are")} all={SECURITY} chosen={client.sec} word={securityWord}
+                        onChange={(sec) => onChange({ sec })} />
+                    <Ticks id={`${id}-xprtsec`} label={_("Transport; nothing ticked: any")} all={TRANSPORTS} chosen={client.xprtsec} word={transportWord}
+                        onChange={(xprtsec) => onChange({ xprtsec })} />
+                </div>
+            </details>
+            <Button variant="link" isInline isDanger onClick={onRemove} aria-label={format(_("Take out $0"), client.client || index + 1)}>{_("Take out")}</Button>
+        </fieldset>
+    );
+}
+
+export function NfsPart({ form, set, problems, networks }: PartProps & { networks: string[] | undefined }): JSX.Element {
+    const change = (index: number, changed: Partial<NfsClient>) =>
+        set({ clients: form.clients.map((one, at) => (at === index ? { ...one, ...changed } : one)) });
+    const access = form.profile === "dataset-ro" ? "ro" : "rw";
+    return (
+        <Panel title={_("NFS (Linux)")} testId="part-nfs"
+            actions={<Switch id="nfs" label={_("NFS")} isChecked={form.nfs} onChange={(_event, nfs) => set({ nfs })} />}>
+            {!form.nfs && <p className="mr-subtle">{_("Not served over NFS.")}</p>}
+            {form.nfs && (
+                <FormLayout onSubmit={(event) => event.preventDefault()}>
+                    {form.clients.length === 0 && (
+                        <p>
+                            {networks === undefined || networks.length === 0
+                                ? _("Served to the private networks of this server's own ports, or those that its policy names.")
+                                : format(_("Served to the networks of this server: $0."), networks.join(", "))}
+                        </p>
+                    )}
+                    {form.clients.map((client, index) => (
+                        <ClientFields key={index} index={index} client={client} problem={problems[`clients.${index}`]}
+                            onChange={(changed) => change(index, changed)}
+                            onRemove={() => set({ clients: form.clients.filter((_one, at) => at !== index) })} />
+                    ))}
+                    <Button variant="secondary" className="mr-start" onClick={() => set({ clients: [...form.clients, { ...NEW_CLIENT, access }] })}>
+                        {form.clients.length === 0 ? _("Name clients") : _("Another client")}
+                    </Button>
+                </FormLayout>
+            )}
+        </Panel>
+    );
+}

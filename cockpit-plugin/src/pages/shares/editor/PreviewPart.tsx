@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+import type { JSX } from "react";
+import { ErrorAlert } from "../../../components/States";
+import { Panel } from "../../../components/Panel";
+import { useVerb } from "../../../lib/hooks";
+import { _ } from "../../../lib/i18n";
+import { useQuiet } from "../../../lib/quiet";
+
+/** What the program would render, in its own words; also where only it can see what is wrong. */
+export function PreviewPart({ isNew, words, good }: { isNew: boolean; words: string[]; good: boolean }): JSX.Element {
+    const asked = useQuiet(words);
+    const seen = useVerb(isNew ? "share create --dry-run" : "share set --dry-run", asked, { admin: true, when: good });
+    const shown = good && seen.error === undefined ? seen.data : undefined;
+    return (
+        <Panel title={_("Preview")} wide testId="preview">
+            {good && seen.error !== undefined && <ErrorAlert error={seen.error} />}
+            {!good && <p className="mr-subtle">{_("The lines for the NFS and the SMB server appear here when everything above is filled in.")}</p>}
+            {shown !== undefined && (
+                <div className="mr-fields">
+                    <div>
+                        <h3 className="mr-small">/etc/exports.d/millrace.exports</h3>
+                        <pre className="mr-pre">{shown.exports.join("\n") || _("not served over NFS")}</pre>
+                    </div>
+                    <div>
+                        <h3 className="mr-small">/etc/samba/smb.conf</h3>
+                        <pre className="mr-pre">{shown.smb.join("\n") || _("not served over SMB")}</pre>
+                    </div>
+                </div>
+            )}
+        </Panel>
+    );
+}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
+import { Form as FormLayout, FormGroup } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.js";
+import { ChoiceField, Sentence, TextField } from "../../../components/Field";
+import { Panel } from "../../../components/Panel";
+import { _, format } from "../../../lib/i18n";
+import * as rules from "../rules";
+import type { PartProps } from "./part";
+
+/** Ticks for the accounts of this server, and a field for others, e.g. of a domain. */
+function People({ id, label, other, local, chosen, onChange }: {
+    id: string; label: string; other: string; local: string[]; chosen: string[]; onChange: (chosen: string[]) => void;
+}): JSX.Element {
+    const [typed, setTyped] = useState("");
+    const everyone = [...local, ...chosen.filter((one) => !local.includes(one))];
+    const problem = typed === "" ? undefined : rules.anyAccount(typed) ?? undefined;
+    const add = () => {
+        if (typed === "" || problem !== undefined) return;
+        if (!chosen.includes(typed)) onChange([...chosen, typed]);
+        setTyped("");
+    };
+    return (
+        <>
+            <FormGroup role="group" fieldId={id} label={label}>
+                {everyone.length === 0 && <p className="mr-subtle">{_("There is none yet.")}</p>}
+                {everyone.map((name) => (
+                    <Checkbox key={name} id={`${id}-${name}`} label={name} isChecked={chosen.includes(name)}
+                        onChange={(_event, checked) => onChange(checked ? [...chosen, name] : chosen.filter((one) => one !== name))} />
+                ))}
+            </FormGroup>
+            <div className="mr-with-button">
+                <TextField id={`${id}-other`} label={other} value={typed} onChange={setTyped} problem={problem} placeholder="DOMAIN\name" />
+                <Button variant="secondary" isDisabled={typed === "" || problem !== undefined} onClick={add}>{_("Add")}</Button>
+            </div>
+        </>
+    );
+}
+
+export function SmbPart({ form, set, problems, users, groups }: PartProps & { users: string[]; groups: string[] }): JSX.Element {
+    const macs = form.timeMachine ? problems["timeMachine"] : undefined;
+    return (
+        <Panel title={_("SMB (Windows, macOS, Linux)")} testId="part-smb"
+            actions={<Switch id="smb" label={_("SMB")} isChecked={form.smb} onChange={(_event, smb) => set({ smb })} />}>
+            {!form.smb && <p className="mr-subtle">{_("Not served over SMB.")}</p>}
+            {form.smb && (
+                <FormLayout onSubmit={(event) => event.preventDefault()}>
+                    <People id="smb-users" label={_("Users")} other={_("Another user")} local={users} chosen={form.users}
+                        onChange={(chosen) => set({ users: chosen })} />
+                    <People id="smb-groups" label={_("Groups")} other={_("Another group")} local={groups} chosen={form.groups}
+                        onChange={(chosen) => set({ groups: chosen })} />
+                    <Sentence id="smb-said" problem={problems["smb"]} />
+                    <ChoiceField id="encryption" label={_("Encryption")} value={form.profile === "home" ? "required" : form.encryption}
+                        disabled={form.profile === "home"} onChange={(encryption) => set({ encryption })}
+                        help={form.profile === "home" ? _("Home directories are always encrypted.") : undefined}
+                        options={[{ value: "offered", label: _("Offered: signed or encrypted, as the client likes") },
+                            { value: "required", label: _("Required") }]} />
+                    <Networks form={form} set={set} problems={problems} />
+                    <FormGroup fieldId="time-machine">
+                        <Checkbox id="time-machine" label={_("Backups of macOS (Time Machine)")} isChecked={form.timeMachine}
+                            onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false }) })}
+                            description={_("Sets all that macOS asks for, and turns NFS off.")} />
+                        <Sentence id="time-machine-said" problem={macs} />
+                    </FormGroup>
+                </FormLayout>
+            )}
+        </Panel>
+    );
+}
+
+function Networks({ form, set, problems }: PartProps): JSX.Element {
+    const problem = form.networks.map((_one, index) => problems[`networks.${index}`]).find((one) => one !== undefined);
+    return (
+        <TextField id="smb-networks" label={_("From which networks")} value={form.networks.join(" ")}
+            onChange={(text) => set({ networks: text === "" ? [] : text.replace(/^[\s,]+/, "").split(/[\s,]+/) })}
+            problem={problem}
+            placeholder={_("the networks of this server")} help={format(_("Blanks between them, like $0."), "10.1.0.0/24 10.2.0.0/24")} />
+    );
+}

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A run from the estimate to the report; it belongs to the server, and the page finds it again. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test, vi } from "vitest";
+import type { Run, RunList } from "../../src/types/millrace";
+import type { Outputs } from "../../src/types/outputs";
+import * as saving from "../../src/lib/download";
+import Benchmark from "../../src/pages/benchmark";
+import { ladder, rungText, shownOf, workloads } from "../../src/pages/benchmark/figures";
+import { NOTHING, SHOWN, after } from "../../src/pages/benchmark/live";
+import { trendOf } from "../../src/pages/benchmark/Trend";
+import { document, golden, read } from "../documents";
+import { does, open, refuses, says, setAdmin, started, type Call } from "../mocks/cockpit";
+
+type Line = Outputs["bench follow"];
+const LINES = read("bench-follow.jsonl").trim().split("\n").map((line) => JSON.parse(line) as Line);
+const RUN = document<Run>("bench-show.json");
+const LIST = document<RunList>("bench-list.json");
+const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
+
+function show(path: string[] = ["benchmark"]): ReturnType<typeof userEvent.setup> {
+    open(path);
+    render(<Benchmark />);
+    return userEvent.setup({ delay: null });
+}
+
+const idle = () => refuses("bench follow", "no benchmark ran since the server was started: `millrace bench list` has the older ones");
+const running = (call: Call) => call.print(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""));
+
+beforeEach(() => {
+    idle();
+    golden("bench list");
+    golden("bench estimate");
+    golden("bench show");
+});
+
+test("before a run starts it says how long, how much and where it writes", async () => {
+    show();
+    const estimate = await screen.findByTestId("estimate");
+    expect(estimate.textContent).toMatch(/17 minutes/);
+    expect(estimate.textContent).toMatch(/68\sGiB/);
+    expect(estimate.textContent).toContain("nfs-rdma: this server has no RDMA device");
+    expect(screen.queryByTestId("live")).toBeNull();
+    expect(screen.queryByTestId("error")).toBeNull();
+});
+
+test("a preset is estimated and started with the same words", async () => {
+    says("bench start", { schema_version: 1, run: "20261120-111500", unit: "millrace-bench.service", estimate: document("bench-estimate.json") });
+    const user = show();
+    await user.click(await screen.findByLabelText(/^Checkpoints/));
+    await user.click(screen.getByLabelText(/^Also while clients are connected/));
+    const words = ["--quick", "--profile=checkpoint", "--profile=fsync", "--with-clients", "--json"];
+    await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", ...words]));
+    does("bench follow", running);
+    const start = screen.getByRole("button", { name: "Start" });
+    await waitFor(() => expect(start).toHaveProperty("disabled", false));
+    await user.click(start);
+    await screen.findByTestId("live");
+    expect(argv("bench start")).toEqual(["bench", "start", ...words]);
+    expect(started("bench start")[0]?.options.superuser).toBe("require");
+});
+
+test("what is in the way is said before, and nothing starts", async () => {
+    golden("bench estimate", "obstacle");
+    show();
+    await screen.findByTestId("obstacle");
+    expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", true);
+});
+
+test("a run that is on is found again with all that it has done", async () => {
+    does("bench follow", running);
+    show();
+    const live = await screen.findByTestId("live");
+    await waitFor(() => expect(within(live).getByRole("progressbar").getAttribute("aria-valuenow")).toBe("19.833333333333332"));
+    expect(within(live).getByTestId("phases").querySelectorAll("tbody tr")).toHaveLength(4);
+    expect(within(live).getByText(/^Bandwidth: /).textContent).toMatch(/GB\/s$/);
+    expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", true);
+});
+
+test("figures of an emulated server are not shown, nor before anybody knows what server it is", async () => {
+    does("bench follow", running);
+    says("bench list", { ...LIST, runs: LIST.runs.map((run) => ({ ...run, labels: ["emulated"], headlines: [] })) });
+    show();
+    const live = await screen.findByTestId("live");
+    await screen.findAllByText("emulated server");
+    expect(live.textContent).not.toMatch(/GB\/s/);
+    expect(within(live).getByText("Bandwidth")).toBeDefined();
+});
+
+test("stopping asks first", async () => {
+    does("bench follow", running);
+    says("bench stop", { schema_version: 1, run: "20261120-111500" });
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "Stop" }));
+    expect(started("bench stop")).toHaveLength(0);
+    await user.click(screen.getByRole("button", { name: "Stop the run" }));
+    await waitFor(() => expect(started("bench stop")).toHaveLength(1));
+});
+
+test("a run that has ended says how, and where its results are", async () => {
+    const last = { ...(LINES.at(-1) as Line), state: "stopped", what: "a drive is too hot: S6XYZ001 has 78 °C" } as Line;
+    does("bench follow", (call) => call.end(`${JSON.stringify(last)}\n`));
+    show();
+    const said = await screen.findByTestId("last-run");
+    expect(said.textContent).toContain("Run 20261120-111500: Stopped");
+    expect(said.textContent).toContain("78 °C");
+    expect(within(said).getByRole("link").getAttribute("href")).toBe("#/benchmark/run/20261120-111500");
+});
+
+test("the live picture keeps five minutes, and another run begins anew", () => {
+    const line = LINES[0] as Line;
+    let live = NOTHING;
+    for (let second = 0; second < SHOWN + 50; second += 1) live = after(live, { ...line, time: second });
+    expect(live.points).toHaveLength(SHOWN);
+    expect(live.points[0]?.time).toBe(50);
+    live = after({ ...live, finished: [RUN.rungs[0] as Run["rungs"][0]] }, { ...line, run: "other" });
+    expect([live.points.length, live.finished.length]).toEqual([1, 0]);
+});
+
+test("history names what cannot be read, and a trend leaves out what cannot be compared", async () => {
+    show();
+    const history = await screen.findByTestId("history");
+    await within(history).findByText("The run 20261101-000000 cannot be read.");
+    expect(within(history).getByText("degraded")).toBeDefined();
+    const rung = LIST.runs[1]?.headlines[0]?.rung ?? "";
+    expect(trendOf(LIST.runs, rung).map(({ run }) => run.id)).toEqual(["20261118-101502", "20261119-152210", "20261120-090311"]);
+});
+
+test("no run yet is said, not an empty table", async () => {
+    golden("bench list", "empty");
+    show();
+    await screen.findByText("No run yet");
+    expect(screen.queryByTestId("trend")).toBeNull();
+});
+
+test("the ladder shows each rung with what it is part of, and the program's diagnosis", async () => {
+    show(["benchmark", "run", RUN.id]);
+    const shown = await screen.findByTestId("ladder");
+    const rungs = ladder(RUN, "seq/read");
+    expect(rungs.map(({ layer, target }) => `${layer}/${target}`).slice(0, 3)).toEqual(["L0/drives", "L1/array", "L1/xfs"]);
+    for (const { diagnosis } of rungs) expect(shown.textContent).toContain(diagnosis);
+    const tcp = rungs.find(({ target }) => target === "nfs-tcp");
+    expect(tcp && rungText(tcp, false)).toMatch(/^19\.9\sGB\/s · 42% of the layer below · 99% of predicted · bound by: NFS threads$/);
+    expect(screen.getByTestId("run-environment").textContent).toContain("not an MLPerf result");
+});
+
+test("large blocks are shown as bandwidth, small ones as operations", () => {
+    const unit = (id: string) => { const rung = RUN.rungs.find((one) => one.id === id); return rung && shownOf(rung)?.unit; };
+    expect([unit("L1/xfs/seq/read"), unit("L1/xfs/rand/read"), unit("L1/xfs/meta/create")]).toEqual(["bytes/s", "operations/s", "operations/s"]);
+    expect(workloads(RUN).map(({ id }) => id)).not.toContain("retinanet/read");
+});
+
+test("a run of an emulated server shows relations and no figure", async () => {
+    golden("bench show", "emulated");
+    show(["benchmark", "run", "20261120-100000"]);
+    await screen.findByTestId("emulated");
+    const results = screen.getByTestId("run-results").textContent + (screen.getByTestId("ladder").textContent ?? "");
+    expect(results).not.toMatch(/[0-9]\s?(B|kB|MB|GB)\/s|[0-9]\s?(µs|ms)/);
+    expect(results).toContain("42% of the layer below");
+    expect(results).not.toContain("of predicted ·");
+});
+
+test("every chart is a table, too", async () => {
+    const user = show(["benchmark", "run", RUN.id]);
+    const buttons = await screen.findAllByRole("button", { name: /^Show as a table/ });
+    expect(screen.getAllByRole("img", { name: /./ }).length).toBeGreaterThanOrEqual(buttons.length);
+    for (const button of buttons) await user.click(button);
+    expect(screen.getByRole("grid", { name: "Bandwidth by load" })).toBeDefined();
+    expect(screen.getByRole("grid", { name: "Latency" })).toBeDefined();
+});
+
+test("a report is what the program writes", async () => {
+    const saved = vi.spyOn(saving, "download").mockReturnValue(undefined);
+    does("bench export", (call) => call.end("a spreadsheet"));
+    const user = show(["benchmark", "run", RUN.id]);
+    await user.click(await screen.findByRole("button", { name: "Spreadsheet (XLSX)" }));
+    await waitFor(() => expect(saved.mock.calls[0]?.[0]).toBe(`millrace-${RUN.id}.xlsx`));
+});
+
+test("with limited access the runs can be read, and not started", async () => {
+    setAdmin(false);
+    show();
+    await screen.findByTestId("estimate");
+    expect(screen.getByRole("button", { name: "Start" }).getAttribute("aria-disabled")).toBe("true");
+});
+
+test("a run that is not there is refused in the program's words", async () => {
+    refuses("bench show", "there is no run 2020: millrace bench list");
+    show(["benchmark", "run", "2020"]);
+    await screen.findByText("there is no run 2020: millrace bench list");
+});

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+/** From a share to what a client needs: chosen, explained, copied, taken along. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test, vi } from "vitest";
+import type { Recipe } from "../../src/types/millrace";
+import * as saving from "../../src/lib/download";
+import Clients from "../../src/pages/clients";
+import { problems } from "../../src/pages/clients/choice";
+import { lanesOf } from "../../src/pages/clients/lanes";
+import { document, golden } from "../documents";
+import { does, open, refuses, says, started } from "../mocks/cockpit";
+
+const recipe = (protocol: string) => document<Recipe>(`client-recipe.${protocol}.json`);
+const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
+
+function show(): ReturnType<typeof userEvent.setup> {
+    render(<Clients />);
+    return userEvent.setup({ delay: null });
+}
+
+beforeEach(() => {
+    open(["clients"]);
+    golden("share list");
+    says("client recipe", recipe("nfs-tcp"));
+});
+
+test("a recipe shows every file, line and command of the program, and every reason", async () => {
+    show();
+    const shown = await screen.findByTestId("recipe");
+    const { files, fstab, fstab_commands, options, notes } = recipe("nfs-tcp");
+    expect(shown.textContent).toContain(fstab[0]);
+    for (const { text, path } of files) {
+        expect(shown.textContent).toContain(text.trim().split("\n")[0]);
+        expect(shown.textContent).toContain(path);
+    }
+    for (const command of fstab_commands) expect(shown.textContent).toContain(command);
+    for (const { option, reason } of options) {
+        expect(screen.getByTestId("reasons").textContent).toContain(option);
+        expect(screen.getByTestId("reasons").textContent).toContain(reason);
+    }
+    for (const { text } of notes) expect(screen.getByTestId("notes").textContent).toContain(text);
+});
+
+test("what is copied is what is shown", async () => {
+    const copy = vi.spyOn(saving, "copy").mockResolvedValue(true);
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "Copy: Append to /etc/fstab" }));
+    expect(copy).toHaveBeenCalledWith(`${recipe("nfs-tcp").fstab.join("\n")}\n`);
+    await screen.findByText("Copied");
+});
+
+test("units and commands are two other ways of the same mount", async () => {
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "Units of systemd" }));
+    expect(screen.getByTestId("recipe").textContent).toContain("/etc/systemd/system/mnt-models.mount (mode 0644)");
+    await user.click(screen.getByRole("button", { name: "Until the next boot" }));
+    expect(screen.getByTestId("recipe").textContent).toContain(recipe("nfs-tcp").commands[1]);
+});
+
+test("the choice goes to the program, a user only for SMB", async () => {
+    const user = show();
+    await user.selectOptions(await screen.findByLabelText("Share"), "models");
+    await user.selectOptions(screen.getByLabelText("Protocol"), "smb-multichannel");
+    await user.selectOptions(screen.getByLabelText("What the client does"), "checkpoint");
+    await user.type(screen.getByLabelText("User"), "LAB\\anna");
+    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=models", "--profile=checkpoint",
+        "--protocol=smb-multichannel", "--user=LAB\\anna", "--json"]), { timeout: 3000 });
+    await user.selectOptions(screen.getByLabelText("Protocol"), "nfs-rdma");
+    expect(screen.queryByLabelText("User")).toBeNull();
+});
+
+test("a recipe that cannot work is refused in the program's words", async () => {
+    refuses("client recipe", "this server has one address that the clients of this share can use, trunking needs several");
+    show();
+    await screen.findByText("this server has one address that the clients of this share can use, trunking needs several");
+    expect(screen.queryByTestId("recipe")).toBeNull();
+});
+
+test("a host name that is none is not asked for", async () => {
+    const user = show();
+    await user.type(await screen.findByLabelText("Name of this server for clients"), "two words");
+    await screen.findByText("'two words' is not a host name: use letters, digits, - and dots, or leave it empty");
+    expect(started("client recipe").some(({ argv: words }) => words.some((one) => one.includes("two")))).toBe(false);
+    expect(problems({ share: "a", profile: "mixed", protocol: "smb-multichannel", host: "", user: "a b" }).user).toContain("NAME or DOMAIN\\NAME");
+});
+
+test("a trunk has all connections to the first address and one to each other", async () => {
+    expect(lanesOf(recipe("nfs-tcp-trunked"))).toEqual([{ address: "10.0.0.2", connections: 8 }, { address: "10.0.1.2", connections: 1 }]);
+    expect(lanesOf(recipe("nfs-rdma"))).toEqual([{ address: "10.0.0.2", connections: 4 }]);
+    says("client recipe", recipe("nfs-tcp-trunked"));
+    show();
+    const picture = within(await screen.findByTestId("lanes")).getByRole("img");
+    expect(picture.getAttribute("aria-label")).toBe("Connections of this mount. 10.0.0.2: 8 connections; 10.0.1.2: 1 connection");
+    expect(picture.querySelectorAll("line")).toHaveLength(9);
+});
+
+test("the kit is saved byte by byte, and a failure says why", async () => {
+    const saved = vi.spyOn(saving, "download").mockReturnValue(undefined);
+    does("client kit", (call) => call.end("tar of everything"));
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "Download the kit" }));
+    await waitFor(() => expect(saved).toHaveBeenCalled());
+    const [name, content, type] = saved.mock.calls[0] ?? [];
+    expect([name, new TextDecoder().decode(content as Uint8Array), type]).toEqual(["millrace-models-nfs-tcp.tar", "tar of everything", "application/x-tar"]);
+    expect(argv("client kit")).toEqual(["client", "kit", "--share=data", "--profile=training", "--protocol=nfs-tcp", "-"]);
+    refuses("client kit", "there is no share data");
+    await user.click(screen.getByRole("button", { name: "Download the kit" }));
+    await screen.findByText("there is no share data");
+});
+
+test("without a share there is nothing to mount, and a way on", async () => {
+    golden("share list", "empty");
+    show();
+    await screen.findByText("There is nothing to mount yet");
+    expect(screen.getByRole("link", { name: "To the shares" }).getAttribute("href")).toBe("#/shares");
+});

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: Apache-2.0
+/** A week with shares: look, create, change, remove, users and passwords, and what is refused. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { StatusProvider } from "../../src/lib/status";
+import Shares from "../../src/pages/shares";
+import { forgetLooks } from "../../src/pages/shares/looks";
+import { document, golden } from "../documents";
+import { calls, does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
+
+const STATUS = { schema_version: 1, health: { level: "OK", findings: [] }, pool: {}, space: null, shares: [], jobs: [] };
+
+function show(path: string[] = ["shares"]): ReturnType<typeof userEvent.setup> {
+    open(path);
+    render(<StatusProvider><Shares /></StatusProvider>);
+    return userEvent.setup({ delay: null });
+}
+
+const row = async (name: string) => {
+    const found = (await screen.findByTestId("shares")).querySelector(`[data-row="${name}"]`);
+    if (!(found instanceof HTMLElement)) throw new Error(`no row of ${name}`);
+    return within(found);
+};
+const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
+
+beforeEach(() => {
+    says("status", STATUS);
+    for (const verb of ["share list", "user list", "group list", "config history", "config show", "session list", "share verify"]) golden(verb);
+    says("share create --dry-run", document("share-create.--dry-run.json"));
+    says("share set --dry-run", document("share-create.--dry-run.json"));
+});
+afterEach(forgetLooks);
+
+test("both protocols, the space and the state of a share stand side by side", async () => {
+    show();
+    const models = await row("models");
+    expect(models.getByText("10.1.0.0/24")).toBeDefined();
+    expect(models.getByText("anna, ben")).toBeDefined();
+    expect(models.getByRole("meter", { name: "Space of models" }).getAttribute("aria-valuenow")).toBe(String(Math.floor(9.6 * 1024 ** 4)));
+    expect(models.getByText("Not looked at").closest("[data-level]")?.getAttribute("data-level")).toBe("UNKNOWN");
+    expect((await row("backup")).queryByRole("meter")).toBeNull();
+});
+
+test("a look turns unknown into served, or into what is wrong", async () => {
+    const user = show();
+    await row("models");
+    await user.click(screen.getByRole("button", { name: "Look whether they are served" }));
+    await waitFor(async () => expect((await row("models")).getByText(/^Served, seen at/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK"));
+    golden("share verify", "broken");
+    await user.click(screen.getByRole("button", { name: "Look whether they are served" }));
+    const data = await row("data");
+    await waitFor(() => expect(data.getByText(/^Not served/).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL"));
+    expect(data.getByText(/data not listed/)).toBeDefined();
+});
+
+test("a share that no network reaches says why, and is not green", async () => {
+    golden("share list", "obstacle");
+    show();
+    expect((await row("data")).getByText("Not served").closest("[data-level]")?.getAttribute("data-level")).toBe("WARN");
+});
+
+test("a new share is previewed in the program's words and made", async () => {
+    golden("share create");
+    const user = show(["shares", "create"]);
+    await user.type(await screen.findByLabelText(/^Name/), "models");
+    expect(screen.getByText("there is a share models already")).toBeDefined();
+    expect(screen.getByRole("button", { name: "Create share" })).toHaveProperty("disabled", true);
+    await user.type(screen.getByLabelText(/^Name/), "2");
+    await user.selectOptions(screen.getByLabelText("Purpose"), "training");
+    await user.type(screen.getByLabelText("Most that it may hold"), "10T");
+    const preview = screen.getByTestId("preview");
+    await waitFor(() => expect(within(preview).getByText(/^\/srv\/pool\/models 10\.1\.0\.0\/24\(ro,/)).toBeDefined(), { timeout: 3000 });
+    await user.click(screen.getByRole("button", { name: "Create share" }));
+    await screen.findByText("The share models is served.");
+    const [made] = started("share create models2").filter((call) => !call.argv.includes("--dry-run"));
+    expect(made?.argv.slice(1)).toEqual(["share", "create", "models2", "--profile=training", "--comment=", "--size=10T", "--soft-size=none", "--nfs",
+        "--nfs-client=default", "--smb", "--smb-user=admin", "--smb-network=default", "--encryption=offered", "--no-time-machine", "--json"]);
+    expect(made?.options.superuser).toBe("require");
+    expect(screen.getByTestId("done").textContent).toContain("SMB: models is listed and opens");
+});
+
+test("a change sends the one thing that changed, and the program's refusal is shown as it is", async () => {
+    refuses("share set", "models holds 10.6 TB already; nothing was changed");
+    says("share set --dry-run", document("share-create.--dry-run.json"));
+    const user = show(["shares", "share", "models"]);
+    const size = await screen.findByLabelText("Most that it may hold");
+    expect(size).toHaveProperty("value", "10T");
+    await user.clear(size);
+    await user.type(size, "9500G");
+    await user.click(screen.getByRole("button", { name: "Save" }));
+    await screen.findByText("models holds 10.6 TB already; nothing was changed");
+    expect(argv("share set models")).toEqual(["share", "set", "models", "--size=9500G", "--json"]);
+    expect(size).toHaveProperty("value", "9500G");
+});
+
+test("what only the program can see is refused in the preview", async () => {
+    refuses("share set --dry-run", "there is no user LAB\\eve in the domain");
+    const user = show(["shares", "share", "models"]);
+    await user.type(await screen.findByLabelText("Another user"), "LAB\\eve");
+    await user.click(screen.getAllByRole("button", { name: "Add" })[0] as HTMLElement);
+    await screen.findByText("there is no user LAB\\eve in the domain", undefined, { timeout: 3000 });
+    await waitFor(() => expect(argv("share set --dry-run")).toContain("--smb-user=LAB\\eve"), { timeout: 3000 });
+});
+
+test("removing keeps the data; deleting it needs the name", async () => {
+    golden("share remove");
+    const user = show();
+    await user.click((await row("models")).getByRole("button", { name: "Remove models" }));
+    expect(screen.getByText(/The files stay where they are, in \/srv\/pool\/models/)).toBeDefined();
+    await user.click(screen.getByLabelText("Delete the files too"));
+    const button = screen.getByRole("button", { name: "Remove share and delete data" });
+    expect(button).toHaveProperty("disabled", true);
+    await user.type(screen.getByLabelText(/^Type “models”/), "model");
+    expect(button).toHaveProperty("disabled", true);
+    await user.type(screen.getByLabelText(/^Type “models”/), "s");
+    await user.click(button);
+    await screen.findByText("The share models is removed.");
+    expect(argv("share remove")).toEqual(["share", "remove", "models", "--delete-data=models", "--json"]);
+});
+
+test("a password goes to stdin and nowhere else", async () => {
+    golden("user create");
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "New user" }));
+    await user.type(screen.getByLabelText(/^Name/), "dora");
+    await user.type(screen.getByLabelText(/^Password \*|^Password$/), "s3cret word");
+    await user.type(screen.getByLabelText(/^Password again/), "s3cret");
+    expect(screen.getByText("the two are not the same")).toBeDefined();
+    expect(screen.getByRole("button", { name: "Create user" })).toHaveProperty("disabled", true);
+    await user.type(screen.getByLabelText(/^Password again/), " word");
+    await user.click(screen.getByLabelText("ml"));
+    await user.click(screen.getByRole("button", { name: "Create user" }));
+    await screen.findByText("Made anna, number 2001.");
+    const [made] = started("user create");
+    expect(made?.argv.slice(1)).toEqual(["user", "create", "dora", "--group=ml", "--password-stdin", "--json"]);
+    expect(made?.input).toBe("s3cret word\n");
+    expect(JSON.stringify(calls.map((call) => call.argv))).not.toContain("s3cret");
+});
+
+test("the way back asks first and says what it did", async () => {
+    says("config rollback", { schema_version: 1, serial: 17, verified: ["SMB: data is listed and opens"], warnings: [], without_password: [] });
+    const user = show();
+    await user.click(await screen.findByRole("button", { name: "Back to the state after change 13" }));
+    await user.click(screen.getByRole("button", { name: "Go back" }));
+    await screen.findByText("The earlier state is served again.");
+    expect(argv("config rollback")).toEqual(["config", "rollback", "13", "--json"]);
+});
+
+test("with limited access everything is there to read, and the reason why not to change", async () => {
+    setAdmin(false);
+    show();
+    const change = (await row("models")).getByRole("button", { name: "Change models" });
+    expect(change.getAttribute("aria-disabled")).toBe("true");
+    expect(within(screen.getByTestId("sessions")).getByText("Who is connected is shown to administrators only.")).toBeDefined();
+    expect(calls.every((call) => call.options.superuser === null)).toBe(true);
+});
+
+test("no pool, no share, no users: each says what to do", async () => {
+    says("status", { ...STATUS, pool: null });
+    golden("share list", "empty");
+    golden("group list", "empty");
+    golden("session list", "partial");
+    show();
+    await screen.findByText("There is no pool yet");
+    await screen.findByText(/There is no group yet/);
+    await screen.findByText(/smbstatus does not list SMB sessions/);
+    expect(screen.queryByText("No client is connected.")).toBeNull();
+});
+
+test("a program that prints garbage gives an error with a retry", async () => {
+    does("share list", (call) => call.end("Traceback"));
+    const user = show();
+    await screen.findByText("`millrace share list` printed something that this page cannot read.");
+    golden("share list");
+    await user.click(within(screen.getByTestId("share-list")).getByRole("button", { name: "Try again" }));
+    await row("models");
+});

@@ -28,9 +28,7 @@ TCP = f"  sl  local_address rem_address   st\n{LISTENING}" + "".join(
     for host, port, count in ((2, 2049, 8), (3, 2049, 4), (4, 445, 4))
     for number in range(count)
 )
-SS = "".join(
-    f"0 0 10.77.0.1:2049 10.77.0.{host}:{700 + n}\n" for host, count in ((2, 8), (3, 4)) for n in range(count)
-)
+SS = "".join(f"0 0 10.77.0.1:2049 10.77.0.{host}:{700 + n}\n" for host, count in ((2, 8), (3, 4)) for n in range(count))
 SMB = {
     "sessions": {
         "1": {

@@ -80,6 +80,16 @@ def test_an_address_that_is_not_served_on_is_taken_back(network: Network) -> Non
     assert network.addresses["enp1s0"] == ["10.0.0.2/24"] and fixed(network) == []
 
 
+def test_the_next_attempt_asks_smbd_again(network: Network) -> None:
+    network.deaf = {"10.0.0.11"}
+    with pytest.raises(Refused):
+        give(network, *FOUR[:2])
+    network.calls.clear()
+    with pytest.raises(Refused):
+        give(network, *FOUR[:2])
+    assert network.called("systemctl restart")
+
+
 @pytest.mark.parametrize(
     ("addresses", "words"),
     [

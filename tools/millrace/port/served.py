@@ -7,6 +7,7 @@ from ipaddress import ip_interface
 from millrace.config.model import Config
 from millrace.config.names import several
 from millrace.errors import Failed
+from millrace.share.apply import restarted_for
 from millrace.share.listeners import NFS_PORT, SMB_PORT, unheard
 from millrace.share.server import Server
 
@@ -18,6 +19,7 @@ _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB
 
 def hear(server: Server, config: Config, addresses: Sequence[str]) -> list[str]:
     """Render for the new addresses and wait until both servers listen on them; Failed where one does not."""
+    restarted_for().unlink(missing_ok=True)
     server.apply(config)
     wanted = [ip_interface(one).ip for one in addresses]
     if not wanted:

@@ -2,6 +2,7 @@
 """Make the files say what is desired, and tell the servers that run."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 from millrace import command, paths, store
 from millrace.config.model import Domain
@@ -58,6 +59,11 @@ def apply(
     )
 
 
+def restarted_for() -> Path:
+    """The addresses for which smbd was started again; whoever removes it asks for that once more."""
+    return paths.run_dir() / "smbd-restarted-for"
+
+
 def _strangers(run: Runner) -> list[str]:
     """Shares in the registry, which smbd serves beside ours: nobody here puts any there."""
     result = run(["net", "conf", "listshares"])
@@ -104,12 +110,15 @@ def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     Anything else it takes on while clients stay connected.
     """
     silent = sorted(str(one) for one in unheard((one.ip for port in ports for one in port.addresses), SMB_PORT))
-    asked = paths.run_dir() / "smbd-restarted-for"
+    asked = restarted_for()
+    if not silent:
+        asked.unlink(missing_ok=True)
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
     if silent and (not asked.exists() or asked.read_text().split() != silent):
         store.write_text(asked, "\n".join(silent) + "\n")
-        # Without waiting: smbd is ordered after the unit that this may run in.
-        must(run, ["systemctl", "restart", "--no-block", "smbd.service"])
+        # Without waiting and at once: smbd is ordered after the unit that this may run in, and that may be waiting for the
+        # lock which the change holds that this may run in: a new address makes both.
+        must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", "smbd.service"])
         return True
     if changed:
         must(run, ["smbcontrol", "smbd", "reload-config"])

@@ -2,12 +2,14 @@
 """A server whose networkd does what its files say: of two ports the second is part of nothing and has no link."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from millrace.command import Result
+from millrace.share.server import Server
 from tests.unit.share.appliance import GOOD, Appliance
-from tests.unit.share.samples import listen
+from tests.unit.share.samples import listen, port
 
 FIRST, SECOND = "52:54:00:00:00:01", "52:54:00:00:00:02"
 
@@ -27,6 +29,10 @@ class Network(Appliance):
             (root / f"sys/class/net/{name}/device").mkdir(parents=True)
             (root / f"sys/class/net/{name}/carrier").write_text("1\n")
             (root / f"sys/class/net/{name}/speed").write_text("100000\n")
+
+    def server(self, *networks: str) -> Server:
+        ports = [port(name, *have) for name, have in self.addresses.items()]
+        return replace(super().server(*networks), ports=ports)
 
     def _ip(self, words: list[str], stdin: str) -> Result:
         found: list[dict[str, Any]] = [{"ifname": "lo", "link_type": "loopback", "addr_info": []}]

@@ -116,8 +116,8 @@ def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
     if silent and (not asked.exists() or asked.read_text().split() != silent):
         store.write_text(asked, "\n".join(silent) + "\n")
-        # Without waiting and at once: smbd is ordered after the unit that this may run in, and that may be waiting for the
-        # lock which the change holds that this may run in: a new address makes both.
+        # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
+        # unit, which waits for the lock of the change that this may run in.
         must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", "smbd.service"])
         return True
     if changed:

@@ -33,7 +33,7 @@ print(json.dumps(said))
 
 def test_kill_9_during_a_change(box: Box) -> None:
     killed = json.loads(box.machine.run(["python3", "-c", KILLS, "6"], seconds=900).out)
-    assert sum(status == -9 for status, _ in killed) >= 4
+    assert sum(status == -9 for status, _ in killed) >= 3
     expected = ["before", *(f"kill {part}" for part in range(6))]
     serials = []
     for part, (_, config) in enumerate(killed):

@@ -2,6 +2,7 @@
 """Who is connected, seen from the server while a client has both protocols open."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -29,7 +30,8 @@ def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Ma
         anna = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
         for mountpoint in (nfs["mountpoint"], smb["mountpoint"]):
             become = anna if mountpoint == nfs["mountpoint"] else ""
-            client.run(f"systemd-run --quiet {become} sh -c '{HOLD.format(mountpoint)}'")
+            unit = f"held-{Path(mountpoint).name}"
+            client.run(f"systemd-run --quiet --unit={unit} {become} sh -c '{HOLD.format(mountpoint)}'")
         # channels and lanes come after the mount
         box.machine.wait_command(
             f"test $(ss -Htn state established sport = :445 | wc -l) -ge {smb['expect']['lanes']}", "channels", 120
@@ -46,4 +48,4 @@ def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Ma
         assert over_smb["lanes"] == smb["expect"]["lanes"] and over_smb["open_files"] >= 1
         assert over_smb["encryption"].startswith("AES-")
     finally:
-        client.run("pkill -f 'sleep 600'; umount -a -t nfs4,cifs; umount -a -t nfs4", seconds=300, check=False)
+        client.run("systemctl stop 'held-*'; umount -a -t nfs4,cifs", seconds=300, check=False)

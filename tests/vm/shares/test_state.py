@@ -79,13 +79,15 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
     assert float(taken) * min(1.0, REFERENCE_SECONDS / float(loop)) < 1.0, (loop, taken)
 
 
-def test_damaged_state_boots_to_the_last_good_one_with_every_share(box: Box, client: Machine) -> None:
+def test_damaged_state_boots_to_the_last_good_one_with_every_share(box: Box, client: Machine, trunk: list[str]) -> None:
     box.say("truncate -s 100 /var/lib/millrace/config.json; sync")
     box.machine.reboot()
     box.wait_serving()
     box.wait_booted()
     assert box.failed_units() == []
     assert "config.json" in json.dumps(box.read_json("millrace health --json"))
+    addresses = box.say("ip -4 -br addr")
+    assert all(f"{address}/24" in addresses for address in MORE_ADDRESSES)
     exported = box.say("exportfs -s")
     assert all(f"/srv/pool/{name} " in exported for name in ("models", *MANY))
     assert NETWORKS[0] in exported

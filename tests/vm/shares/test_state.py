@@ -79,7 +79,8 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
     assert float(taken) * min(1.0, REFERENCE_SECONDS / float(loop)) < 1.0, (loop, taken)
 
 
-def test_damaged_state_boots_to_the_last_good_one_with_every_share(box: Box, client: Machine, trunk: list[str]) -> None:
+@pytest.mark.usefixtures("trunk")
+def test_damaged_state_boots_to_the_last_good_one_with_every_share(box: Box, client: Machine) -> None:
     box.say("truncate -s 100 /var/lib/millrace/config.json; sync")
     box.machine.reboot()
     box.wait_serving()

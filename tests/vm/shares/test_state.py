@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.vm.box import NETWORKS, Box
-from tests.vm.shares.words import HOST
+from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("models")
@@ -61,7 +61,7 @@ def test_an_exported_state_brings_back_shares_users_and_passwords(box: Box, clie
     text = box.say(
         'sed \'s/"schema_version": 1/"schema_version": 2/\' /root/box.json > /root/next.json; cat /root/box.json'
     )
-    assert "anna-has-a-long-one" not in text
+    assert PASSWORD not in text
     refused = box.machine.run(["millrace", "config", "import", "/root/next.json"], check=False, seconds=300)
     assert refused.status == 1 and "schema 2" in refused.err and len(refused.err.splitlines()) == 1
 

@@ -1334,6 +1334,14 @@ export interface Space {
     free: number;
 }
 
+/** `millrace bench start --json`. */
+export interface Started {
+    schema_version: 1;
+    run: string;
+    unit: string;
+    estimate: Estimate;
+}
+
 /** How far a run, or one of its rungs, is. */
 export type State = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
 
@@ -1364,6 +1372,13 @@ export interface Steps {
     schema_version: 1;
     plan_sha256: string;
     steps: string[];
+}
+
+/** `millrace bench stop --json`. `running` is whether a run was on, `removed` what was taken away. */
+export interface Stopped {
+    schema_version: 1;
+    running: boolean;
+    removed: string[];
 }
 
 /** What md does with an array. `progress` from 0 to 1, null while it waits for another array on the same drives. */
@@ -1562,7 +1577,10 @@ export interface Outputs {
     "bench estimate": Estimate;
     "bench follow": BenchProgress;
     "bench list": RunList;
+    "bench run": BenchProgress;
     "bench show": Run;
+    "bench start": Started;
+    "bench stop": Stopped;
     "certificate install": CertificateChange;
     "certificate renew": CertificateChange;
     "certificate request": CertificateRequest;
@@ -1616,4 +1634,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "watch";

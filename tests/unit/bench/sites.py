@@ -2,6 +2,7 @@
 """A 1U12 whose pool exists, as the ladder sees it."""
 
 import dataclasses
+from functools import cache
 from typing import Any
 
 from millrace.bench.model import RunRequest
@@ -18,6 +19,11 @@ GIB = 1 << 30
 
 def site(**more: Any) -> Site:
     """The 1U12 of the plan's tests, with one blank drive more, 1 TiB free and an RDMA device."""
+    return dataclasses.replace(_site(), **more)
+
+
+@cache
+def _site() -> Site:
     inventory = server(drives_1u12())
     plan = propose(inventory, Policy())
     assert isinstance(plan, Plan)
@@ -30,7 +36,7 @@ def site(**more: Any) -> Site:
         filesystem=plan.filesystem,
         filesystem_uuid=made.filesystem_uuid,
     )
-    whole = Site(
+    return Site(
         pool=pool,
         inventory=inventory,
         plan=plan,
@@ -44,7 +50,6 @@ def site(**more: Any) -> Site:
         cores=32,
         protocols=["nfs-tcp", "nfs-rdma", "smb"],
     )
-    return dataclasses.replace(whole, **more)
 
 
 def request(**more: Any) -> RunRequest:

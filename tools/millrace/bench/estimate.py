@@ -33,7 +33,7 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
     return Estimate(
         mode=request.mode,
         seconds=sum(rung.seconds for rung in rungs) + sum(layouts.values()) / SPEED[Layer.L1],
-        space=max(layouts.values(), default=0),
+        space=sum(layouts.values()),
         written=written,
         repeats=sizes.repeats,
         repeat_seconds=sizes.seconds,

@@ -80,6 +80,11 @@ def _array(site: Site, chosen: Sequence[Work]) -> list[Step]:
     return [Step(Layer.L1, "array", work, (site.device,), ("array",)) for work in reads]
 
 
+def layouts(steps: Sequence[Step]) -> set[str]:
+    """The sets of files that are in the pool together; small files count for nothing."""
+    return {step.work.layout for step in steps if not step.devices and not step.skipped} - {"meta"}
+
+
 def pending(step: Step, sizes: Sizes) -> Rung:
     """The rung before it is climbed."""
     files = sizes.files(step.work)

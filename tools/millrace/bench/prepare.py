@@ -6,7 +6,7 @@ from typing import Any
 
 from millrace.bench import site as sites
 from millrace.bench.estimate import estimate
-from millrace.bench.ladder import Step, ladder
+from millrace.bench.ladder import Step, ladder, layouts
 from millrace.bench.model import RunRequest
 from millrace.bench.reports import Estimate
 from millrace.bench.site import Site
@@ -41,5 +41,6 @@ def request(options: dict[str, Any]) -> RunRequest:
 def prepare(wanted: RunRequest) -> Prepared:
     """Everything about a run on this server; BadInput or Refused where it cannot be."""
     here = sites.site()
-    measure = sizes(wanted, here.free, here.memory, here.cores)
-    return Prepared(wanted, here, measure, ladder(wanted, here))
+    steps = ladder(wanted, here)
+    measure = sizes(wanted, here.free, here.memory, here.cores, len(layouts(steps)))
+    return Prepared(wanted, here, measure, steps)

@@ -100,3 +100,11 @@ class Started(Contract):
     run: str
     unit: str
     estimate: Estimate
+
+
+class Stopped(Contract):
+    """`millrace bench stop --json`. `running` is whether a run was on, `removed` what was taken away."""
+
+    schema_version: Literal[1] = 1
+    running: bool
+    removed: list[str]

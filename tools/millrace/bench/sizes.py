@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from millrace.bench.capacity import CHECKPOINTS
 from millrace.bench.model import Mode, Profile, RunRequest
-from millrace.bench.workloads import GIB, JPEG, KIB, KV_BLOCK, MIB, RANKS, VOLUME, Work
+from millrace.bench.workloads import CHECKPOINT_BLOCK, GIB, JPEG, KIB, KV_BLOCK, MIB, RANKS, VOLUME, Work
 from millrace.errors import BadInput, Refused
 from millrace.plan.units import words as in_words
 
@@ -49,7 +49,7 @@ class Files:
 
 @dataclass(frozen=True)
 class Sizes:
-    """The measure of a run. `budget` is the most bytes that it holds in the pool at any time."""
+    """The measure of a run. `budget` is the most bytes that one set of files holds in the pool."""
 
     seconds: float
     warm: float
@@ -98,13 +98,16 @@ class Sizes:
         other = None if self.checkpoint == "8b" else f"size-equivalent of a {name} checkpoint in the 8B layout"
         if room >= whole:
             return Files(1, whole, whole, other)
-        size = _even(room)
+        # a rank writes whole blocks
+        size = max(CHECKPOINT_BLOCK, room // CHECKPOINT_BLOCK * CHECKPOINT_BLOCK)
         part = f"{RANKS * size / CHECKPOINTS[self.checkpoint]:.2%} of the {name} checkpoint"
         return Files(1, size, size, f"size-equivalent: {part} in the 8B layout" if other else part)
 
 
-def sizes(request: RunRequest, free: int, memory: int, cores: int) -> Sizes:
+def sizes(request: RunRequest, free: int, memory: int, cores: int, layouts: int = 1) -> Sizes:
     """The measure of a run on this server, from bytes that are free, bytes of memory and cores.
+
+    So many sets of files share the space.
 
     BadInput and Refused say what was asked for that cannot be.
     """
@@ -117,7 +120,7 @@ def sizes(request: RunRequest, free: int, memory: int, cores: int) -> Sizes:
         seconds=seconds,
         warm=min(mode.warm, seconds),
         repeats=repeats,
-        budget=_budget(request, mode, free, memory),
+        budget=max(SMALLEST // 2, _budget(request, mode, free, memory) // max(1, layouts)),
         jobs=max(2, min(16, cores)),
         checkpoint=request.model,
     )

@@ -51,11 +51,81 @@ def bench() -> None:
 @_json
 def estimate(as_json: bool, **options: object) -> None:
     """What a run would take: time, space, and what stands in its way. Starts nothing."""
-    from millrace.bench import text
-    from millrace.bench.prepare import prepare
+    from millrace.bench import order, text
 
-    found = prepare(_made(options)).estimate
+    found = order.estimate(_made(options))
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(text.estimate(found)))
+
+
+@bench.command()
+@_request
+@_json
+def start(as_json: bool, **options: object) -> None:
+    """Start a run and leave it to itself: it goes on when this terminal is closed."""
+    from millrace.bench import order, text
+
+    ready, labels = order.ready(_made(options))
+    if not as_json:
+        click.echo("\n".join(text.estimate(ready.estimate)))
+    started = order.start(ready, labels)
+    click.echo(
+        started.model_dump_json(indent=2) if as_json else f"{started.run} is on: `millrace bench follow` watches it"
+    )
+
+
+@bench.command()
+@_request
+@_lines
+def run(as_json: bool, **options: object) -> None:
+    """Start a run and watch it until it ends; Ctrl-C leaves it running."""
+    from millrace.bench import order, text
+
+    ready, labels = order.ready(_made(options))
+    if not as_json:
+        click.echo("\n".join(text.estimate(ready.estimate)))
+    order.start(ready, labels)
+    _follow(as_json)
+
+
+@bench.command()
+@_json
+def stop(as_json: bool) -> None:
+    """End the run that is on, and take away what any run left behind."""
+    from millrace import command
+    from millrace.bench import sweep, unit
+    from millrace.bench.reports import Stopped
+    from millrace.config.who import only_root
+
+    only_root()
+    running = unit.active()
+    if running:
+        unit.stop()
+    ended = Stopped(running=running, removed=sweep.sweep(command.attempt))
+    if as_json:
+        click.echo(ended.model_dump_json(indent=2))
+        return
+    click.echo("the benchmark is stopped" if running else "no benchmark is running")
+    for line in ended.removed:
+        click.echo(f"removed: {line}")
+
+
+@bench.command(hidden=True)
+def execute() -> None:
+    """What millrace-bench.service does."""
+    from millrace.bench.session import execute as go
+
+    done = go()
+    click.echo(f"{done.id}: {done.state}{': ' + done.reason if done.reason else ''}")
+
+
+@bench.command("sweep", hidden=True)
+def sweep_() -> None:
+    """Take away what a run that was killed left behind."""
+    from millrace import command
+    from millrace.bench import sweep
+
+    for line in sweep.sweep(command.attempt):
+        click.echo(f"removed: {line}")
 
 
 @bench.command("list")
@@ -69,13 +139,13 @@ def list_(as_json: bool) -> None:
 
 
 @bench.command()
-@click.argument("run", default="latest")
+@click.argument("name", metavar="RUN", default="latest")
 @_json
-def show(run: str, as_json: bool) -> None:
+def show(name: str, as_json: bool) -> None:
     """One run: each rung beside its ceiling, and what binds it."""
     from millrace.bench import store, text
 
-    found = store.load(run)
+    found = store.load(name)
     click.echo(found.model_dump_json(indent=2)) if as_json else text.run(found)
 
 

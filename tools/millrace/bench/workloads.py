@@ -18,6 +18,7 @@ JPEG = 316 * KIB
 VOLUME = (57 * 10**6 // MIB, 213 * 10**6 // MIB)
 RANKS = 8
 """Processes of the 8B checkpoint, which is the only layout that MLPerf lets a subset of nodes run."""
+CHECKPOINT_BLOCK = 16 * MIB
 KV_BLOCK = 2 * MIB
 """16 tokens of an 8B model: 128 KiB a token (32 layers, 8 heads of 128, keys and values, 2 bytes)."""
 
@@ -104,9 +105,9 @@ def _checkpoint(operation: Operation, pattern: str) -> Work:
         profile=Profile.CHECKPOINT,
         operation=operation,
         pattern=pattern,
-        options={"rw": "write" if save else "read", "bs": 16 * MIB, "direct": 0, **more},
+        options={"rw": "write" if save else "read", "bs": CHECKPOINT_BLOCK, "direct": 0, **more},
         layout="checkpoint",
-        block=16 * MIB,
+        block=CHECKPOINT_BLOCK,
         # fio's nfs engine cannot sync: durable figures come through the kernel's mount only
         engine="psync",
         durable=save,

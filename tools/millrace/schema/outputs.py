@@ -10,7 +10,10 @@ OUTPUTS = {
     "bench estimate": "millrace.bench.reports:Estimate",
     "bench follow": "millrace.bench.reports:Progress",
     "bench list": "millrace.bench.reports:RunList",
+    "bench run": "millrace.bench.reports:Progress",
     "bench show": "millrace.bench.model:Run",
+    "bench start": "millrace.bench.reports:Started",
+    "bench stop": "millrace.bench.reports:Stopped",
     "certificate install": "millrace.certificate.model:CertificateChange",
     "certificate renew": "millrace.certificate.model:CertificateChange",
     "certificate request": "millrace.certificate.model:CertificateRequest",
@@ -67,5 +70,6 @@ OUTPUTS = {
 LINES = (
     "approve",
     "bench follow",
+    "bench run",
     "watch",
 )

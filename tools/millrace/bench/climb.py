@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rung: its files, a warm-up that is thrown away, the repeats."""
+
+import gzip
+import json
+import os
+import pwd
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from millrace.bench import result, space
+from millrace.bench.fio_output import Outcome
+from millrace.bench.ladder import Step
+from millrace.bench.measure import OWN, USER, Job, Live, Spot
+from millrace.bench.model import Rung
+from millrace.bench.monitor import Monitor
+from millrace.bench.places import EDGE
+from millrace.bench.sizes import Files, Sizes
+
+UNREAD = ("meta", "kvcache")
+"""Layouts whose files are not read back as fio laid them out."""
+
+
+class Measurer(Protocol):
+    """Runs one repeat: `Local` on this server, others on clients."""
+
+    def run(self, job: Job, live: Live | None = None) -> Outcome: ...
+
+
+@dataclass
+class Climber:
+    """Climbs rungs. `directory` is the benchmark's own in the pool, `results` that of the run.
+
+    `tell` is called with the number of the repeat (0: the warm-up) and what is known of it so far.
+    """
+
+    sizes: Sizes
+    directory: Path
+    results: Path
+    monitor: Monitor
+    user: str | None = USER
+    laid_out: set[str] = field(default_factory=set)
+
+    def climb(
+        self, rung: Rung, step: Step, spot: Spot, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
+    ) -> Rung:
+        """The rung with its result; Failed, Full or Stopped where there is none."""
+        job = self._job(rung, step, spot)
+        self._lay_out(job, measurer)
+        self.monitor.rung(spot.mount)
+        began = time.monotonic()
+        tell(0, None)
+        self._ready(job)
+        measurer.run(self._warm(job))
+        repeats: list[Outcome] = []
+        for number in range(1, self.sizes.repeats + 1):
+            tell(number, None)
+            self._ready(job)
+            self.monitor.record(True)
+            try:
+                found = measurer.run(job, lambda now, number=number: tell(number, now))  # type: ignore[misc]
+            finally:
+                self.monitor.record(False)
+            repeats.append(found)
+        raw = [self._keep(rung, number, one) for number, one in enumerate(repeats, start=1)]
+        done = result.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
+        return result.worth(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
+
+    def _job(self, rung: Rung, step: Step, spot: Spot) -> Job:
+        files = self.sizes.files(step.work)
+        if spot.write_devices:
+            # only of the one drive that was named: a part of it, the ends stay blank
+            files = Files(1, room := self._room(spot), room)
+        seconds = self.sizes.seconds if step.work.timed else None
+        return Job(step.work, spot, rung.jobs, files, seconds)
+
+    def _room(self, spot: Spot) -> int:
+        (_, node) = spot.devices[0]
+        with open(node, "rb") as device:
+            size = device.seek(0, os.SEEK_END)
+        return min(self.sizes.budget, size - 2 * EDGE)
+
+    def _warm(self, job: Job) -> Job:
+        warm = self.sizes.warm if job.seconds is not None else None
+        return Job(job.work, job.spot, job.jobs, job.files, warm)
+
+    def _lay_out(self, job: Job, measurer: Measurer) -> None:
+        """The files, made once and through the local file system: over a protocol they are only measured."""
+        layout = job.work.layout
+        if job.spot.devices or layout in self.laid_out:
+            return
+        where = self.directory / layout
+        where.mkdir(mode=0o700, exist_ok=True)
+        self._give(where)
+        if layout not in UNREAD and job.work.engine != OWN and job.work.operation != "save":
+            here = Spot(directory=self.directory)
+            measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
+            self.laid_out.add(layout)
+
+    def _most_jobs(self, job: Job) -> int:
+        """Workloads with fewer jobs use some of the files of those with more."""
+        return max(job.jobs, self.sizes.jobs) if job.work.layout == "common" else job.jobs
+
+    def _ready(self, job: Job) -> None:
+        """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
+        if job.spot.devices:
+            return
+        where = self.directory / job.work.layout
+        if job.work.operation in ("create", "delete", "stat"):
+            self._small_files(where, job, wanted=job.work.operation != "create")
+        elif job.work.operation == "save":
+            for file in where.glob("f.*"):
+                file.unlink()
+        else:
+            space.forget_cached(where)
+
+    def _small_files(self, where: Path, job: Job, wanted: bool) -> None:
+        names = [f"f.{number}.{one}" for number in range(job.jobs) for one in range(job.files.per_job)]
+        if not wanted:
+            shutil.rmtree(where)
+            where.mkdir(mode=0o700)
+            self._give(where)
+            return
+        for name in names:
+            path = where / name
+            if not path.exists():
+                with path.open("wb") as file:
+                    file.truncate(job.files.most)
+                self._give(path)
+
+    def _give(self, path: Path) -> None:
+        if self.user is not None:
+            who = pwd.getpwnam(self.user)
+            os.chown(path, who.pw_uid, who.pw_gid)
+
+    def _keep(self, rung: Rung, number: int, outcome: Outcome) -> str:
+        """fio's own words, beside the run; the path below its directory."""
+        name = f"raw/{rung.id.replace('/', '-')}-{number}.json.gz"
+        path = self.results / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with gzip.open(path, "wt") as file:
+            json.dump(outcome.raw, file)
+        return name

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The load of a key/value cache of an LLM server: blocks are files, written and synced, and read back when needed.
+
+fio measures single reads and writes; here it is the whole block that somebody waits for. A program of its own: it runs
+as the user of the benchmark and prints what fio would, one document a second and one at the end.
+
+    python3 -m millrace.bench.kvcache DIRECTORY JOBS FILES SIZE SECONDS
+"""
+
+import json
+import mmap
+import os
+import random
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+READS = 3
+"""Blocks read for each one written: a prompt is longer than what is new in it."""
+EXACT_BITS = 7
+"""Latencies are kept with a resolution of 1/64, as fio does."""
+
+
+@dataclass
+class Side:
+    """What one job read, or wrote."""
+
+    bytes: int = 0
+    times: list[int] = field(default_factory=list)
+
+    def add(self, size: int, nanoseconds: int) -> None:
+        self.bytes += size
+        self.times.append(nanoseconds)
+
+    def said(self, milliseconds: int) -> dict[str, Any]:
+        """As fio says it."""
+        times = list(self.times)
+        bins = Counter(binned(one) for one in times)
+        latencies = {
+            "N": len(times),
+            "min": min(times, default=0),
+            "max": max(times, default=0),
+            "mean": sum(times) / len(times) if times else 0.0,
+            "bins": {str(value): count for value, count in sorted(bins.items())},
+        }
+        return {
+            "io_bytes": self.bytes,
+            "total_ios": len(times),
+            "runtime": milliseconds,
+            "short_ios": 0,
+            "clat_ns": latencies,
+        }
+
+
+def binned(nanoseconds: int) -> int:
+    """The middle of the bin that a latency falls into."""
+    shift = max(0, nanoseconds.bit_length() - EXACT_BITS)
+    return (nanoseconds >> shift << shift) + (1 << shift >> 1)
+
+
+class Job:
+    """One server process: it writes a block, then reads some that it wrote before."""
+
+    def __init__(self, directory: Path, number: int, files: int, size: int) -> None:
+        self.paths = [directory / f"f.{number}.{one}" for one in range(files)]
+        self.size = size
+        self.read, self.write = Side(), Side()
+        self.error = 0
+        self._random = random.Random(number)
+        # page-aligned, filled once with what does not compress
+        self._memory = mmap.mmap(-1, size)
+        self._memory.write(self._random.randbytes(size))
+
+    def fill(self) -> None:
+        """Every block is there before one is read; not counted."""
+        for path in self.paths:
+            if not path.exists() or path.stat().st_size != self.size:
+                self._put(path)
+
+    def until(self, end: float) -> None:
+        """Work until the clock says `end`."""
+        try:
+            while time.monotonic() < end:
+                begin = time.monotonic_ns()
+                self._put(self._random.choice(self.paths))
+                self.write.add(self.size, time.monotonic_ns() - begin)
+                for _ in range(READS):
+                    begin = time.monotonic_ns()
+                    count = self._get(self._random.choice(self.paths))
+                    self.read.add(count, time.monotonic_ns() - begin)
+        except OSError as error:
+            self.error = error.errno or 1
+            print(f"fio: {error.strerror}", file=sys.stderr, flush=True)
+
+    def _put(self, path: Path) -> None:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        try:
+            done = 0
+            while done < self.size:
+                with memoryview(self._memory) as whole, whole[done:] as rest:
+                    done += os.write(descriptor, rest)
+            os.fsync(descriptor)
+            # or the next read comes out of the memory
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+        finally:
+            os.close(descriptor)
+
+    def _get(self, path: Path) -> int:
+        descriptor = os.open(path, os.O_RDONLY)
+        try:
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            done = 0
+            with mmap.mmap(-1, self.size) as memory:
+                while done < self.size and (part := _read_into(descriptor, memory, done)):
+                    done += part
+            return done
+        finally:
+            os.close(descriptor)
+
+
+def _read_into(descriptor: int, memory: mmap.mmap, done: int) -> int:
+    # released at once: a mapping with a view on it cannot be closed
+    with memoryview(memory) as whole, whole[done:] as rest:
+        return os.preadv(descriptor, [rest], done)
+
+
+def document(jobs: list[Job], begin: float) -> str:
+    """One of fio's documents."""
+    milliseconds = max(1, round((time.monotonic() - begin) * 1000))
+    said = [
+        {
+            "jobname": "kvcache",
+            "error": job.error,
+            "read": job.read.said(milliseconds),
+            "write": job.write.said(milliseconds),
+        }
+        for job in jobs
+    ]
+    return json.dumps({"jobs": said}, indent=0)
+
+
+def main(arguments: list[str]) -> int:
+    """Run; 1 where a job could not go on."""
+    directory, (count, files, size) = Path(arguments[0]), map(int, arguments[1:4])
+    seconds = float(arguments[4])
+    directory.mkdir(exist_ok=True)
+    jobs = [Job(directory, number, files, size) for number in range(count)]
+    for job in jobs:
+        job.fill()
+    begin = time.monotonic()
+    threads = [Thread(target=job.until, args=(begin + seconds,), daemon=True) for job in jobs]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        while thread.is_alive():
+            thread.join(1.0)
+            print(document(jobs, begin), flush=True)
+    print(document(jobs, begin), flush=True)
+    return 1 if any(job.error for job in jobs) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

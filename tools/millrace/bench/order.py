@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the verb to the unit: what is to be done, and one run at a time."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pydantic import Field
+
+from millrace import command, paths, store
+from millrace.bench import guard, live, prepare, unit
+from millrace.bench import store as results
+from millrace.bench.model import Label, RunRequest, State
+from millrace.bench.reports import Estimate, Progress, Started
+from millrace.config.who import only_root, who
+from millrace.errors import Failed, Refused
+from millrace.inventory.model import Contract
+from millrace.share.tools import last_words
+
+
+class Order(Contract):
+    """What the unit reads."""
+
+    run: str
+    by: str
+    request: RunRequest
+    labels: list[Label] = Field(default_factory=list)
+
+
+def file() -> Path:
+    """The order of this boot."""
+    return paths.run_dir() / "bench/order.json"
+
+
+def estimate(request: RunRequest) -> Estimate:
+    """What a run would take, and everything that stands in its way."""
+    ready = prepare.prepare(request)
+    verdict = guard.look(request, ready.site, command.attempt)
+    return ready.estimate.model_copy(update={"obstacles": verdict.obstacles})
+
+
+def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
+    """A run that may start now, and its labels; Refused or BadInput, and nothing done, where it may not."""
+    only_root()
+    found = prepare.prepare(request)
+    return found, guard.look(request, found.site, command.attempt).demand()
+
+
+def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
+    """Start the unit; Failed, and nothing left behind, where it does not."""
+    order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
+    live.begin()
+    live.say(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
+    store.write_model(file(), order)
+    unit.allow_writing([device for step in ready.steps if step.work.writes for device in step.devices])
+    result = command.attempt(["systemctl", "start", unit.NAME])
+    if result.status != 0:
+        file().unlink(missing_ok=True)
+        raise Failed(f"{unit.NAME} does not start: {last_words(result)}")
+    return Started(run=order.run, unit=unit.NAME, estimate=ready.estimate)
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
+    path = paths.run_dir() / "bench/lock"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refused("a benchmark is running already: `millrace bench follow` watches it") from error
+        yield
+    finally:
+        os.close(descriptor)

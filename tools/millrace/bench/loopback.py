@@ -113,7 +113,9 @@ def _mounted(kind: str, source: str, options: str, where: Path, run: Runner) -> 
     where.mkdir(parents=True, exist_ok=True)
     result = run(["timeout", MOUNT_SECONDS, "mount", "-t", kind, "-o", options, source, str(where)])
     if result.status != 0:
-        raise Failed(f"{source} does not mount from this server: {last_words(result)}")
+        # mount.cifs ends with where to read on
+        words = next((line for line in result.err.splitlines() if "error" in line), last_words(result))
+        raise Failed(f"{source} does not mount from this server: {words}")
     try:
         yield
     finally:
@@ -135,7 +137,8 @@ def _smbd(path: Path, state: Path, run: Runner) -> Iterator[Path]:
     argv = ["smbd", "--foreground", "--no-process-group", f"--configfile={configuration}", f"--port={SMB_PORT}"]
     with ExitStack() as stack:
         log = stack.enter_context((state / "smbd.log").open("ab"))
-        smbd = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        # a session of its own: when smbd ends, it ends its process group
+        smbd = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
         stack.callback(_end, smbd)
         _answers(smbd)
         yield credentials

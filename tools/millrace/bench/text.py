@@ -63,6 +63,8 @@ def run(found: Run) -> None:
     for rung in found.rungs:
         if rung.diagnosis:
             console.print(f"{rung.id}: {rung.diagnosis}")
+    for reason in dict.fromkeys(rung.reason for rung in found.rungs if rung.reason):
+        console.print(f"Not measured: {reason}")
     console.print(found.provenance.statement)
 
 
@@ -83,7 +85,7 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
     series = rung.find("bandwidth") if rung.workload.block and rung.workload.block > 1 << 16 else None
     series = series or rung.find("operations") or rung.find("bandwidth")
     if series is None:
-        return [rung.id, rung.state, "", "", "", "", rung.reason or ""]
+        return [rung.id, rung.state, "", "", "", "", ""]
     shown = _bandwidth if series.quantity == "bandwidth" else _operations
     median, span = shown(series.median), f"{shown(series.low)} - {shown(series.high)}"
     worst = max((one.p99 for one in rung.latencies), default=None)

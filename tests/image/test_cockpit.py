@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The web console of the image is the appliance's: new enough, our pages first, nobody but people with a password."""
+
+import configparser
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.image.test_image import chroot
+
+# The first without CVE-2026-91150 and CVE-2026-91151.
+LEAST = 372
+# Prints the manifests as the bridge of a session has them, overrides applied.
+MANIFESTS = """
+import json
+from cockpit.packages import PackagesLoader
+print(json.dumps({one.path.name: dict(one) for one in PackagesLoader.load_manifests()}))
+"""
+
+
+@pytest.fixture(scope="module")
+def manifests(tree: Path) -> dict[str, Any]:
+    said = chroot(tree, "/usr/bin/python3", "-c", MANIFESTS)
+    assert said.returncode == 0, said.stderr
+    found: dict[str, Any] = json.loads(said.stdout)
+    return found
+
+
+def test_cockpit_is_new_enough(tree: Path) -> None:
+    status = (tree / "usr/lib/sysimage/dpkg/status").read_text()
+    versions = dict(re.findall(r"^Package: (cockpit-\S+)$.*?^Version: (\d+)", status, re.MULTILINE | re.DOTALL))
+    assert {"cockpit-ws", "cockpit-bridge", "cockpit-system"} <= set(versions)
+    assert {name: version for name, version in versions.items() if int(version) < LEAST} == {}
+
+
+def test_no_package_acts_on_disks_or_networks_behind_the_planner(manifests: dict[str, Any]) -> None:
+    assert not {"storaged", "networkmanager", "packagekit", "sosreport", "machines", "podman"} & set(manifests)
+
+
+def test_pages_of_cockpit_come_after_ours(manifests: dict[str, Any]) -> None:
+    orders = {
+        f"{package}/{page}": entry["order"]
+        for package, manifest in manifests.items()
+        for page, entry in manifest.get("menu", {}).items()
+    }
+    assert {"systemd/index", "systemd/logs", "systemd/services"} <= set(orders)
+    assert min(order for page, order in orders.items() if not page.startswith("millrace/")) >= 80
+    # accounts are made by millrace, which knows what SMB needs
+    assert not [page for page in orders if page.startswith("users/")]
+    assert manifests["systemd"]["menu"]["index"]["label"] == "System"
+
+
+def test_it_carries_the_name_of_the_product(tree: Path) -> None:
+    release = (tree / "usr/lib/os-release").read_text()
+    branding = tree / "usr/share/cockpit/branding" / re.search(r"^ID=(\S+)$", release, re.MULTILINE)[1]  # type: ignore[index]
+    css = (branding / "branding.css").read_text()
+    assert 'url("logo.svg")' in css and "${NAME}" in css
+    assert "<title>Millrace</title>" in (branding / "logo.svg").read_text()
+    assert (branding / "favicon.ico").read_bytes()[:4] == b"\0\0\1\0"
+
+
+def test_sessions_end_and_root_has_none(factory: Path) -> None:
+    config = configparser.ConfigParser()
+    config.read(factory / "cockpit/cockpit.conf")
+    assert 0 < config.getint("Session", "IdleTimeout") <= 30
+    assert config["WebService"]["LoginTitle"] == "Millrace"
+    assert not config.getboolean("WebService", "AllowUnencrypted", fallback=False)
+    assert "root" in (factory / "cockpit/disallowed-users").read_text().split()
+    # without this line the file would mean nothing
+    assert re.search(
+        r"^account\s+required\s+pam_listfile\.so .*sense=deny file=/etc/cockpit/disallowed-users",
+        (factory / "pam.d/cockpit").read_text(),
+        re.MULTILINE,
+    )
+
+
+def test_root_s_rights_cost_one_s_own_password(tree: Path, factory: Path) -> None:
+    rules = sorted(path.name for path in tree.glob("usr/share/polkit-1/rules.d/*.rules"))
+    ours = tree / "usr/share/polkit-1/rules.d" / rules[0]
+    # the first rule that answers is the one
+    assert ours.name == "30-millrace.rules" and 'isInGroup("sudo")' in ours.read_text()
+    sudoers = "".join(path.read_text() for path in [factory / "sudoers", *factory.glob("sudoers.d/*")])
+    assert re.search(r"^%sudo\s+ALL=\(ALL:ALL\) ALL$", sudoers, re.MULTILINE)
+    assert "NOPASSWD" not in re.sub(r"^\s*#.*$", "", sudoers, flags=re.MULTILINE)
+
+
+def test_users_of_shares_do_not_log_in_over_ssh(factory: Path) -> None:
+    assert "AllowGroups root sudo" in (factory / "ssh/sshd_config.d/50-millrace.conf").read_text().splitlines()

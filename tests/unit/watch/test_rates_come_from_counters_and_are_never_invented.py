@@ -111,6 +111,13 @@ class TestCounters:
         found, _ = counters.smb(lambda argv, stdin=None: Result(0, text, ""))
         assert found is not None and (found.read, found.timed, found.busy) == (20_971_760, None, None)
 
+    def test_an_smbd_that_was_asked_nothing_yet_counts_from_zero(self) -> None:
+        profile = json.loads((SAMPLES / "smbstatus-profile-count.json").read_text())
+        for call in profile["SMB2 Calls"].values():
+            call.update(dict.fromkeys(call, 0))
+        found, _ = counters.smb(lambda argv, stdin=None: Result(0, json.dumps(profile), ""))
+        assert found == counters.Served(0, 0, 0, 0, 0.0)
+
     @pytest.mark.parametrize("said", ["", "{}", '{"SMB2 Calls": []}', '{"SMB2 Calls": {"smb2_read": {}}}'])
     def test_a_profile_that_cannot_be_read_is_not_known(self, said: str) -> None:
         assert counters.smb(lambda argv, stdin=None: Result(0, said, "")) == (

@@ -66,14 +66,16 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
         return None, None
     try:
         calls = json.loads(result.out)["SMB2 Calls"]
-        time = sum(call["time"] for call in calls.values())
+        asked = [call for name, call in calls.items() if name not in _WAITING]
+        count, time = sum(call["count"] for call in asked), sum(call["time"] for call in asked)
+        # smbd may be told to count without looking at the clock.
+        is_timed = time > 0 or count == 0
         return Served(
             read=calls["smb2_read"]["outbytes"],
             written=calls["smb2_write"]["inbytes"],
             operations=sum(call["count"] for call in calls.values()),
-            # A client waits in these for something to happen, and that is no latency.
-            timed=sum(call["count"] for name, call in calls.items() if name not in _WAITING) if time else None,
-            busy=sum(call["time"] for name, call in calls.items() if name not in _WAITING) * MICRO if time else None,
+            timed=count if is_timed else None,
+            busy=time * MICRO if is_timed else None,
         ), None
     except (ValueError, KeyError, TypeError, AttributeError):
         if NOT_ROOT in result.err + result.out:
@@ -81,7 +83,7 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
         return None, "smbd does not count what SMB clients do"
 
 
-# Change notification and byte-range locks.
+# A client waits in these for something to happen, and that is no latency.
 _WAITING = {"smb2_notify", "smb2_lock", "smb2_break"}
 
 

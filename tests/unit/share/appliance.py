@@ -34,6 +34,7 @@ class Appliance:
         self.usage = ""
         (root / "srv/pool").mkdir(parents=True)
         (root / "proc/1").mkdir(parents=True)
+        (root / "proc/self").mkdir(parents=True)
         (root / "proc/fs/nfsd").mkdir(parents=True)
         options = "rw,noatime" + (",prjquota" if quotas else "")
         (root / "proc/1/mounts").write_text(f"/dev/md127 /srv/pool xfs {options} 0 0\n")
@@ -104,6 +105,7 @@ class Appliance:
         for path in self.transient:
             (where / path[1:]).parent.mkdir(parents=True, exist_ok=True)
             (where / path[1:]).symlink_to(self.root / path[1:])
+        (self.root / "proc/self/mounts").write_text(f"127.0.0.1:/ {where} nfs4 ro 0 0\n")
         lines = [f"{path}\t127.0.0.1(ro,all_squash)\n" for path in self.transient]
         (self.root / "proc/fs/nfsd/exports").write_text("# Version 1.1\n" + "".join(lines))
         return GOOD
@@ -111,6 +113,7 @@ class Appliance:
     def _umount(self, words: list[str], stdin: str) -> Result:
         shutil.rmtree(words[-1])
         Path(words[-1]).mkdir()
+        (self.root / "proc/self/mounts").write_text("")
         return GOOD
 
     def _systemctl(self, words: list[str], stdin: str) -> Result:

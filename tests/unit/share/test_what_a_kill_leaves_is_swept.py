@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from millrace.command import Result
 from millrace.share.edit import create_shares
 from tests.unit.share.appliance import Appliance
 
@@ -30,6 +31,15 @@ def test_the_next_change_sweeps(appliance: Appliance) -> None:
     create_shares(["train"], {}, appliance.server)
     assert not list(run.glob("look-*")) and appliance.smb_accounts == set() and appliance.transient == {}
     assert not [name for name in HALVES if (appliance.root / name).exists()]
+
+
+def test_a_mount_that_cannot_go_yet_stops_no_change(appliance: Appliance) -> None:
+    stuck = appliance.root / "run/millrace/look-stuck"
+    (stuck / "srv").mkdir(parents=True)
+    (appliance.root / "proc/self/mounts").write_text(f"127.0.0.1:/ {stuck} nfs4 ro 0 0\n")
+    appliance.broken["umount --force --lazy " + str(stuck)] = Result(32, "", "umount: target is busy\n")
+    create_shares(["train"], {}, appliance.server)
+    assert stuck.is_dir() and "train" in appliance.on_smb()
 
 
 def test_files_of_others_stay(appliance: Appliance, tmp_path: Path) -> None:

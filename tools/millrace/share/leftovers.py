@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a look or a write leaves behind that was killed in the middle: swept by the next change and at every boot."""
 
-import os
 from pathlib import Path
 
 from millrace import paths
@@ -17,8 +16,11 @@ _WRITTEN = (nfs.EXPORTS, nfs.SETTINGS, nfs.LOOK, smb.CONFIGURATION, quota.PROJEC
 
 def sweep(run: Runner) -> None:
     """Remove mounts, exports, the account and half-written files of a killed change. The caller holds the lock."""
+    mounted = _mounts()
     for path in paths.run_dir().glob(f"{LOOK}*"):
-        _remove(path, run)
+        if str(path) in mounted:
+            run(["umount", "--force", "--lazy", str(path)])
+        _remove(path)
     # The table follows with the next exportfs -ra.
     (paths.ROOT / nfs.LOOK).unlink(missing_ok=True)
     drop(run)
@@ -28,15 +30,20 @@ def sweep(run: Runner) -> None:
     _remove_halves(paths.ROOT / "etc/systemd/network", ".40-millrace-*.network.*")
 
 
-def _remove(path: Path, run: Runner) -> None:
-    if path.is_dir() and not path.is_symlink():
-        if os.path.ismount(path):
-            run(["umount", "--force", "--lazy", str(path)])
-        # Still busy would mean that the unmount failed: the next change tries again.
-        if not os.path.ismount(path):
-            path.rmdir()
-    else:
+def _mounts() -> set[str]:
+    """Where something is mounted. Not os.path.ismount: that asks the server, which may not export it any more."""
+    path = paths.ROOT / "proc/self/mounts"
+    return {line.split()[1] for line in path.read_text().splitlines()} if path.exists() else set()
+
+
+def _remove(path: Path) -> None:
+    try:
+        path.rmdir()
+    except NotADirectoryError:
         path.unlink(missing_ok=True)
+    except OSError:
+        # Still busy would mean that the unmount failed: the next change tries again.
+        pass
 
 
 def _remove_halves(directory: Path, pattern: str) -> None:

@@ -4,7 +4,7 @@
 import os
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from millrace import paths, store
 from millrace.config.model import Domain
@@ -111,8 +111,8 @@ def _mounted(run: Runner) -> Iterator[str]:
             # Lazy takes the mounts of the shares below with it.
             run(["umount", "--force", "--lazy", where])
     finally:
-        # Still busy would mean that the unmount failed: an empty directory less is not worth an error.
-        if not os.path.ismount(where):
+        # Still busy would mean that the unmount failed: the next change sweeps it.
+        with suppress(OSError):
             os.rmdir(where)
 
 

@@ -48,9 +48,7 @@ def list_users(as_json: bool) -> None:
 @_console
 @_stdin
 @_json
-def create_user(
-    name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, as_json: bool
-) -> None:
+def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, as_json: bool) -> None:
     """Make a user; the password is asked for, never taken from the command line."""
     from millrace.user.edit import create_user as create
 

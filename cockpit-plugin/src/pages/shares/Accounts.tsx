@@ -9,12 +9,12 @@ import { Loaded } from "../../components/States";
 import { number } from "../../lib/format";
 import type { Result } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { GroupsDialog, NewGroup, NewUser, PasswordDialog, RemoveAccount } from "./account-dialogs";
+import { NewGroup, NewUser, PasswordDialog, RemoveAccount, UserDialog } from "./account-dialogs";
 import { ADMIN } from "./form";
 
 type Dialog =
     | { kind: "new-user" | "new-group" }
-    | { kind: "groups"; user: User }
+    | { kind: "user"; user: User }
     | { kind: "password" | "remove-user" | "remove-group"; name: string };
 
 interface Row { name: string; user: User | null }
@@ -24,6 +24,7 @@ function userColumns(open: (dialog: Dialog) => void): Column<Row>[] {
         { title: _("User"), heads: true, cell: ({ name }) => name },
         { title: _("Number"), figures: true, cell: ({ user }) => (user === null ? "" : user.uid) },
         { title: _("Groups"), cell: ({ user }) => (user === null ? _("the administrator") : user.groups.join(", ")) },
+        { title: _("Web console"), cell: ({ user }) => (user === null ? _("everything") : user.console ? _("looks") : _("no")) },
         {
             title: _("Actions"),
             cell: ({ name, user }) => (
@@ -32,8 +33,8 @@ function userColumns(open: (dialog: Dialog) => void): Column<Row>[] {
                         onClick={() => open({ kind: "password", name })}>{_("Password")}</AdminButton>
                     {user !== null && (
                         <>
-                            <AdminButton variant="secondary" size="sm" aria-label={format(_("Groups of $0"), name)}
-                                onClick={() => open({ kind: "groups", user })}>{_("Groups")}</AdminButton>
+                            <AdminButton variant="secondary" size="sm" aria-label={format(_("Change the user $0"), name)}
+                                onClick={() => open({ kind: "user", user })}>{_("Change")}</AdminButton>
                             <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove the user $0"), name)}
                                 onClick={() => open({ kind: "remove-user", name })}>{_("Remove")}</AdminButton>
                         </>
@@ -87,7 +88,7 @@ export function Accounts({ users, groups, onDone }: {
             </Panel>
             {dialog?.kind === "new-user" && <NewUser groups={names} taken={taken} onDone={done} onClose={close} />}
             {dialog?.kind === "new-group" && <NewGroup taken={taken} onDone={done} onClose={close} />}
-            {dialog?.kind === "groups" && <GroupsDialog user={dialog.user} groups={names} onDone={done} onClose={close} />}
+            {dialog?.kind === "user" && <UserDialog user={dialog.user} groups={names} onDone={done} onClose={close} />}
             {dialog?.kind === "password" && <PasswordDialog name={dialog.name} onDone={done} onClose={close} />}
             {dialog?.kind === "remove-user" && <RemoveAccount verb="user remove" name={dialog.name} onDone={done} onClose={close} />}
             {dialog?.kind === "remove-group" && <RemoveAccount verb="group remove" name={dialog.name} onDone={done} onClose={close} />}

@@ -54,16 +54,27 @@ function GroupChoice({ groups, chosen, onChange }: {
     );
 }
 
+/** Whether somebody may look at these pages; nobody but the administrator changes anything here. */
+function ConsoleChoice({ checked, onChange }: { checked: boolean; onChange: (checked: boolean) => void }): JSX.Element {
+    return (
+        <FormGroup fieldId="console">
+            <Checkbox id="console" label={_("May sign in to the web console")} description={_("To look only; nothing can be changed there.")}
+                isChecked={checked} onChange={(_event, now) => onChange(now)} />
+        </FormGroup>
+    );
+}
+
 const groupWords = (groups: string[]) => groups.map((group) => `--group=${group}`);
 
 export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: string[]; taken: string[] }): JSX.Element {
     const [name, setName] = useState("");
     const [chosen, setChosen] = useState<string[]>([]);
+    const [looks, setLooks] = useState(false);
     const password = usePassword();
     const create = useChange("user create");
     const problem = nameProblem(name, taken);
     const confirm = async () => {
-        const report = await create.go([name, ...groupWords(chosen), "--password-stdin"], password.input);
+        const report = await create.go([name, ...groupWords(chosen), ...(looks ? ["--console"] : []), "--password-stdin"], password.input);
         if (report !== undefined) onDone(report.done);
     };
     return (
@@ -73,6 +84,7 @@ export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: str
                 <TextField id="user-name" required label={_("Name")} value={name} onChange={setName} problem={problem} />
                 {password.fields}
                 <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
+                <ConsoleChoice checked={looks} onChange={setLooks} />
             </Form>
         </ConfirmDialog>
     );
@@ -93,17 +105,21 @@ export function PasswordDialog({ name, onDone, onClose }: Ends & { name: string 
     );
 }
 
-export function GroupsDialog({ user, groups, onDone, onClose }: Ends & { user: User; groups: string[] }): JSX.Element {
+export function UserDialog({ user, groups, onDone, onClose }: Ends & { user: User; groups: string[] }): JSX.Element {
     const [chosen, setChosen] = useState(user.groups);
+    const [looks, setLooks] = useState(user.console);
     const change = useChange("user set");
     const confirm = async () => {
-        const report = await change.go([user.name, ...groupWords(chosen)]);
+        const report = await change.go([user.name, ...groupWords(chosen), ...(looks === user.console ? [] : [looks ? "--console" : "--no-console"])]);
         if (report !== undefined) onDone(report.done);
     };
     return (
-        <ConfirmDialog title={format(_("Groups of $0"), user.name)} action={_("Save")} busy={change.busy} error={change.error}
+        <ConfirmDialog title={format(_("Change the user $0"), user.name)} action={_("Save")} busy={change.busy} error={change.error}
             onConfirm={() => void confirm()} onClose={onClose}>
-            <Form onSubmit={(event) => event.preventDefault()}><GroupChoice groups={groups} chosen={chosen} onChange={setChosen} /></Form>
+            <Form onSubmit={(event) => event.preventDefault()}>
+                <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
+                <ConsoleChoice checked={looks} onChange={setLooks} />
+            </Form>
         </ConfirmDialog>
     );
 }

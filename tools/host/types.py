@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/host/enter types`: the TypeScript types of the web pages, from the schemas of the verbs."""
+"""`tools/host/enter types`: the TypeScript types of the web pages, from the schemas of the verbs, and the documents
+that the pages are tested with, from the verbs themselves.
+"""
 
 import argparse
 import json
+import os
+import subprocess
+import sys
 
 from host import typescript
 from host.entry import finish
@@ -10,6 +15,7 @@ from host.layout import REPO
 from millrace.schema.document import Schema, schema
 
 FILE = REPO / "cockpit-plugin" / "src" / "types" / "millrace.ts"
+GOLDENS = "tests.unit.plugin.golden"
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
 
@@ -33,8 +39,10 @@ def text(of: Schema) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the file; says whether it changed."""
-    parser = argparse.ArgumentParser(prog="tools/host/enter types", description="Write the types of the web pages.")
+    """Write the types and the documents; says whether the types changed."""
+    parser = argparse.ArgumentParser(
+        prog="tools/host/enter types", description="Write the types of the web pages, and what they are tested with."
+    )
     parser.parse_args(arguments)
     made = text(schema())
     changed = not FILE.is_file() or FILE.read_text() != made
@@ -42,7 +50,9 @@ def main(arguments: list[str]) -> int:
         FILE.parent.mkdir(parents=True, exist_ok=True)
         FILE.write_text(made)
     print(f"{FILE.relative_to(REPO)} {'is written' if changed else 'is up to date'}")
-    return 0
+    # In a process of its own: it is a test's program, and makes servers of files with patched clocks.
+    environment = os.environ | {"PYTHONPATH": f"{REPO / 'tools'}:{REPO}"}
+    return subprocess.run([sys.executable, "-m", GOLDENS], cwd=REPO, env=environment, check=False).returncode
 
 
 if __name__ == "__main__":

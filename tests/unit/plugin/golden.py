@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Write what the verbs print on servers in every state: `python -m tests.unit.plugin.golden`, from the top of the tree.
+"""Write what the verbs print on servers in every state; `tools/host/enter types` runs this.
 
 The pages are tested with these files, so that they are tested with what the command line really prints.
 """

@@ -16,7 +16,7 @@ def made() -> dict[str, str]:
 
 def test_the_files_in_the_tree_are_what_the_verbs_print(made: dict[str, str]) -> None:
     kept = {str(path.relative_to(golden.FILES)): path.read_text() for path in golden.kept()}
-    hint = "run `python -m tests.unit.plugin.golden` (README, Where things are) and look at what changed"
+    hint = "run tools/host/enter types and look at what changed"
     assert sorted(kept) == sorted(made), hint
     assert [path for path in made if made[path] != kept[path]] == [], hint
 

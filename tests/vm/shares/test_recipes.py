@@ -14,6 +14,7 @@ from vm.machine import Machine
 pytestmark = pytest.mark.usefixtures("models", "trunk")
 
 PROFILES = ("training", "checkpoint", "dataloader", "mixed")
+WAYS = list(zip(PROFILES, ("fstab", "units", "fstab", "units"), strict=True))
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
 # The command line once for each pair, in one process: under emulation Python takes seconds to start.
@@ -51,7 +52,7 @@ def recipes(box: Box, client: Machine) -> dict[str, Any]:
 
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.
 @pytest.mark.parametrize("protocol", PROTOCOLS)
-@pytest.mark.parametrize(("profile", "way"), zip(PROFILES, ("fstab", "units", "fstab", "units"), strict=True))
+@pytest.mark.parametrize(("profile", "way"), WAYS)
 def test_a_recipe_applied_as_it_stands_passes_its_own_check(
     recipes: dict[str, Any], client: Machine, profile: str, way: str, protocol: str
 ) -> None:

@@ -54,7 +54,8 @@ def run(found: Run) -> None:
     if emulated:
         console.print(EMULATED)
     table = Table(box=SIMPLE_HEAD)
-    for column in ("rung", "median", "range", "p99", "of predicted", "of layer below", ""):
+    table.add_column("rung", no_wrap=True)
+    for column in ("median", "range", "p99", "of predicted", "of below", ""):
         table.add_column(column)
     for rung in found.rungs:
         if rung.state is not State.SKIPPED:
@@ -87,7 +88,7 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
     if series is None:
         return [rung.id, rung.state, "", "", "", "", ""]
     shown = _bandwidth if series.quantity == "bandwidth" else _operations
-    median, span = shown(series.median), f"{shown(series.low)} - {shown(series.high)}"
+    median, span = shown(series.median), f"{shown(series.low)} to\n{shown(series.high)}"
     worst = max((one.p99 for one in rung.latencies), default=None)
     return [
         rung.id,

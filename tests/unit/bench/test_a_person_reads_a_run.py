@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The screen says what was measured and what binds; an emulated server shows ratios and no promise."""
+
+import time
+
+import pytest
+
+from millrace import paths
+from millrace.bench import live, text
+from millrace.bench.ceilings import with_ceilings
+from millrace.bench.estimate import estimate
+from millrace.bench.ladder import ladder
+from millrace.bench.model import Environment, Provenance, Run, State
+from millrace.bench.reports import Progress
+from millrace.bench.sizes import sizes
+from millrace.bench.tell import Teller
+from tests.unit.bench.rungs import done
+from tests.unit.bench.sites import request, site
+
+
+def measured(**more: object) -> Run:
+    here = site()
+    names = ("L0/drives/seq/read", "L1/xfs/seq/read", "L2/nfs-tcp/fsync/fsync")
+    return Run.model_construct(
+        id="20260101-000000",
+        started="",
+        state=State.DONE,
+        reason=None,
+        request=request(),
+        labels=more.get("labels", []),
+        provenance=Provenance(version="1", workload_hash="0", fio="fio-3.41", started_by="admin"),
+        environment=Environment.model_construct(),
+        rungs=with_ceilings([done(name, 5e9) for name in names], here.inventory, here.plan, False),
+    )
+
+
+def test_every_rung_has_its_line_and_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    text.run(measured())
+    said = capsys.readouterr().out
+    assert "L2/nfs-tcp/fsync/fsync" in said
+    assert "5.0 GB/s" in said
+    assert "L1/xfs/seq/read: Reached 100% of L0/drives/seq/read" in said
+
+
+def test_an_emulated_run_shows_no_bandwidth(capsys: pytest.CaptureFixture[str]) -> None:
+    text.run(measured(labels=["emulated"]))
+    said = capsys.readouterr().out
+    assert "GB/s" not in said
+    assert "100%" in said
+    assert text.EMULATED in said
+
+
+def test_mlperf_is_named_only_to_say_that_this_is_none_of_it(capsys: pytest.CaptureFixture[str]) -> None:
+    text.run(measured())
+    said = capsys.readouterr().out
+    assert said.count("MLPerf") == said.count("not an MLPerf result") == 1
+
+
+@pytest.fixture
+def teller(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Teller:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    live.begin()
+    wanted = request(profiles=["seq"], layers=["L1"])
+    return Teller("20260101-000000", estimate(wanted, ladder(wanted, site()), sizes(wanted, 1 << 40, 1 << 36, 8)))
+
+
+def test_progress_grows_until_the_last_word(teller: Teller) -> None:
+    for number, name in enumerate(("L1/array/seq/read", "L1/xfs/seq/read", "L1/xfs/seq/write")):
+        teller.begin(number, name)
+        for repeat in range(4):
+            teller.repeat(repeat, None)
+        teller.finished(done(name))
+    teller.end(State.DONE, None)
+    lines = list(live.follow(lambda: True))
+    shares = [line.progress for line in lines]
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0.0, 1.0)
+    assert [line.finished.id for line in lines if line.finished] == [
+        "L1/array/seq/read",
+        "L1/xfs/seq/read",
+        "L1/xfs/seq/write",
+    ]
+    assert lines[-1].state is State.DONE
+    assert live.latest() == lines[-1]
+
+
+def test_a_run_that_died_gets_a_last_word(teller: Teller) -> None:
+    teller.begin(0, "L1/array/seq/read")
+    lines = list(live.follow(lambda: False))
+    assert [line.state for line in lines] == [State.RUNNING, State.INTERRUPTED]
+
+
+def test_who_follows_late_sees_everything_and_waits_for_more(teller: Teller) -> None:
+    teller.begin(0, "L1/array/seq/read")
+    rounds = []
+
+    def wait(seconds: float) -> None:
+        rounds.append(seconds)
+        if len(rounds) == 2:
+            live.say(Progress(run="x", time=time.time(), state=State.STOPPED, what="enough"))
+
+    assert [line.what for line in live.follow(lambda: True, wait)] == ["L1/array/seq/read", "enough"]

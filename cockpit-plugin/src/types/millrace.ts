@@ -145,6 +145,25 @@ export interface CertificateSettings {
     names: string[];
 }
 
+/**
+ * One quantity of one rung: medians, `ratio` = second ÷ first with its 95 % bootstrap interval.
+ *
+ * `noise` is twice the median distance from the median, as a part of it; the larger one of both runs.
+ */
+export interface Change {
+    rung: string;
+    quantity: "bandwidth" | "operations";
+    direction: string;
+    first: number;
+    second: number;
+    repeats: number;
+    ratio: number;
+    low: number;
+    high: number;
+    noise: number;
+    verdict: "faster" | "slower" | "same";
+}
+
 /** What a change of the shares `names` did. `share` is null where it was removed, or several were made. */
 export interface ChangeReport {
     schema_version: 1;
@@ -186,6 +205,16 @@ export interface ClientFile {
 
 /** What the client does with the share. */
 export type ClientProfile = "training" | "checkpoint" | "dataloader" | "mixed";
+
+/** `millrace bench compare A B --json`. `incomparable` are rungs that only one run has, or whose work differs. */
+export interface Comparison {
+    schema_version: 1;
+    first: string;
+    second: string;
+    labels: string[];
+    changes: Change[];
+    incomparable: string[];
+}
 
 /** All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice. */
 export interface Config {
@@ -1574,6 +1603,7 @@ export interface Outputs {
     "admin create": AdminReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
+    "bench compare": Comparison;
     "bench estimate": Estimate;
     "bench follow": BenchProgress;
     "bench list": RunList;

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from millrace import paths, store
-from millrace.bench import loopback, order, space, sweep, unit
+from millrace.bench import live, loopback, order, space, sweep, unit
 from millrace.bench import store as results
 from millrace.bench.model import Environment, Provenance, Run, State
+from millrace.bench.reports import Progress
 from millrace.command import Result
 from millrace.errors import BadInput, Failed, Refused
 from tests.unit.bench.rungs import done, waiting
@@ -107,7 +108,11 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
 
 def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
     results.save(whole(run("20260101-000000", State.RUNNING)))
+    live.begin()
+    live.say(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
     sweep.sweep(Tools())
+    last = live.latest()
+    assert last is not None and last.state is State.INTERRUPTED
     (kept,) = results.listing().runs
     assert (kept.state, kept.done, kept.reason) == (State.INTERRUPTED, 1, sweep.WHY)
     states = [rung.state for rung in results.load("latest").rungs]

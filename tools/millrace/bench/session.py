@@ -15,6 +15,7 @@ from millrace.bench import store as results
 from millrace.bench.ceilings import with_ceilings
 from millrace.bench.climb import Climber
 from millrace.bench.environment import environment
+from millrace.bench.export import METRICS, open_metrics
 from millrace.bench.fio_output import Full
 from millrace.bench.ladder import Step, pending
 from millrace.bench.measure import Local, Spot, Stopped
@@ -90,6 +91,7 @@ class Session:
             with suppress(MillraceError, OSError):
                 space.remove(self.ready.site.mountpoint, self._run)
             self._save(state, reason, ended=True)
+            store.write_text(results.home() / METRICS, open_metrics(self.made))
             self.teller.end(state, reason)
         return self.made
 

@@ -5,7 +5,7 @@ import os
 from datetime import UTC, datetime
 
 from millrace import paths
-from millrace.bench import loopback, order, space
+from millrace.bench import live, loopback, order, space
 from millrace.bench import store as results
 from millrace.bench.model import Rung, State
 from millrace.errors import MillraceError
@@ -28,6 +28,9 @@ def _sweep(run: Runner) -> list[str]:
         # an empty mount point is not the pool: the next sweep finds what is on it
         if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
             found.append(f"files in {mountpoint}")
+    last = live.latest()
+    if last is not None and last.state is State.RUNNING:
+        live.say(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
     return found + [f"run {name} is marked as interrupted" for name in mark()]
 
 

@@ -10,6 +10,7 @@ from rich.progress import BarColumn, TextColumn, TimeRemainingColumn
 from rich.progress import Progress as Bar
 from rich.table import Table
 
+from millrace.bench.compare import Comparison
 from millrace.bench.model import Run, Rung, State
 from millrace.bench.reports import Estimate, Progress, RunList
 from millrace.health.checks.filesystem import bytes_in_words
@@ -67,6 +68,23 @@ def run(found: Run) -> None:
     for reason in dict.fromkeys(rung.reason for rung in found.rungs if rung.reason):
         console.print(f"Not measured: {reason}")
     console.print(found.provenance.statement)
+
+
+def comparison(found: Comparison) -> None:
+    """What changed from the first run to the second."""
+    console = Console(width=WIDTH, highlight=False)
+    table = Table(box=SIMPLE_HEAD)
+    table.add_column("rung", no_wrap=True)
+    for column in ("figure", "ratio", "95 % interval", "repeats", ""):
+        table.add_column(column)
+    for one in found.changes:
+        span = f"{one.low:.2f} to {one.high:.2f}"
+        table.add_row(
+            one.rung, f"{one.quantity} {one.direction}", f"{one.ratio:.2f}", span, str(one.repeats), one.verdict
+        )
+    console.print(table)
+    for line in [*found.labels, *(f"{name} is not comparable" for name in found.incomparable)]:
+        console.print(line)
 
 
 def bar(lines: Iterable[Progress]) -> None:

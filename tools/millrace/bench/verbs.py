@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace bench …`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 LAYERS = ("L0", "L1", "L2", "L3")
 PROFILES = ("seq", "rand", "mixed", "fsync", "meta", "unet3d", "retinanet", "checkpoint", "kvcache")
+FORMATS = ("json", "csv", "xlsx", "html")
 MODELS = ("8b", "70b", "405b", "1t")
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
@@ -147,6 +148,31 @@ def show(name: str, as_json: bool) -> None:
 
     found = store.load(name)
     click.echo(found.model_dump_json(indent=2)) if as_json else text.run(found)
+
+
+@bench.command()
+@click.argument("first", metavar="RUN")
+@click.argument("second", metavar="RUN")
+@_json
+def compare(first: str, second: str, as_json: bool) -> None:
+    """Two runs side by side; a change counts only if it is more than noise."""
+    from millrace.bench import store, text
+    from millrace.bench.compare import compare as compared
+
+    found = compared(store.load(first), store.load(second))
+    click.echo(found.model_dump_json(indent=2)) if as_json else text.comparison(found)
+
+
+@bench.command()
+@click.argument("name", metavar="RUN")
+@click.option("--format", "kind", type=click.Choice(FORMATS), default="html", help="What kind of file.")
+@click.argument("output", type=click.File("wb"), metavar="FILE")
+def export(name: str, kind: str, output: BinaryIO) -> None:
+    """Write a run to a file, or to standard output with -."""
+    from millrace.bench import store
+    from millrace.bench.export import FORMATS as makers
+
+    output.write(makers[kind](store.load(name)))
 
 
 @bench.command()

@@ -7,6 +7,7 @@ OUTPUTS = {
     "admin create": "millrace.admin.create:AdminReport",
     "approve": "millrace.provision.follow:ApproveLine",
     "assemble": "millrace.provision.model:Pool",
+    "bench compare": "millrace.bench.compare:Comparison",
     "bench estimate": "millrace.bench.reports:Estimate",
     "bench follow": "millrace.bench.reports:Progress",
     "bench list": "millrace.bench.reports:RunList",

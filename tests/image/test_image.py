@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from host import layout
+from millrace.config.model import Domain
+from millrace.share import smb
 from vm import pe
 
 REPO = layout.REPO
@@ -152,9 +154,16 @@ def test_slots_have_the_same_size_in_the_image_and_at_first_boot() -> None:
     assert first_boot["21-usr-b.conf"] == image["11-usr.conf"]
 
 
-def test_samba_of_the_image_accepts_the_configuration(tree: Path) -> None:
-    golden = REPO / "tests/unit/share/golden/smb.conf"
-    (tree / "tmp/smb.conf").write_text(golden.read_text())
+MEMBER = Domain(realm="AD.EXAMPLE.COM", workgroup="EXAMPLE", machine="MILLRACE")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [(REPO / "tests/unit/share/golden/smb.conf").read_text(), smb.configuration([], [], MEMBER)],
+    ids=["alone", "in a domain"],
+)
+def test_samba_of_the_image_accepts_the_configuration(tree: Path, text: str) -> None:
+    (tree / "tmp/smb.conf").write_text(text)
     said = chroot(tree, "/usr/bin/testparm", "-s", "/tmp/smb.conf")
     assert said.returncode == 0, said.stderr
     assert "Unknown parameter" not in said.stderr

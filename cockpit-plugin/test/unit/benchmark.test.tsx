@@ -7,6 +7,7 @@ import type { Run, RunList } from "../../src/types/millrace";
 import type { Outputs } from "../../src/types/outputs";
 import * as saving from "../../src/lib/download";
 import Benchmark from "../../src/pages/benchmark";
+import { comparable, pairs } from "../../src/pages/benchmark/compare";
 import { ladder, rungText, shownOf, workloads } from "../../src/pages/benchmark/figures";
 import { NOTHING, SHOWN, after } from "../../src/pages/benchmark/live";
 import { trendOf } from "../../src/pages/benchmark/Trend";
@@ -170,12 +171,32 @@ test("every chart is a table, too", async () => {
     expect(screen.getByRole("grid", { name: "Latency" })).toBeDefined();
 });
 
-test("a report is what the program writes", async () => {
+test("a run is saved as the program writes it", async () => {
     const saved = vi.spyOn(saving, "download").mockReturnValue(undefined);
-    does("bench export", (call) => call.end("a spreadsheet"));
     const user = show(["benchmark", "run", RUN.id]);
-    await user.click(await screen.findByRole("button", { name: "Spreadsheet (XLSX)" }));
-    await waitFor(() => expect(saved.mock.calls[0]?.[0]).toBe(`millrace-${RUN.id}.xlsx`));
+    await user.click(await screen.findByRole("button", { name: "Everything (JSON)" }));
+    await waitFor(() => expect(saved.mock.calls[0]?.[0]).toBe(`millrace-${RUN.id}.json`));
+    expect(JSON.parse(new TextDecoder().decode(saved.mock.calls[0]?.[1] as Uint8Array))).toEqual(RUN);
+});
+
+test("two runs stand side by side, load by load, with what is chance", async () => {
+    const faster = (rung: Run["rungs"][number]) => ({
+        ...rung,
+        series: rung.series.map((one) => ({ ...one, median: one.median * 1.5, low: one.low * 1.5, high: one.high * 1.5 })),
+    });
+    const second = { ...RUN, id: "later", rungs: RUN.rungs.map((rung, index) => (index === 0 ? faster(rung) : rung)) };
+    does("bench show", (call) => call.end(JSON.stringify(call.argv.includes("later") ? second : RUN)));
+    show(["benchmark", "compare", RUN.id, "later"]);
+    const rows = (await screen.findByTestId("compared")).querySelectorAll("tbody tr");
+    expect(rows[0]?.textContent).toMatch(/71\.6\sGB\/s107\sGB\/s150%apart$/);
+    expect(rows[1]?.textContent).toMatch(/100%overlap: the difference may be chance$/);
+    expect(rows).toHaveLength(RUN.rungs.filter((rung) => rung.series.length > 0).length);
+});
+
+test("loads of other definitions and emulated servers are not compared", () => {
+    const other = { ...RUN, rungs: RUN.rungs.map((rung) => ({ ...rung, workload: { ...rung.workload, sha256: "other" } })) };
+    expect(pairs(RUN, other)).toEqual([]);
+    expect(comparable(RUN, { ...RUN, labels: ["emulated"] })).toBe(false);
 });
 
 test("with limited access the runs can be read, and not started", async () => {

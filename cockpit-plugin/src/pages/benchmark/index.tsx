@@ -6,6 +6,7 @@ import { ErrorAlert } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { link, useRoute } from "../../lib/route";
+import { CompareView } from "./CompareView";
 import { isEmulated } from "./figures";
 import { HistoryPanel } from "./HistoryPanel";
 import { isRunning, useFollow } from "./live";
@@ -49,5 +50,7 @@ function Runs(): JSX.Element {
 export default function Benchmark(): JSX.Element {
     const { path } = useRoute();
     if (path[1] === "run" && path[2] !== undefined) return <RunView key={path[2]} id={path[2]} />;
+    if (path[1] === "compare" && path[2] !== undefined && path[3] !== undefined)
+        return <CompareView key={path.join("/")} ids={[path[2], path[3]]} />;
     return <Runs />;
 }

@@ -14,20 +14,23 @@ from tests.unit.perf import samples
 
 def test_a_ratio_is_how_much_faster() -> None:
     text = table.summary([samples.control(), samples.log()])
-    assert "| 1 log | 4 KiB, fdatasync | tuned | stock | 4.00 |" in text
-    assert "| 1 log | 4 KiB, fdatasync | tuned | tuned, log inside | 2.00 |" in text
+    assert "| 1 log | 4 KiB into allocated space, fsync | tuned | stock | 4.00 |" in text
+    assert "| 1 log | 4 KiB into allocated space, fsync | tuned | tuned, log inside | 2.00 |" in text
     assert "wdelay" not in text
 
 
 def test_a_row_has_its_counters() -> None:
     lines = table.table(samples.log()).splitlines()
-    (row,) = [line for line in lines if line.startswith("| 4 KiB, fdatasync | tuned |")]
-    assert row == "| 4 KiB, fdatasync | tuned | 4.00 | 500 | 120 | 0.00 | 3.00 | 2.00 | 5.00 |  | 100 000 |"
+    (row,) = [line for line in lines if line.startswith("| 4 KiB into allocated space, fsync | tuned |")]
+    assert (
+        row
+        == "| 4 KiB into allocated space, fsync | tuned | 4.00 | 500 | 120 | 0.00 | 3.00 | 2.00 | 5.00 |  | 100 000 |"
+    )
     assert "- a drive is back, tuned: MiB written 1.5" in lines
 
 
 def test_bytes_to_all_drives_count() -> None:
-    assert samples.log().row("4 KiB, fdatasync", "tuned").amplification == 5
+    assert samples.log().row("4 KiB into allocated space, fsync", "tuned").amplification == 5
 
 
 def test_a_row_that_was_not_measured_is_not_invented() -> None:

@@ -2,18 +2,17 @@
 """3: what a write-intent bitmap costs, and what it is good for when a drive comes back."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from host.perf.guest import pool
-from host.perf.guest.lab import Lab
+from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
 from host.perf.guest.pool import DATA
 from host.perf.guest.shell import run
 
-COUNT = 3000
-# MiB of the array that the random writes fall into
-SPREAD = 512
+COUNT = 2000
+# MiB of the array that random blocks are in, as much as was filled.
+SPREAD = 1000
 # The drive that leaves and comes back.
 MEMBER = "/dev/nullb3"
 MISSED = 64
@@ -30,16 +29,16 @@ def bench(lab: Lab) -> None:
             lab.note("a drive is back after 64 missed writes", setup.name, **comes_back(lab))
 
 
-def random(depth: int, count: int = COUNT) -> Callable[[], Outcome]:
-    """4 KiB writes all over a part of the array."""
+def random(depth: int, count: int = COUNT) -> Load:
+    """4 KiB writes all over the array, elsewhere in each run: stripes that were touched before are cached."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": "randwrite", "bs": "4k"}
     options |= {"direct": 1, "iodepth": depth, "size": f"{SPREAD}m", "io_size": count * 4096}
-    return lambda: fio(**options)
+    return lambda number: fio(**options, randseed=number)
 
 
-def sequential() -> Outcome:
+def sequential(_: int) -> Outcome:
     """Whole stripes."""
-    return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="128m")
+    return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="96m")
 
 
 def comes_back(lab: Lab) -> dict[str, float]:
@@ -48,7 +47,7 @@ def comes_back(lab: Lab) -> dict[str, float]:
     run("mdadm", DATA, "--fail", MEMBER)
     time.sleep(1)
     run("mdadm", DATA, "--remove", MEMBER)
-    random(1, MISSED)()
+    random(1, MISSED)(lab.fresh())
     pool.quiet()
     before, begin = lab.data(), time.monotonic()
     # Without a bitmap md cannot tell what it missed and takes it for a new drive.

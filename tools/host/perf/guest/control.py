@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The control: two export options that cannot differ (write gathering is for NFSv2), in every boot the same."""
 
-from pathlib import Path
-
 from host.perf.guest import nfsd, pool
 from host.perf.guest.lab import Lab
 from host.perf.guest.load import Outcome, fio
 
-FILE = Path(nfsd.MNT) / "load"
-COUNT = 2000
+COUNT = 1000
 TEST = "4 KiB, O_SYNC, NFSv4.2"
 
 
@@ -22,7 +19,7 @@ def bench(lab: Lab) -> None:
                 lab.measure(TEST, variant, durable)
 
 
-def durable() -> Outcome:
+def durable(_: int) -> Outcome:
     """4 KiB writes into a file that exists, each of them on the server's drives before the next one."""
-    options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "psync", "rw": "write", "bs": "4k", "sync": 1}
-    return fio(**options, size=COUNT * 4096, overwrite=1)
+    options: dict[str, str | int] = {"ioengine": "psync", "rw": "write", "bs": "4k", "sync": 1, "overwrite": 1}
+    return fio(filename=f"{nfsd.MNT}/load", **options, size=COUNT * 4096)

@@ -2,20 +2,19 @@
 """4: what a dead drive and a rebuild cost readers and writers, with one and with two parities."""
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 from host.perf.guest import pool
-from host.perf.guest.bitmap import MEMBER, rebuilt
+from host.perf.guest.bitmap import MEMBER, SPREAD, rebuilt
 from host.perf.guest.job import Setup
-from host.perf.guest.lab import Lab
-from host.perf.guest.load import Outcome, fio
+from host.perf.guest.lab import Lab, Load
+from host.perf.guest.load import fio
 from host.perf.guest.pool import DATA
 from host.perf.guest.shell import run, write
 
-COUNT = 4000
-SPREAD = 512
-LARGE = 128
+# fio reports whole milliseconds: reads, which are fast, are more.
+READS, WRITES = 12000, 2000
+LARGE = 96
 # KiB/s that a rebuild may take of each drive: the kernel's default at this scale of drives, and no limit.
 SPEEDS = {"rebuild, slow": 4000, "rebuild, fast": 1_000_000}
 
@@ -44,21 +43,22 @@ def loads(lab: Lab, level: str, state: str) -> None:
         lab.measure(test, state, load)
 
 
-def small(rw: str, **more: str | int) -> Callable[[], Outcome]:
-    """16 at a time, all over a part of the array."""
-    options = options_of(rw, **more)
-    return lambda: fio(**options)
-
-
-def options_of(rw: str, **more: str | int) -> dict[str, str | int]:
-    """Return fio's options for small blocks."""
+def small(rw: str, depth: int = 16) -> Load:
+    """Small blocks all over the array, elsewhere in each run."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": rw, "bs": "4k", "direct": 1}
-    return options | {"iodepth": 16, "size": f"{SPREAD}m", "io_size": COUNT * 4096, **more}
+    options |= {
+        "iodepth": depth,
+        "size": f"{SPREAD}m",
+        "io_size": (READS if rw == "randread" and depth > 1 else WRITES) * 4096,
+    }
+    return lambda number: fio(**options, randseed=number)
 
 
-def large(rw: str) -> Callable[[], Outcome]:
+def large(rw: str) -> Load:
     """Whole stripes in order, four at a time."""
-    return lambda: fio(filename=DATA, ioengine="libaio", rw=rw, bs="1m", direct=1, iodepth=4, size=f"{LARGE}m")
+    loops = 2 if rw == "read" else 1
+    options: dict[str, str | int] = {"ioengine": "libaio", "rw": rw, "bs": "1m", "direct": 1, "iodepth": 4}
+    return lambda _: fio(filename=DATA, **options, size=f"{LARGE}m", loops=loops)
 
 
 def rebuilding(lab: Lab, setup: Setup, variant: str, speed: int) -> None:
@@ -69,7 +69,7 @@ def rebuilding(lab: Lab, setup: Setup, variant: str, speed: int) -> None:
     run("mdadm", "--zero-superblock", MEMBER)
     begin = time.monotonic()
     run("mdadm", DATA, "--add", MEMBER)
-    reader = fio(**options_of("randread", iodepth=1))
+    reader = small("randread", 1)(lab.fresh())
     if (md / "degraded").read_text().strip() == "0":
         raise RuntimeError("the rebuild was over before the reader: nothing was measured beside it")
     rebuilt(md)

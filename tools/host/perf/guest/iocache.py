@@ -2,12 +2,11 @@
 """6: whether nfsd goes through the page cache, keeps what it read, or passes it by (kernel 7.2, debugfs)."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 from host.perf.guest import nfsd, pool
-from host.perf.guest.lab import Lab
-from host.perf.guest.load import Outcome, fio
+from host.perf.guest.lab import Lab, Load
+from host.perf.guest.load import fio
 from host.perf.guest.pool import MOUNTPOINT
 from host.perf.guest.shell import write
 
@@ -16,14 +15,14 @@ DEBUG = Path("/sys/kernel/debug/nfsd")
 MODES = {"buffered": 0, "dontcache": 1, "direct": 2}
 FILE = Path(nfsd.MNT) / "load"
 BACKING = Path(MOUNTPOINT) / "load"
-SIZE = "48m"
+SIZE = "32m"
 
 
 def bench(lab: Lab) -> None:
     """Reads of large and small blocks, cold and again, and writes."""
     (setup,) = lab.job.setups
     with pool.pool(setup), nfsd.server(setup), nfsd.client("4.2"):
-        transfer("write", "1m", end_fsync=1)()
+        transfer("write", "1m", end_fsync=1)(lab.fresh())
         for mode, number in MODES.items():
             write(DEBUG / "io_cache_read", number)
             write(DEBUG / "io_cache_write", number)
@@ -33,11 +32,11 @@ def bench(lab: Lab) -> None:
             lab.measure("1m writes", mode, transfer("write", "1m", end_fsync=1, overwrite=1))
 
 
-def transfer(rw: str, block: str, **more: str | int) -> Callable[[], Outcome]:
+def transfer(rw: str, block: str, **more: str | int) -> Load:
     """A file in order, four blocks at a time, past the client's cache."""
     options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "libaio", "rw": rw, "bs": block}
     options |= {"direct": 1, "iodepth": 4, "size": SIZE, "fallocate": "none", **more}
-    return lambda: fio(**options)
+    return lambda _: fio(**options)
 
 
 def cold() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measurements: a load, the same load again, and the counters around the second one."""
 
+import itertools
 import json
 import os
 import time
@@ -13,6 +14,8 @@ from host.perf.guest import drives, pool
 from host.perf.guest.job import Job, Setup
 from host.perf.guest.load import Outcome
 
+# Of a fresh number.
+Load = Callable[[int], Outcome]
 RPC = Path("/proc/net/rpc/nfsd")
 
 
@@ -22,6 +25,7 @@ class Lab:
     def __init__(self, job: Job, out: TextIO) -> None:
         self.job = job
         self._out = out
+        self._fresh = itertools.count(1)
         self._names: dict[str, list[str]] = {}
         number = 0
         for kind, model in job.drives.items():
@@ -41,6 +45,10 @@ class Lab:
         """Report figures that are not those of a load, by name with the unit."""
         self.say(note=test, variant=variant, values=values)
 
+    def fresh(self) -> int:
+        """Return a number that was not used before: of a file, a seed, a place that nothing has cached."""
+        return next(self._fresh)
+
     def data(self) -> drives.Counters:
         """The counters of the data drives."""
         return drives.count(self._names["data"])
@@ -49,24 +57,18 @@ class Lab:
         """The counters of all drives that carry a log."""
         return drives.count([name for kind, names in self._names.items() if kind != "data" for name in names])
 
-    def measure(
-        self,
-        test: str,
-        variant: str,
-        load: Callable[[], Outcome],
-        before: Callable[[], object] = lambda: None,
-    ) -> Outcome:
-        """Run `load` twice, each time after `before`, and report the second one.
+    def measure(self, test: str, variant: str, load: Load, before: Callable[[], object] = lambda: None) -> None:
+        """Run `load` twice, with a fresh number each time, and report the second one.
 
-        The first one brings programs into memory, and pages and caches into the state that lasts. Drives are counted
-        until everything is on them.
+        The first one brings programs into memory, and pages and caches into the state that lasts. `before` comes right
+        before the second one. Drives are counted until everything is on them.
         """
-        before()
-        load()
-        before()
+        load(self.fresh())
+        number = self.fresh()
         pool.quiet()
+        before()
         data, logs, calls, idle, begin = self.data(), self.logs(), rpcs(), idle_seconds(), time.monotonic()
-        outcome = load()
+        outcome = load(number)
         busy = time.monotonic() - begin - (idle_seconds() - idle)
         called = rpcs() - calls
         os.sync()
@@ -79,7 +81,6 @@ class Lab:
             data=asdict(self.data() - data),
             log=asdict(self.logs() - logs),
         )
-        return outcome
 
 
 def rpcs() -> int:

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """8: how far ahead the kernel reads and how many stripes md holds, on drives that take long to answer."""
 
-from collections.abc import Callable
-
 from host.perf.guest import pool
 from host.perf.guest.job import Setup
-from host.perf.guest.lab import Lab
-from host.perf.guest.load import Outcome, fio
+from host.perf.guest.lab import Lab, Load
+from host.perf.guest.load import fio
 from host.perf.guest.pool import DATA, MOUNTPOINT
 from host.perf.guest.shell import write
 
-TOTAL = 96 << 20
+TOTAL = 64 << 20
 STREAMS = (1, 4, 16)
 # KiB; 128 is what the kernel gives a plain device
 PLAIN = 128
@@ -43,16 +41,16 @@ def files(streams: int) -> str:
     return f"{streams} file{'s' * (streams > 1)}"
 
 
-def readers(streams: int) -> Callable[[], Outcome]:
+def readers(streams: int) -> Load:
     """Through the page cache; fio has the kernel forget the files first."""
     options = options_of(streams)
-    return lambda: fio(**options, ioengine="psync", rw="read", bs="128k")
+    return lambda _: fio(**options, ioengine="psync", rw="read", bs="128k")
 
 
-def writers(streams: int) -> Callable[[], Outcome]:
+def writers(streams: int) -> Load:
     """Past the page cache."""
     options = options_of(streams)
-    return lambda: fio(**options, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=2)
+    return lambda _: fio(**options, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=2)
 
 
 def options_of(streams: int) -> dict[str, str | int]:

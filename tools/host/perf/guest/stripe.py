@@ -3,18 +3,16 @@
 
 import fcntl
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 from host.perf.guest import pool
-from host.perf.guest.lab import Lab
+from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import Outcome, fio
 from host.perf.guest.pool import DATA, MOUNTPOINT
 from host.perf.guest.shell import run
 
-FILE = Path(MOUNTPOINT) / "load"
 MIB = 1 << 20
-WRITES = 128
+WRITES = 64
 # linux/fiemap.h: header, then one extent; linux/fs.h: FS_IOC_FIEMAP
 HEADER, EXTENT = "=QQLLLL", "=QQQ16xL12x"
 FIEMAP = 0xC020660B
@@ -24,25 +22,28 @@ def bench(lab: Lab) -> None:
     """New files as they come, files that begin on a stripe, and the array itself."""
     for setup in lab.job.setups:
         with pool.pool(setup):
-            lab.measure("1 MiB, new file", setup.name, writes("1m"), gone)
-            start = preallocate()
-            lab.measure("1 MiB, on a stripe", setup.name, writes("1m", offset=to_stripe(start), overwrite=0))
-            lab.measure("768 KiB, on a stripe", setup.name, writes("768k", offset=to_stripe(start), overwrite=0))
+            lab.measure("1 MiB, new file", setup.name, new_file)
+            lab.measure("1 MiB, on a stripe", setup.name, on_stripe("1m"))
+            lab.measure("768 KiB, on a stripe", setup.name, on_stripe("768k"))
     with pool.arrays(lab.setup("tuned")):
-        for shift in (0, 512, 4):
-            lab.measure("1 MiB, array", f"tuned, {shift} KiB off", raw(shift), lambda: None)
+        for place, shift in enumerate((0, 512, 4)):
+            lab.measure("1 MiB, array", f"tuned, {shift} KiB off", raw(shift, place))
 
 
-def gone() -> None:
-    """Every run writes a file of its own."""
-    FILE.unlink(missing_ok=True)
+def new_file(number: int) -> Outcome:
+    """A file where XFS puts it."""
+    return writes(f"{MOUNTPOINT}/{number}", "1m", fallocate="none")
 
 
-def preallocate() -> int:
-    """Allocate a file and return where it begins on the array, in bytes."""
-    gone()
-    run("fallocate", "-l", str((WRITES + 2) * MIB), str(FILE))
-    return first_extent(FILE)
+def on_stripe(block: str) -> Load:
+    """A file that is allocated first and written from where a stripe begins."""
+
+    def load(number: int) -> Outcome:
+        file = Path(MOUNTPOINT) / str(number)
+        run("fallocate", "-l", str((WRITES + 1) * MIB), str(file))
+        return writes(str(file), block, offset=to_stripe(first_extent(file)))
+
+    return load
 
 
 def first_extent(file: Path) -> int:
@@ -59,15 +60,22 @@ def to_stripe(start: int, stripe: int = MIB) -> int:
     return -start % stripe
 
 
-def writes(block: str, **more: str | int) -> Callable[[], Outcome]:
+def writes(file: str, block: str, **more: str | int) -> Outcome:
     """Direct writes in order, four at a time."""
-    options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "libaio", "rw": "write", "bs": block}
-    options |= {"direct": 1, "iodepth": 4, "size": WRITES * MIB, "fallocate": "none", **more}
-    return lambda: fio(**options)
+    options: dict[str, str | int] = {"ioengine": "libaio", "rw": "write", "bs": block, "direct": 1, "iodepth": 4}
+    return fio(filename=file, **options, size=WRITES * MIB, **more)
 
 
-def raw(shift: int) -> Callable[[], Outcome]:
-    """The same on the array, `shift` KiB behind the beginning of every other stripe, so that none is shared."""
-    options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": "write:1m", "bs": "1m"}
-    options |= {"direct": 1, "iodepth": 4, "offset": f"{shift}k", "size": 2 * WRITES * MIB, "io_size": WRITES * MIB}
-    return lambda: fio(**options)
+def raw(shift: int, place: int) -> Load:
+    """The same on the array, `shift` KiB behind the beginning of every other stripe; each run has stripes of its own.
+
+    `place` counts the loads, of two runs each.
+    """
+    span = 2 * WRITES * MIB
+
+    def load(number: int) -> Outcome:
+        offset = (2 * place + number % 2) * span + shift * 1024
+        options: dict[str, str | int] = {"ioengine": "libaio", "rw": "write:1m", "bs": "1m", "direct": 1, "iodepth": 4}
+        return fio(filename=DATA, **options, offset=offset, size=span, io_size=WRITES * MIB)
+
+    return load

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ratios and counters of the image's own kernel and tools; bands around what was measured, never a throughput."""
+
+import pytest
+
+from host.perf import control
+from host.perf.results import Result
+
+# Of a ratio: instructions of another kernel move it a little, a lost setting moves it a lot.
+BAND = 0.05
+
+
+def test_two_settings_that_cannot_differ_do_not_differ(run: control.Run) -> None:
+    assert run.null == pytest.approx(1, abs=0.02)
+
+
+def test_the_same_job_in_two_boots_is_the_same(run: control.Run) -> None:
+    assert run.drift <= 0.003
+
+
+@pytest.mark.parametrize("test", ["4 KiB into allocated space, fsync", "4 KiB appended, fsync"])
+@pytest.mark.parametrize("inside", ["tuned, log inside", "stock"])
+def test_a_log_on_drives_of_its_own_commits_faster(log: Result, test: str, inside: str) -> None:
+    assert log.ratio(test, "tuned", inside) >= 1.8
+
+
+def test_a_commit_costs_the_log_drives_one_write_each(log: Result) -> None:
+    row = log.row("4 KiB appended, fsync", "tuned")
+    assert row.log.writes / row.operations == pytest.approx(2, abs=0.1)
+
+
+def test_whole_stripes_read_nothing(stripe: Result) -> None:
+    assert stripe.row("1 MiB, array", "tuned, 0 KiB off").data.reads == 0
+    assert stripe.row("1 MiB, on a stripe", "tuned").data.reads == 0
+
+
+def test_a_stripe_begun_in_the_middle_is_read(stripe: Result) -> None:
+    """The counter that must be zero above is one that counts."""
+    assert stripe.row("1 MiB, array", "tuned, 512 KiB off").data.reads > 0
+
+
+def test_a_mebibyte_on_a_stripe_costs_its_parity_and_no_more(stripe: Result) -> None:
+    """8 + 2 drives: 1.25 is the parity itself; log, metadata and bitmap get a hundredth."""
+    assert stripe.row("1 MiB, on a stripe", "tuned").amplification <= 1.26
+
+
+def test_the_defaults_read_and_write_more(stripe: Result) -> None:
+    stock, tuned = stripe.row("1 MiB, new file", "stock"), stripe.row("1 MiB, new file", "tuned")
+    assert tuned.data.reads < stock.data.reads
+    assert tuned.amplification < stock.amplification

@@ -146,7 +146,8 @@ BENCHMARKS = {
         tuple(
             Ratio(f"{level}: {load}", "a drive dead", "whole")
             for level in ("RAID6", "RAID5")
-            for load in ("4 KiB random reads", "1 MiB reads", "4 KiB random writes", "1 MiB writes")
+            # Without large reads: with a drive dead they come from the stripe cache, which the first run has filled.
+            for load in ("4 KiB random reads", "4 KiB random writes", "1 MiB writes")
         ),
     ),
     "commit": Benchmark(
@@ -198,6 +199,8 @@ BENCHMARKS = {
         ),
     ),
 }
+# Asked for by name only, until they have a band: nobody knows yet how they come out.
+UNBANDED = ("iocache", "transfer", "readahead")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

@@ -11,6 +11,7 @@ CAVEATS = (
     "a vector instruction counts as one.",
     "Drives are memory with one latency for reads and writes and a FLUSH that costs nothing, as drives with power-loss "
     "protection have it; there is no network card, and a client shares the processor with the server.",
+    "Instructions of a row include about 0.2 s in which the load generator starts and ends.",
     "The first run of each load is discarded. Ratios say what a setting does to waiting, to I/O and to instructions; "
     "they are not the speed-up of a server, and nothing here is a throughput.",
 )

@@ -29,12 +29,16 @@ class SignIn:
     body: dict[str, Any] = field(default_factory=dict)
 
 
-def sign_in(port: int, user: str, password: str, answers: Sequence[str] = ()) -> SignIn:
+def sign_in(port: int, user: str, password: str, answers: Sequence[str] = (), tls: bool = True) -> SignIn:
     """Sign in on a port of loopback; `answers` are given to the prompts that come after the password.
 
-    It ends at the first prompt without an answer.
+    It ends at the first prompt without an answer. Without `tls` it is the server behind the one that does TLS.
     """
-    connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT, context=_context())
+    connection = (
+        http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT, context=_context())
+        if tls
+        else http.client.HTTPConnection("127.0.0.1", port, timeout=TIMEOUT)
+    )
     try:
         authorization = f"Basic {_encoded(f'{user}:{password}')}"
         prompts: list[str] = []

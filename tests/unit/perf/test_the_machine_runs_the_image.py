@@ -102,6 +102,11 @@ def test_a_result_that_was_cut_short_is_measured_again_by_hand(tmp_path: Path) -
         results.result("log", [{"kernel": "7.2"}, json.loads('{"test": "x"}')])
 
 
+@pytest.mark.parametrize(("gib", "expected"), [(2, 1), (8, 1), (12, 2), (64, 2)])
+def test_a_small_host_runs_one_machine_at_a_time(gib: int, expected: int) -> None:
+    assert results.machines(f"MemTotal: 1 kB\nMemAvailable:   {gib << 20} kB\n") == expected
+
+
 def test_an_unknown_benchmark_is_one_sentence_with_the_known_ones() -> None:
     with pytest.raises(BadInput, match=r"There is no benchmark 'warp'; known are: log, stripe") as caught:
         main(["warp"])

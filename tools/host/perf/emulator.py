@@ -24,6 +24,8 @@ from vm import pe
 from vm.accel import QEMU
 
 MEMORY_MIB = 4096
+# What QEMU takes besides, for translated code most of all.
+OWN_MIB = 1024
 SECONDS = 900.0
 PACKAGES = ("host", "host/perf", "host/perf/guest")
 PLACE = JOB.rpartition("/")[0].strip("/")

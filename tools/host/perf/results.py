@@ -14,8 +14,9 @@ from host.perf.guest.job import Job
 from millrace import store
 from millrace.errors import Failed
 
-# Two machines at once: each is one thread, and more of them would only wait for each other on a small host.
+# Each machine is one thread: more than two would only wait for each other on a small host.
 MACHINES = 2
+MEMINFO = Path("/proc/meminfo")
 
 
 @dataclass(frozen=True)
@@ -102,15 +103,21 @@ def kept(cache: Path, image: emulator.Image, job: Job, fresh: bool) -> Result:
     return result(job.benchmark, json.loads(file.read_text()))
 
 
+def machines(meminfo: str) -> int:
+    """Return how many machines may run at once with the memory that is available now, one at least."""
+    (kib,) = (int(line.split()[1]) for line in meminfo.splitlines() if line.startswith("MemAvailable:"))
+    return max(1, min(MACHINES, kib // 1024 // (emulator.MEMORY_MIB + emulator.OWN_MIB)))
+
+
 def measure(
     cache: Path, image: emulator.Image, jobs: list[Job], fresh: bool, done: Callable[[Result], None]
 ) -> list[Result]:
-    """Run jobs, `MACHINES` at a time; `done` hears of each as it ends. The results are in the order of the jobs."""
+    """Run jobs, as many at a time as memory allows; `done` hears of each as it ends. Results are in the jobs' order."""
 
     def one(job: Job) -> Result:
         found = kept(cache, image, job, fresh)
         done(found)
         return found
 
-    with ThreadPoolExecutor(MACHINES) as pool:
+    with ThreadPoolExecutor(machines(MEMINFO.read_text())) as pool:
         return list(pool.map(one, jobs))

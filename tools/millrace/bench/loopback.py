@@ -168,6 +168,7 @@ def smbd_configuration(path: Path, state: Path) -> str:
     own = {name: str(state / name.replace(" ", "-")) for name in DIRECTORIES}
     # last, so that it counts: no domain, no registry of the owner
     own |= {"server role": "standalone server", "passdb backend": f"tdbsam:{state / 'passdb.tdb'}"}
+    own |= {"log file": str(state / "log.smbd")}
     lines = "".join(f"{name} = {value}\n" for name, value in own.items())
     text = smb.configuration([share], []).replace("include = registry\n", "")
     return f"{text}\n[global]\n{lines}"

@@ -61,6 +61,7 @@ EXPOSURE = {
     "millrace-admin.service": 42,
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
+    "millrace-certificate.service": 15,
 }
 
 
@@ -76,6 +77,7 @@ def test_nothing_belongs_to_one_machine(factory: Path) -> None:
     assert not (factory / "nvme/hostid").exists()
     assert not (factory / "nvme/hostnqn").exists()
     assert not list(factory.glob("cockpit/ws-certs.d/*"))
+    assert not list(factory.rglob("*.key"))
     assert not list(factory.glob("*-"))
     # an empty file would suppress what belongs to a first boot
     assert (factory / "machine-id").read_text() == "uninitialized\n"

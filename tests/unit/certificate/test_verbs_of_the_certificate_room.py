@@ -54,7 +54,7 @@ def test_an_upload_comes_on_standard_input(server: Server, site: Authority) -> N
 def test_files_are_taken_together(server: Server, site: Authority) -> None:
     site.server("subjectAltName=DNS:nas7", name="nas7")
     said = say("install", str(site.directory / "nas7.pem"), str(site.directory / "nas7.key"))
-    assert "The certificate is installed: CN=nas7, for nas7" in said.stdout
+    assert "The certificate was changed (installed): CN=nas7, for nas7" in said.stdout
 
 
 def test_what_is_far_too_long_is_not_read() -> None:

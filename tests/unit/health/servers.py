@@ -10,6 +10,7 @@ from millrace import paths, store
 from millrace.command import Result
 from millrace.health.host import Host
 from millrace.health.model import Finding
+from tests.unit.certificate.made import certify
 from tests.unit.plan import servers_hw
 from tests.unit.share.samples import Tools, listen, plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_threads, add_node
@@ -57,6 +58,7 @@ def well(root: Path) -> None:
     store.write_model(paths.pool_file(), pool())
     store.write_model(paths.approved_plan_file(), plan())
     store.write_model(paths.inventory_file(), servers_hw.one_u_12())
+    certify(addresses=["10.0.0.2"])
 
 
 def set_md(root: Path, device: str, **attributes: str) -> None:

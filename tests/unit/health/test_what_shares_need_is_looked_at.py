@@ -71,7 +71,7 @@ def test_data_that_waits_for_its_end(serving: Path) -> None:
 
 
 def test_io_uring_that_is_refused_has_two_ways_out(serving: Path) -> None:
-    (serving / "proc/sys/kernel").mkdir(parents=True)
+    (serving / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (serving / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     train = Share.model_validate({"name": "train", "profile": "training", "project": 1002, "nfs": {"enabled": False}})
     wanted(shares=[train.model_dump()])

@@ -24,6 +24,7 @@ from millrace.provision.identity import new_transaction
 from millrace.provision.model import Pool, Transaction
 from millrace.share.usage import Usage
 from millrace.watch import latency
+from tests.unit.certificate.made import certify
 from tests.unit.inventory.trees import Tree, booted, nothing_found
 from tests.unit.plugin import tools
 
@@ -31,6 +32,7 @@ DATA, LOG = 7_681_501_126_656, 960_197_124_096
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 POLICY = '[nfs]\nnetworks = ["10.77.0.0/24", "10.77.1.0/24"]\n'
 SLOW_DRIVE = 6
+NAMES, ADDRESSES = ["millrace", "millrace.local"], ["10.77.0.1", "10.77.1.1"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,7 @@ class Box:
         self.tree.memory(256 << 20)
         self.tree.write("usr/lib/os-release", "IMAGE_VERSION=0.1.0\n")
         self.tree.write("etc/millrace/policy.toml", POLICY)
+        certify(NAMES, host=NAMES[0], addresses=ADDRESSES, end=datetime(2126, 11, 20, tzinfo=UTC))
         for number in range(shape.data + shape.log):
             self._drive(number, number % 2, "16.0" if number == SLOW_DRIVE else "32.0")
         for number, node in enumerate(shape.ports):

@@ -118,7 +118,7 @@ def _report(report: "CertificateChange", as_json: bool) -> None:
         click.echo(report.model_dump_json(indent=2))
         return
     found = report.certificate
-    words = f"The certificate is {report.reason}" if report.changed else "Nothing to do"
+    words = f"The certificate was changed ({report.reason})" if report.changed else "Nothing to do"
     named = ", ".join([*found.names, *found.addresses])
     click.echo(f"{words}: {found.subject}, for {named}, until {found.not_after[:10]}.")
     for warning in report.warnings:

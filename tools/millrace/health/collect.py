@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from millrace.errors import MillraceError
 from millrace.health.checks import (
     arrays,
+    certificate,
     cockpit,
     domain,
     filesystem,
@@ -37,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "domain": domain.check,
     "units": units.check,
     "cockpit": cockpit.check,
+    "certificate": certificate.check,
 }
 
 

@@ -10,6 +10,8 @@ from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health.model import Finding, Level
 from millrace.provision.model import Pool
+from millrace.share import interfaces
+from millrace.share.interfaces import Interface
 
 Runner = Callable[[Sequence[str]], Result]
 
@@ -59,6 +61,11 @@ class Host:
             return [str(unit["unit"]) for unit in json.loads(result.out)]
         except (ValueError, KeyError, TypeError) as error:
             raise Failed(f"systemctl does not list failed units: {_first_line(result.err) or error}") from error
+
+    @cached_property
+    def ports(self) -> list[Interface]:
+        """The ports on which clients reach this server; Failed if the kernel's list cannot be read."""
+        return interfaces.serving(lambda: self._run(["ip", "-j", "addr"]).out)
 
     def active_state(self, unit: str) -> str:
         """systemd's ActiveState; Failed if systemd does not say."""

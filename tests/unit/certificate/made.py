@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A certificate for the tests of other rooms: what it says counts there, and nobody checks a signature."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+
+from millrace import paths, store
+from millrace.certificate import files, pem
+from millrace.certificate.model import Certificate, Current, Origin
+
+
+def certificate(
+    names: Sequence[str] = ("nas7", "nas7.local"),
+    days: float = 395,
+    addresses: Sequence[str] = (),
+    end: datetime | None = None,
+) -> Certificate:
+    """What a certificate says that ends in so many days, or at `end`."""
+    end = end or datetime.now(UTC) + timedelta(days=days)
+    return Certificate(
+        subject="CN=nas7",
+        issuer="CN=authority",
+        names=list(names),
+        addresses=list(addresses),
+        not_before="2026-01-01T00:00:00+00:00",
+        not_after=end.isoformat(timespec="seconds"),
+        fingerprint="AB:CD",
+        authority=False,
+    )
+
+
+def certify(
+    names: Sequence[str] = ("nas7", "nas7.local"),
+    days: float = 395,
+    origin: Origin = "own",
+    host: str = "nas7",
+    addresses: Sequence[str] = (),
+    end: datetime | None = None,
+) -> None:
+    """Give the server, which is called `host`, a certificate."""
+    kernel = paths.ROOT / "proc/sys/kernel"
+    kernel.mkdir(parents=True, exist_ok=True)
+    (kernel / "hostname").write_text(f"{host}\n")
+    text = "-----BEGIN CERTIFICATE-----\n"
+    about = Current(
+        origin=origin,
+        certificate=certificate(names, days, addresses, end),
+        chain=1,
+        sha256=pem.digest(text),
+        covers=[host],
+    )
+    store.write_text(files.authority()[0], "-----BEGIN CERTIFICATE-----\nauthority\n-----END CERTIFICATE-----\n")
+    texts = {files.CHAIN: text, files.KEY: "", files.ABOUT: about.model_dump_json()}
+    files.put_in_use(texts)

@@ -1092,8 +1092,9 @@ export interface ProvisionProgress {
 /**
  * Everything a client needs to mount one share well.
  *
- * Apply `files` (module options, credentials), then one of three that say the same: `fstab` (lines of /etc/fstab) and
- * `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount until the next boot).
+ * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that say the same: `fstab`
+ * (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
+ * until the next boot).
  */
 export interface Recipe {
     schema_version: 1;
@@ -1106,6 +1107,7 @@ export interface Recipe {
     options: Choice[];
     left_out: Choice[];
     files: ClientFile[];
+    prepare: string[];
     fstab: string[];
     fstab_commands: string[];
     units: ClientFile[];

@@ -9,6 +9,8 @@ import pytest
 
 from millrace.client import text
 from millrace.client.model import Profile, Protocol
+from millrace.client.tls import Tls
+from tests.unit.certificate.made import certificate
 from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -94,7 +96,8 @@ def test_a_read_only_share_is_mounted_read_only() -> None:
 
 
 def test_what_an_export_demands_is_in_the_options_and_in_what_is_expected() -> None:
-    made = recipe(served=replace(TRAIN, sec="krb5p", xprtsec="mtls"))
+    shown = Tls(certificate(addresses=["10.0.0.2"]), None)
+    made = recipe(served=replace(TRAIN, sec="krb5p", xprtsec="mtls", tls=shown))
     assert "sec=krb5p,xprtsec=mtls" in made.fstab[0]
     assert made.expect.options["sec"] == "krb5p"
     assert made.expect.encrypted

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from millrace import cli, paths, store
-from millrace.client import check
+from millrace.client import check, tls
 from millrace.config.model import Config, Nfs, NfsClient, Share, Smb
 from millrace.share import interfaces
+from tests.unit.certificate.made import certify
 from tests.unit.client.servers import PORTS
 from tests.unit.share.samples import pool
 
@@ -31,6 +32,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(interfaces, "serving", lambda: PORTS)
     store.write_model(paths.pool_file(), pool())
     configure([TRAIN, DATASETS])
+    certify(addresses=["10.0.1.2"])
+    # what openssl would say is another test's
+    monkeypatch.setattr(tls, "client_trust", lambda used: "authority\n")
     for port, mtu in (("enp1s0", 9000), ("enp65s0np0", 1500)):
         (tmp_path / "sys/class/net" / port).mkdir(parents=True)
         (tmp_path / "sys/class/net" / port / "mtu").write_text(f"{mtu}\n")

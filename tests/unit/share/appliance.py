@@ -32,6 +32,7 @@ class Appliance:
         self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
         self.smb_accounts: set[str] = set()
         self.usage = ""
+        self.tlshd = False
         (root / "srv/pool").mkdir(parents=True)
         (root / "proc/1").mkdir(parents=True)
         (root / "proc/self").mkdir(parents=True)
@@ -117,6 +118,10 @@ class Appliance:
         return GOOD
 
     def _systemctl(self, words: list[str], stdin: str) -> Result:
+        if words[-1] == "tlshd.service":
+            if words[0] == "is-active":
+                return GOOD if self.tlshd else Result(3, "", "")
+            self.tlshd = words[0] in ("start", "restart")
         return Result(0, "Job=\nActiveState=active\n", "") if words[0] == "show" else GOOD
 
     def _smbclient(self, words: list[str], stdin: str) -> Result:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from tests.unit.certificate.made import certify
 from tests.unit.share.appliance import Appliance
 
 
@@ -14,4 +15,5 @@ def appliance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(os, "chown", lambda *arguments: None)
+    certify()
     return Appliance(tmp_path)

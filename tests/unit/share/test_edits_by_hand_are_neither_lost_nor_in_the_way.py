@@ -114,7 +114,7 @@ def test_a_damaged_state_is_a_finding_with_what_to_do(appliance: Appliance, serv
 
 
 def test_shares_that_cannot_be_opened_without_io_uring_are_a_failure(appliance: Appliance, server: Server) -> None:
-    (appliance.root / "proc/sys/kernel").mkdir(parents=True)
+    (appliance.root / "proc/sys/kernel").mkdir(parents=True, exist_ok=True)
     (appliance.root / "proc/sys/kernel/io_uring_disabled").write_text("2\n")
     assert [one.level for one in shares.check(host())] == [Level.OK]
     create_shares(["train"], {"profile": "training", "nfs": False}, lambda: server)

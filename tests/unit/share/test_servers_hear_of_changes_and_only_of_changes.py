@@ -34,6 +34,7 @@ def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) ->
         "/etc/projects",
         "/etc/projid",
         "/etc/samba/smb.conf",
+        "/etc/tlshd/config",
         "/run/millrace/nfsd.env",
     ]
     assert report.reloaded == []

@@ -269,7 +269,7 @@ def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Find
 
 def check_options(expect: dict[str, Any], options: dict[str, str]) -> list[Finding]:
     """Version, protocol, sizes and the rest are as the recipe says."""
-    return [_option(key, value, options) for key, value in expect["options"].items()]
+    return [_option(key, value, options) for key, value in expect["options"].items() if key != "xprtsec"]
 
 
 def _option(key: str, wanted: str, options: dict[str, str]) -> Finding:
@@ -288,6 +288,20 @@ def _option(key: str, wanted: str, options: dict[str, str]) -> Finding:
     else:
         fix = f"umount, put {shown} into the options and mount again"
     return Finding(key, FAIL, f"{key} {here}, should be {wanted or 'set'}", fix)
+
+
+def check_transport_security(expect: dict[str, Any], options: dict[str, str]) -> Finding:
+    """Whether what goes over the network is encrypted, and by what."""
+    wanted, found = expect["options"].get("xprtsec"), options.get("xprtsec", "none")
+    if wanted and found not in (wanted, "mtls"):
+        fix = f"umount, systemctl enable --now tlshd.service, put xprtsec={wanted} into the options and mount again"
+        return Finding("encryption", FAIL, f"xprtsec is {found}, should be {wanted}", fix)
+    if found in ("tls", "mtls"):
+        whose = "server and client show certificates" if found == "mtls" else "the server shows its certificate"
+        return Finding("encryption", OK, f"TLS, {whose} (xprtsec={found})")
+    if options.get("sec") == "krb5p":
+        return Finding("encryption", OK, "Kerberos (sec=krb5p)")
+    return Finding("encryption", OK, "none; the share does not ask for it")
 
 
 def check_nfs_lanes(expect: dict[str, Any], transports: list[Transport], reached: set[str]) -> list[Finding]:
@@ -412,7 +426,8 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
         own: dict[str, str] = {key: mount.options[key] for key in ("ro", "addr") if key in mount.options}
         options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
-        found += check_options(expect, options) + check_nfs_lanes(expect, transports, reached)
+        found += [*check_options(expect, options), check_transport_security(expect, options)]
+        found += check_nfs_lanes(expect, transports, reached)
     else:
         options = mount.options
         found += check_options(expect, options) + check_smb_lanes(expect, _sessions(expect, mount, system))

@@ -87,8 +87,9 @@ class Expect(Contract):
 class Recipe(Contract):
     """Everything a client needs to mount one share well.
 
-    Apply `files` (module options, credentials), then one of three that say the same: `fstab` (lines of /etc/fstab) and
-    `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount until the next boot).
+    Apply `files` (module options, credentials) and `prepare` (commands), then one of three that say the same: `fstab`
+    (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
+    until the next boot).
     """
 
     schema_version: Literal[1] = 1
@@ -101,6 +102,7 @@ class Recipe(Contract):
     options: list[Choice]
     left_out: list[Choice]
     files: list[File]
+    prepare: list[str]
     fstab: list[str]
     fstab_commands: list[str]
     units: list[File]

@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace.client import kerberos, mount, recipes, sources, trunking
+from millrace.client import kerberos, mount, recipes, sources, tls, trunking
 from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
 from millrace.client.mount import Mount
 from millrace.client.served import Served
@@ -29,6 +29,8 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
     # Keys are for names: a ticket for an address does not exist.
     host = host or kerberos.host_name(served)
     name = trunking.host_name(host) if host else addresses[0]
+    if served.xprtsec:
+        tls.refuse(served.tls, [name, *(addresses if trunked else [])], served.xprtsec)
     main = Mount(
         description=f"Millrace share {served.name}",
         fstype="nfs",
@@ -46,7 +48,8 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
         source=main.source,
         options=options,
         left_out=[*recipes.NFS_LEFT_OUT[profile], *recipes.MODULE_LEFT_OUT],
-        files=[_modprobe(profile)],
+        files=[_modprobe(profile), *_tls_files(served)],
+        prepare=list(tls.PREPARE) if served.tls else [],
         fstab=[mount.fstab(one) for one in mounts],
         fstab_commands=mount.activation(mounts, enable=False),
         unit_commands=mount.activation(mounts, enable=True),
@@ -121,6 +124,10 @@ def _modprobe(profile: Profile) -> File:
     return File(path=MODPROBE, mode="0644", text=text)
 
 
+def _tls_files(served: Served) -> list[File]:
+    return tls.files(served.tls, served.xprtsec) if served.tls and served.xprtsec else []
+
+
 def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     found = [
         Note(
@@ -135,6 +142,8 @@ def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list
         ),
         *kerberos.notes(served, protocol),
     ]
+    if served.tls and served.xprtsec:
+        found += tls.notes(served.tls, served.xprtsec)
     if protocol is Protocol.NFS_TCP_TRUNKED:
         return [*found, *trunking.notes(addresses, len(served.addresses))]
     if protocol is Protocol.NFS_RDMA:

@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from ipaddress import ip_network
 
 from millrace import paths
+from millrace.client.tls import Tls, of_this_server
 from millrace.config import names
 from millrace.config.model import Config, Domain, Nfs, Share
 from millrace.errors import BadInput, Refused
 from millrace.share.interfaces import Address, Interface
 from millrace.share.networks import Network, client_networks
+from millrace.share.tls import demand
 
 
 @dataclass(frozen=True)
@@ -29,6 +31,7 @@ class Served:
     posix: bool
     leases: bool
     domain: Domain | None = None
+    tls: Tls | None = None
 
 
 def served(
@@ -41,6 +44,7 @@ def served(
     share = _chosen(config, name)
     addresses = reachable(ports, _networks(share, client_networks(policy_networks, ports)))
     # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
+    transport = _transport_security(share.nfs)
     one_tree = share.both or share.profile == "mixed"
     return Served(
         name=share.name,
@@ -51,10 +55,11 @@ def served(
         smb=share.smb.enabled,
         read_only=share.profile == "dataset-ro" or _all_read_only(share.nfs),
         sec=_security(share.nfs),
-        xprtsec=_transport_security(share.nfs),
+        xprtsec=transport,
         posix=not one_tree and not share.smb.time_machine,
         leases=not one_tree,
         domain=config.domain,
+        tls=of_this_server() if transport else None,
     )
 
 
@@ -112,6 +117,6 @@ def _security(nfs: Nfs) -> str | None:
 
 
 def _transport_security(nfs: Nfs) -> str | None:
-    if not nfs.clients or any(not one.xprtsec or "none" in one.xprtsec for one in nfs.clients):
-        return None
-    return nfs.clients[0].xprtsec[0]
+    """The transport security that a mount must name: none where anyone is let in without."""
+    found = [demand(one) for one in nfs.clients]
+    return found[0] if found and None not in found else None

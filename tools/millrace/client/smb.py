@@ -45,6 +45,7 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
         options=options,
         left_out=[*recipes.SMB_LEFT_OUT, *([] if served.posix else recipes.SMB_MIXED_LEFT_OUT)],
         files=[credentials],
+        prepare=[],
         fstab=[mount.fstab(main)],
         fstab_commands=mount.activation([main], enable=False),
         unit_commands=mount.activation([main], enable=True),

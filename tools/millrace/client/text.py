@@ -14,6 +14,8 @@ def lines(recipe: Recipe) -> list[str]:
     ]
     for file in recipe.files:
         found += _section(f"{file.path}, mode {file.mode}", file.text)
+    if recipe.prepare:
+        found += _section("then these commands", "\n".join(recipe.prepare))
     found += _section("A: /etc/fstab", "\n".join(recipe.fstab))
     found += _section("A: commands", "\n".join(recipe.fstab_commands))
     for unit in recipe.units:

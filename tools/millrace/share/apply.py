@@ -9,7 +9,7 @@ from millrace.config.model import Domain
 from millrace.domain import files as domain_files
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.share import directories, exports, nfs, quota, rendered, smb
+from millrace.share import directories, exports, nfs, quota, rendered, smb, tls
 from millrace.share.interfaces import Interface
 from millrace.share.listeners import SMB_PORT, unheard
 from millrace.share.model import RenderReport, Share
@@ -43,6 +43,9 @@ def apply(
         changed.append(nfs.ENVIRONMENT)
     warnings += [f"{path} is not of Millrace and is served beside the shares" for path in exports.foreign_files()]
     warnings += [f"the registry of Samba has the share {name}, which is not of Millrace" for name in _strangers(run)]
+    # Before the exports: what they demand can be given at once.
+    if tls.tell(shares, tls.CONFIGURATION in changed, run):
+        reloaded.append(tls.UNIT)
     if is_active("nfs-server.service", run):
         served = shares if force or nfs.EXPORTS not in drift else []
         warnings += exports.reload(served, run)
@@ -74,6 +77,7 @@ def _nfs_texts(plan: Plan, shares: Sequence[Share]) -> dict[str, str]:
     return {
         nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device()),
         nfs.EXPORTS: nfs.exports(shares),
+        tls.CONFIGURATION: tls.configuration(),
         quota.PROJECTS: quota.projects(shares),
         quota.PROJECT_NAMES: quota.project_names(shares),
     }

@@ -3,15 +3,17 @@
 
 import os
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from millrace import paths, store
+from millrace.command import Result
 from millrace.config.model import Domain
 from millrace.config.names import several
 from millrace.domain import keys
 from millrace.errors import Failed
-from millrace.share import exports, nfs
+from millrace.share import exports, nfs, tls
 from millrace.share.model import Share
 from millrace.share.tools import LOOK, Runner, is_active, last_words
 
@@ -19,6 +21,7 @@ from millrace.share.tools import LOOK, Runner, is_active, last_words
 # whoever comes is nobody. A lasting entry for the loopback would let any local program with such a port read.
 LOOPBACK = "127.0.0.1"
 SECONDS = "60"
+PAUSES = (1.0, 2.0, 4.0)
 
 
 def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner) -> list[str]:
@@ -40,8 +43,10 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     still = [path for path in gone if path in table]
     if still:
         raise Failed(f"{several(still)} is still exported; another file exports it: exportfs -s")
-    if exported:
-        _look(exported, run)
+    for demand in tls.DEMANDS:
+        those = [share for share in exported if demand in tls.demands(share)]
+        if those:
+            _look(those, demand, run)
     foreign = [share.path for share in shares if not share.exports and share.path in table]
     return [
         *_said(exported),
@@ -52,19 +57,24 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
 
 
 def _said(exported: Sequence[Share]) -> list[str]:
-    """One sentence for all shares that the same clients may mount."""
-    together: dict[str, list[str]] = {}
+    """One sentence for all shares that the same clients may mount in the same way."""
+    together: dict[tuple[str, str], list[str]] = {}
     for share in exported:
-        together.setdefault(", ".join(share.networks), []).append(share.name)
+        together.setdefault((", ".join(share.networks), _way(share)), []).append(share.name)
     return [
-        f"NFS: {several(names)}: exported to {clients}; mounted from here and is the right directory"
-        for clients, names in together.items()
+        f"NFS: {several(names)}: exported to {clients}; mounted from here{way} and is the right directory"
+        for (clients, way), names in together.items()
     ]
 
 
-def _look(exported: Sequence[Share], run: Runner) -> None:
+def _way(share: Share) -> str:
+    named = [f"xprtsec={one}" for one in tls.demands(share) if one]
+    return f" over TLS ({' and '.join(named)})" if named else ""
+
+
+def _look(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> None:
     """One mount for all: the client enters each share from the root, as it does for any NFSv4 path."""
-    with _exported_to_us(exported, run), _mounted(run) as root:
+    with _exported_to_us(exported, demand, run), _mounted(demand, run) as root:
         for share in exported:
             try:
                 # With the dot: the last component of a path alone does not make the client enter.
@@ -80,10 +90,11 @@ def _look(exported: Sequence[Share], run: Runner) -> None:
 
 
 @contextmanager
-def _exported_to_us(exported: Sequence[Share], run: Runner) -> Iterator[None]:
+def _exported_to_us(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> Iterator[None]:
     """Through a file and not `exportfs -o`: that takes one fsid a call."""
     options = "ro,sync,no_subtree_check,all_squash,secure"
-    lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid})\n" for share in exported]
+    last = f",xprtsec={demand}" if demand else ""
+    lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid}{last})\n" for share in exported]
     path = paths.ROOT / nfs.LOOK
     store.write_text(path, "".join(lines))
     try:
@@ -96,15 +107,20 @@ def _exported_to_us(exported: Sequence[Share], run: Runner) -> Iterator[None]:
 
 
 @contextmanager
-def _mounted(run: Runner) -> Iterator[str]:
+def _mounted(demand: tls.Demand | None, run: Runner) -> Iterator[str]:
     paths.run_dir().mkdir(parents=True, exist_ok=True)
     where = tempfile.mkdtemp(prefix=LOOK, dir=paths.run_dir())
-    options = "ro,vers=4.2,proto=tcp,soft,timeo=100,retrans=2,retry=0,nosuid,nodev,noexec"
-    mount = ["timeout", SECONDS, "mount", "-t", "nfs4", "-o", options, f"{LOOPBACK}:/", where]
+    options = "ro,vers=4.2,proto=tcp,soft,timeo=100,retrans=2,nosuid,nodev,noexec"
+    if demand:
+        # Without mount.nfs, which would look for the certificate's name in the DNS: the kernel takes the address.
+        options += f",addr={LOOPBACK},clientaddr={LOOPBACK},xprtsec={demand}"
+        mount = ["timeout", SECONDS, "mount", "-i", "-t", "nfs4", "-o", options, f"{tls.server_name()}:/", where]
+    else:
+        mount = ["timeout", SECONDS, "mount", "-t", "nfs4", "-o", f"{options},retry=0", f"{LOOPBACK}:/", where]
     try:
-        result = run(mount)
+        result = _patiently(mount, run) if demand else run(mount)
         if result.status != 0:
-            raise Failed(f"nothing mounts over NFS from this server: {last_words(result)}")
+            raise Failed(f"nothing mounts over NFS{_over(demand)} from this server: {last_words(result)}")
         try:
             yield where
         finally:
@@ -114,6 +130,21 @@ def _mounted(run: Runner) -> Iterator[str]:
         # Still busy would mean that the unmount failed: the next change sweeps it.
         with suppress(OSError):
             os.rmdir(where)
+
+
+def _over(demand: tls.Demand | None) -> str:
+    return f" over TLS (xprtsec={demand})" if demand else ""
+
+
+def _patiently(mount: Sequence[str], run: Runner) -> Result:
+    """A tlshd that was just started does not listen to the kernel yet."""
+    result = run(mount)
+    for seconds in PAUSES:
+        if result.status == 0:
+            break
+        time.sleep(seconds)
+        result = run(mount)
+    return result
 
 
 def _kernel_table() -> set[str]:

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client needs for a share that demands TLS."""
+
+from dataclasses import dataclass
+
+from millrace.certificate import files as certificate_files
+from millrace.certificate.identity import names_host
+from millrace.certificate.model import Certificate
+from millrace.certificate.show import client_trust
+from millrace.client import sources
+from millrace.client.model import File, Note
+from millrace.errors import Refused
+from millrace.render import render
+
+CONFIGURATION = "/etc/tlshd/config"
+AUTHORITY = "/etc/tlshd/millrace-ca.pem"
+CERTIFICATE, KEY = "/etc/tlshd/client.pem", "/etc/tlshd/client.key"
+UNIT = "tlshd.service"
+
+# The unit is wanted by remote-fs.target: after a boot it is there before the mounts.
+PREPARE = [f"systemctl enable {UNIT}", f"systemctl restart {UNIT}"]
+
+
+@dataclass(frozen=True)
+class Tls:
+    """How this server proves who it is. `trust` is what its clients must be given, as PEM; None: they have it."""
+
+    certificate: Certificate
+    trust: str | None
+
+
+def of_this_server() -> Tls | None:
+    """This server's; None before its first certificate."""
+    used = certificate_files.about()
+    return Tls(used.certificate, client_trust(used)) if used else None
+
+
+def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
+    """Refused where the client would not take the certificate for one of the `hosts` that it mounts from."""
+    if tls is None:
+        raise Refused("this server has no certificate yet: systemctl start millrace-certificate.service")
+    lacking = [one for one in hosts if not names_host(tls.certificate, one)]
+    if lacking:
+        there = ", ".join([*tls.certificate.names, *tls.certificate.addresses])
+        raise Refused(
+            f"the share takes xprtsec={demand} only, the certificate does not name {', '.join(lacking)}: use --host "
+            f"with a name of it ({there}), or give it this one (millrace certificate renew --name)"
+        )
+
+
+def files(tls: Tls, demand: str) -> list[File]:
+    """What goes to the client's /etc; a certificate of its own is for its administrator to bring."""
+    mutual = demand == "mtls"
+    values = {"certificate": CERTIFICATE if mutual else None, "key": KEY, "trust": AUTHORITY if tls.trust else None}
+    found = [File(path=CONFIGURATION, mode="0644", text=render("client/tlshd.j2", **values))]
+    if tls.trust:
+        found.append(File(path=AUTHORITY, mode="0644", text=tls.trust))
+    return found
+
+
+def notes(tls: Tls, demand: str) -> list[Note]:
+    """What to have beside the files."""
+    found = [
+        Note(
+            text="TLS needs the package ktls-utils (Debian, Ubuntu, Fedora, RHEL, SUSE) and a kernel of 6.5 or later. "
+            f"ktls-utils of Ubuntu 25.10 and before reads /etc/tlshd.conf instead of {CONFIGURATION}.",
+            source=sources.TLSHD,
+        ),
+        Note(text="TLS costs CPU on both sides, and goes over TCP only.", source=sources.TLS_TCP),
+    ]
+    if not tls.trust:
+        text = f"The certificate is from {tls.certificate.issuer}: the client's list of authorities must lead to it."
+        found.append(Note(text=text, source=sources.TLSHD))
+    if demand == "mtls":
+        text = (
+            f"mtls: put this client's certificate into {CERTIFICATE} and its key into {KEY} (mode 0600, of root). The "
+            "server takes those of authorities that it was told of: millrace certificate trust add FILE."
+        )
+        found.append(Note(text=text, source=sources.TLSHD))
+    return found

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""NFS over TLS: what a share demands, and the helper of the kernel (tlshd) that shakes hands for it."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal
+
+from millrace import paths
+from millrace.certificate import files
+from millrace.config.model import NfsClient
+from millrace.errors import Failed
+from millrace.share.model import Share
+from millrace.share.tools import Runner, is_active, must
+
+CONFIGURATION = "etc/tlshd/config"
+UNIT = "tlshd.service"
+
+Demand = Literal["tls", "mtls"]
+# None: clients may come without TLS.
+DEMANDS: tuple[Demand | None, ...] = (None, "tls", "mtls")
+
+
+def demand(client: NfsClient) -> Demand | None:
+    """What this client's mount has to name; None where it may come without TLS."""
+    if not client.xprtsec or "none" in client.xprtsec:
+        return None
+    return "tls" if "tls" in client.xprtsec else "mtls"
+
+
+def demands(share: Share) -> list[Demand | None]:
+    """All that the clients of a share have to name, the open door first."""
+    found = {demand(client) for client in share.exports}
+    return [one for one in DEMANDS if one in found]
+
+
+def wanted(clients: Iterable[NfsClient]) -> bool:
+    """Whether anybody is told to use TLS, or may."""
+    return any({"tls", "mtls"} & set(client.xprtsec) for client in clients)
+
+
+def configuration() -> str:
+    """The text of tlshd's configuration."""
+    from millrace.render import render
+
+    # Not through ROOT: tlshd reads it on the server.
+    directory = f"/{files.directory().relative_to(paths.ROOT)}"
+    names = {"chain": files.CHAIN, "key": files.KEY, "peer": files.PEER}
+    return render(f"{CONFIGURATION}.j2", directory=directory, **names)
+
+
+def tell(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
+    """Run tlshd while a share names TLS, and not otherwise; `changed` is its configuration. Whether it was told."""
+    running = is_active(UNIT, run)
+    if not wanted(client for share in shares for client in share.exports):
+        if running:
+            must(run, ["systemctl", "stop", UNIT])
+        return running
+    if running and not changed:
+        return False
+    must(run, ["systemctl", "restart" if running else "start", UNIT])
+    return True
+
+
+def server_name() -> str:
+    """A name or address that the certificate has, for a mount from the server itself."""
+    used = files.about()
+    if used is None:
+        raise Failed("NFS over TLS needs the certificate of this server: systemctl start millrace-certificate.service")
+    if used.certificate.names:
+        # Any name will do for a star.
+        return used.certificate.names[0].replace("*", "this-server")
+    address = used.certificate.addresses[0]
+    return f"[{address}]" if ":" in address else address

@@ -24,7 +24,7 @@ UNIT = "[[0;32m  OK  [0m] Started systemd-journald.service\n"
         ("tcg", "", False),
     ],
 )
-def test_only_that_is_started_again(tmp_path: Path, accel: str, console: str, fell: bool) -> None:
+def test_only_these_are_started_again(tmp_path: Path, accel: str, console: str, fell: bool) -> None:
     machine = Machine("box", tmp_path, Accel(accel), lambda files: [])
     machine.files.console.write_text(console)
     assert machine._emulator_fell() is fell

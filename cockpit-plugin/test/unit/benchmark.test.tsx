@@ -3,11 +3,10 @@
 import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
-import type { Run, RunList } from "../../src/types/millrace";
+import type { Comparison, Run, RunList } from "../../src/types/millrace";
 import type { Outputs } from "../../src/types/outputs";
 import * as saving from "../../src/lib/download";
 import Benchmark from "../../src/pages/benchmark";
-import { comparable, pairs } from "../../src/pages/benchmark/compare";
 import { ladder, rungText, shownOf, workloads } from "../../src/pages/benchmark/figures";
 import { NOTHING, SHOWN, after } from "../../src/pages/benchmark/live";
 import { trendOf } from "../../src/pages/benchmark/Trend";
@@ -171,32 +170,35 @@ test("every chart is a table, too", async () => {
     expect(screen.getByRole("grid", { name: "Latency" })).toBeDefined();
 });
 
-test("a run is saved as the program writes it", async () => {
+test("a report is what the program writes", async () => {
     const saved = vi.spyOn(saving, "download").mockReturnValue(undefined);
+    does("bench export", (call) => call.end("a spreadsheet"));
     const user = show(["benchmark", "run", RUN.id]);
-    await user.click(await screen.findByRole("button", { name: "Everything (JSON)" }));
-    await waitFor(() => expect(saved.mock.calls[0]?.[0]).toBe(`millrace-${RUN.id}.json`));
-    expect(JSON.parse(new TextDecoder().decode(saved.mock.calls[0]?.[1] as Uint8Array))).toEqual(RUN);
+    await user.click(await screen.findByRole("button", { name: "Spreadsheet (XLSX)" }));
+    await waitFor(() => expect(saved.mock.calls[0]?.[0]).toBe(`millrace-${RUN.id}.xlsx`));
+    expect(argv("bench export")).toEqual(["bench", "export", RUN.id, "--format", "xlsx", "-"]);
 });
 
-test("two runs stand side by side, load by load, with what is chance", async () => {
-    const faster = (rung: Run["rungs"][number]) => ({
-        ...rung,
-        series: rung.series.map((one) => ({ ...one, median: one.median * 1.5, low: one.low * 1.5, high: one.high * 1.5 })),
-    });
-    const second = { ...RUN, id: "later", rungs: RUN.rungs.map((rung, index) => (index === 0 ? faster(rung) : rung)) };
-    does("bench show", (call) => call.end(JSON.stringify(call.argv.includes("later") ? second : RUN)));
-    show(["benchmark", "compare", RUN.id, "later"]);
-    const rows = (await screen.findByTestId("compared")).querySelectorAll("tbody tr");
-    expect(rows[0]?.textContent).toMatch(/71\.6\sGB\/s107\sGB\/s150%apart$/);
-    expect(rows[1]?.textContent).toMatch(/100%overlap: the difference may be chance$/);
-    expect(rows).toHaveLength(RUN.rungs.filter((rung) => rung.series.length > 0).length);
+test("two runs stand side by side with the program's verdict", async () => {
+    golden("bench compare");
+    show(["benchmark", "compare", "20261118-101502", "20261120-090311"]);
+    const shown = await screen.findByTestId("compared");
+    await waitFor(() => expect(shown.textContent).toMatch(/GB\/s/));
+    const { changes } = document<Comparison>("bench-compare.json");
+    const rows = shown.querySelectorAll("tbody tr");
+    expect(rows).toHaveLength(changes.length);
+    expect(changes[0]?.verdict).toBe("faster");
+    expect(rows[0]?.textContent).toMatch(/^L0 All drives.*faster$/);
+    expect(argv("bench compare")).toEqual(["bench", "compare", "20261118-101502", "20261120-090311", "--json"]);
 });
 
-test("loads of other definitions and emulated servers are not compared", () => {
-    const other = { ...RUN, rungs: RUN.rungs.map((rung) => ({ ...rung, workload: { ...rung.workload, sha256: "other" } })) };
-    expect(pairs(RUN, other)).toEqual([]);
-    expect(comparable(RUN, { ...RUN, labels: ["emulated"] })).toBe(false);
+test("a comparison of servers that nobody knows shows relations only", async () => {
+    golden("bench compare");
+    golden("bench list", "empty");
+    show(["benchmark", "compare", "20261118-101502", "20261120-090311"]);
+    const shown = await screen.findByTestId("compared");
+    expect(shown.textContent).not.toMatch(/GB\/s/);
+    expect(shown.textContent).toMatch(/%/);
 });
 
 test("with limited access the runs can be read, and not started", async () => {

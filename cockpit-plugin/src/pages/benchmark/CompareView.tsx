@@ -2,55 +2,74 @@
 import type { JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
-import type { Run } from "../../types/millrace";
+import type { Change, Comparison } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
-import { Empty, Loaded } from "../../components/States";
+import { Loaded } from "../../components/States";
 import { percent, UNKNOWN } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { go } from "../../lib/route";
-import { comparable, pairs } from "./compare";
-import { isEmulated, rungName, workloadWord } from "./figures";
-import { Labels } from "./HistoryPanel";
-import { inUnit } from "./words";
+import { isEmulated, targetWord } from "./figures";
+import { headlineWord, inUnit } from "./words";
 
-function Pairs({ first, second }: { first: Run; second: Run }): JSX.Element {
-    if (!comparable(first, second))
-        return <Empty title={_("These two cannot be compared")}>{_("One was made on an emulated server, the other was not.")}</Empty>;
-    const found = pairs(first, second);
-    if (found.length === 0)
-        return <Empty title={_("These two have no load in common")}>{_("Only loads with the same definition are put side by side.")}</Empty>;
-    const emulated = isEmulated(first.labels);
+/** Faster and slower are no health: only a loss asks for attention. */
+function Verdict({ verdict }: { verdict: Change["verdict"] }): JSX.Element {
+    switch (verdict) {
+    case "faster": return <HealthLabel level="OK">{_("faster")}</HealthLabel>;
+    case "slower": return <HealthLabel level="WARN">{_("slower")}</HealthLabel>;
+    case "same": return <HealthLabel level="UNKNOWN">{_("no difference that means something")}</HealthLabel>;
+    }
+}
+
+function where({ rung }: Change): string {
+    const [layer = "", target = ""] = rung.split("/");
+    return `${layer} ${targetWord(target)}`;
+}
+
+function load({ rung }: Change): string {
+    return headlineWord({ rung, name: rung, value: 0, unit: "bytes/s" });
+}
+
+function Changes({ found, figures }: { found: Comparison; figures: boolean }): JSX.Element {
+    const figure = ({ quantity }: Change, value: number) =>
+        (figures ? inUnit(value, quantity === "bandwidth" ? "bytes/s" : "operations/s") : UNKNOWN);
     return (
         <div className="mr-stack">
-            {[first, second].filter(({ labels }) => labels.length > 0).map(({ id, labels }) => (
-                <Alert key={id} isInline variant="warning" title={format(_("Mind how run $0 was made"), id)}><Labels labels={labels} /></Alert>
-            ))}
-            <DataTable label={_("Both runs")} testId="compared" rows={found} rowKey={({ rung }) => rung.id} columns={[
-                { title: _("Where"), heads: true, sort: ({ rung }) => rungName(rung), cell: ({ rung }) => rungName(rung) },
-                { title: _("Load"), sort: ({ rung }) => workloadWord(rung), cell: ({ rung }) => workloadWord(rung) },
-                { title: first.id, figures: true, cell: ({ first: { series, unit } }) => (emulated ? UNKNOWN : inUnit(series.median, unit)) },
-                { title: second.id, figures: true, cell: ({ second: { series, unit } }) => (emulated ? UNKNOWN : inUnit(series.median, unit)) },
+            {found.labels.map((label) => <Alert key={label} isInline variant="warning" title={label} />)}
+            <DataTable label={_("Both runs")} testId="compared" rows={found.changes} rowKey={({ rung, quantity, direction }) => `${rung} ${quantity} ${direction}`} columns={[
+                { title: _("Where"), heads: true, sort: where, cell: where },
+                { title: _("Load"), sort: load, cell: load },
+                { title: found.first, figures: true, cell: (one) => figure(one, one.first) },
+                { title: found.second, figures: true, cell: (one) => figure(one, one.second) },
                 { title: _("Second of first"), figures: true, sort: ({ ratio }) => ratio, cell: ({ ratio }) => percent(ratio, 1) },
-                { title: _("Repeats"), cell: ({ overlap }) => (overlap ? _("overlap: the difference may be chance") : _("apart")) },
+                { title: _("With 95 % certainty"), figures: true, cell: ({ low, high }) => format(_("$0 to $1"), percent(low, 1), percent(high, 1)) },
+                { title: _("Verdict"), sort: ({ verdict }) => verdict, cell: ({ verdict }) => <Verdict verdict={verdict} /> },
             ]} />
+            {found.incomparable.length > 0 && (
+                <details className="mr-details">
+                    <summary>{_("Measured in one of them only, or differently")}</summary>
+                    <ul>{found.incomparable.map((rung) => <li key={rung}><code>{rung}</code></li>)}</ul>
+                </details>
+            )}
         </div>
     );
 }
 
-/** Two runs side by side, load by load. */
+/** Two runs side by side, with the program's verdict on each difference. */
 export function CompareView({ ids: [one, other] }: { ids: [string, string] }): JSX.Element {
-    const first = useVerb("bench show", [one]);
-    const second = useVerb("bench show", [other]);
+    const found = useVerb("bench compare", [one, other]);
+    const list = useVerb("bench list");
+    // Until it is known what servers these are, only relations are shown.
+    const both = [one, other].map((id) => list.data?.runs.find((run) => run.id === id));
+    const figures = both.every((run) => run !== undefined && !isEmulated(run.labels));
     return (
         <>
             <PageHeader title={format(_("$0 and $1"), one, other)} actions={<Button variant="secondary" onClick={() => go(["benchmark"])}>{_("All runs")}</Button>} />
             <Panel title={_("Both runs")} wide>
-                <Loaded of={first} what={_("Reading the run")}>
-                    {(a) => <Loaded of={second} what={_("Reading the run")}>{(b) => <Pairs first={a} second={b} />}</Loaded>}
-                </Loaded>
+                <Loaded of={found} what={_("Comparing")}>{(comparison) => <Changes found={comparison} figures={figures} />}</Loaded>
             </Panel>
         </>
     );

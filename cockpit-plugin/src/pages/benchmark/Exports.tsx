@@ -3,13 +3,26 @@ import type { JSX } from "react";
 import { DownloadButton } from "../../components/DownloadButton";
 import { _ } from "../../lib/i18n";
 
-/** The run as a file: everything that was measured, and where. */
+const TYPES = {
+    html: "text/html",
+    xlsx: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    csv: "text/csv",
+    json: "application/json",
+} as const;
+
+/** The run as a file, made by the program. */
 export function Exports({ run }: { run: string }): JSX.Element {
+    const button = (kind: keyof typeof TYPES, text: string, variant: "primary" | "secondary" = "secondary") => (
+        <DownloadButton variant={variant} words={["bench", "export", run, "--format", kind, "-"]} file={`millrace-${run}.${kind}`} type={TYPES[kind]}>
+            {text}
+        </DownloadButton>
+    );
     return (
         <div className="mr-actions">
-            <DownloadButton variant="primary" words={["bench", "show", run, "--json"]} file={`millrace-${run}.json`} type="application/json">
-                {_("Everything (JSON)")}
-            </DownloadButton>
+            {button("html", _("Report (HTML)"), "primary")}
+            {button("xlsx", _("Spreadsheet (XLSX)"))}
+            {button("csv", _("Table (CSV)"))}
+            {button("json", _("Everything (JSON)"))}
         </div>
     );
 }

@@ -71,7 +71,7 @@ export function Accounts({ users, groups, onDone }: {
     const done = (sentence: string) => { close(); onDone(sentence); };
     return (
         <>
-            <Panel title={_("Users")} testId="users"
+            <Panel title={_("Users")} wide testId="users"
                 actions={<AdminButton variant="secondary" size="sm" onClick={() => setDialog({ kind: "new-user" })}>{_("New user")}</AdminButton>}>
                 <Loaded of={users} what={_("Reading the users")}>
                     {(list) => <DataTable label={_("Users")} columns={userColumns(setDialog)} rowKey={({ name }) => name}

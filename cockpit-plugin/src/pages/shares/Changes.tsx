@@ -22,7 +22,7 @@ export function Changes({ of, onDone }: {
     const [chosen, setChosen] = useState<HistoryEntry>();
     const rollback = useChange("config rollback", { timeout: CHANGE_SECONDS });
     const columns = (newest: number): Column<HistoryEntry>[] => [
-        { title: _("Change"), heads: true, cell: ({ number }) => number },
+        { title: _("noun", "Change"), heads: true, cell: ({ number }) => number },
         { title: _("When"), cell: ({ when }) => moment(when) },
         { title: _("Who"), cell: ({ who }) => who },
         { title: _("What"), cell: ({ what }) => <code>{what}</code> },

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, build, compare, mkosi, stage
+from host import apt, artefacts, build, compare, mkosi, pages, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
 from millrace.errors import Failed
@@ -56,6 +56,7 @@ def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadat
         chosen.append("--cache-only=metadata")
     tool = mkosi.fetch(cache, uri)
     stage.stage(source, stage.image_inputs(source), tree, uri)
+    pages.install_afresh(cache, tree, place / "pages")
     seconds = mkosi.run(tool, tree, chosen, place / "build.log", zone=variant.zone)
     print(f"Built with umask {variant.umask:03o} and time zone {variant.zone} in {clock(seconds)}.", flush=True)
     return output

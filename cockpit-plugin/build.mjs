@@ -51,6 +51,9 @@ const { metafile } = await esbuild.build({
     format: "iife",
     minify: true,
     target: "es2022",
+    // Said here and not in tsconfig.json, so that the bundle depends on nothing but this and the sources.
+    jsx: "automatic",
+    tsconfigRaw: {},
     legalComments: "none",
     metafile: true,
     define: { "process.env.NODE_ENV": '"production"' },

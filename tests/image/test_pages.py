@@ -41,6 +41,11 @@ def test_what_the_page_loads_is_there(pages: Path, tree: Path) -> None:
     assert "<script>" not in html and "style=" not in html
 
 
+def test_the_bundle_brings_all_that_it_uses(pages: Path) -> None:
+    # Without the automatic transform JSX becomes calls of a global that no page has.
+    assert not re.search(r"(?<![\w$.])React\.createElement", text(pages / "index.js"))
+
+
 def test_fonts_of_the_pages_come_with_cockpit(pages: Path, tree: Path) -> None:
     named = set(re.findall(r"url\([\"']?\.\./\.\./static/([^)\"']+)", text(pages / "index.css")))
     assert named

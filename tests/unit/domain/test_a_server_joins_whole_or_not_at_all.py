@@ -107,6 +107,10 @@ def _nobody(member: Member) -> None:
     member.broken["net -s"] = Result(255, "", "Didn't find the cldap server!")
 
 
+def _silence(member: Member) -> None:
+    member.broken["net -s"] = Result(124, "", "")
+
+
 def _foreign_keytab(member: Member) -> None:
     (member.root / KEYTAB).write_text("of somebody else")
 
@@ -122,6 +126,7 @@ def _password(member: Member) -> None:
         (_host_name, "1 to 15"),
         (_no_srv, "knows no domain controller of ad.example.com"),
         (_nobody, "no domain controller answers"),
+        (_silence, "no answer in 120 s"),
         (_foreign_keytab, "/etc/krb5.keytab is there and not of Millrace"),
         (_password, "the password of Administrator is not right"),
     ],

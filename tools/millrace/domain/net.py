@@ -43,7 +43,8 @@ class Net:
     def kerberos(self, *words: str, stdin: str | None = None) -> Result:
         """A tool that reads krb5.conf."""
         conf = ["env", f"KRB5_CONFIG={self.directory / 'krb5.conf'}"] if self.directory else []
-        return self.run(["timeout", PATIENCE, *conf, *words], stdin)
+        result = self.run(["timeout", PATIENCE, *conf, *words], stdin)
+        return Result(124, result.out, f"no answer in {PATIENCE} s") if result.status == 124 else result
 
     def controller(self) -> Controller:
         """Who answers for the domain; Failed where nobody does."""

@@ -22,6 +22,7 @@ _REASONS = {
     "credentials have been revoked": "{who} is locked or disabled in the domain",
     "expired": "the password of {who} has expired: change it in the domain first",
     "Cannot contact any KDC": "no domain controller answers on port 88 (Kerberos)",
+    "Resource temporarily unavailable": "DNS did not answer in time, try again",
     "Cannot find KDC": "DNS knows no Kerberos server of the domain",
 }
 

@@ -62,6 +62,8 @@ EXPOSURE = {
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
     "millrace-certificate.service": 15,
+    "millrace-bench.service": 39,
+    "millrace-bench-sweep.service": 31,
 }
 
 

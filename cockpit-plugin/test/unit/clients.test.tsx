@@ -25,6 +25,15 @@ beforeEach(() => {
     says("client recipe", recipe("nfs-tcp"));
 });
 
+test("what a client has to run before it mounts over TLS is shown, too", async () => {
+    const prepare = ["systemctl enable --now tlshd.service"];
+    says("client recipe", { ...recipe("nfs-tcp"), prepare });
+    show();
+    const shown = await screen.findByTestId("recipe");
+    expect(shown.textContent).toContain("Run as root when the files are there");
+    expect(shown.textContent).toContain(prepare[0]);
+});
+
 test("a recipe shows every file, line and command of the program, and every reason", async () => {
     show();
     const shown = await screen.findByTestId("recipe");

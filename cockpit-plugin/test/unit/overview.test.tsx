@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A person opens the console and sees at a glance how the server is. */
-import { act, render, screen, within } from "@testing-library/react";
+import { act, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { App } from "../../src/app";
@@ -16,7 +16,7 @@ test("a degraded array is on the first page, with what to do, and in Cockpit's m
     expect(shown.dataset.level).toBe("WARN");
     expect(shown).toHaveProperty("textContent", expect.stringContaining("misses 1 of 10 drives, one more may fail"));
     expect(shown.textContent).toContain("Replace the drive that is gone");
-    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+    await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
 });
 
 test("a server without any fault is well, and the menu is quiet", async () => {
@@ -25,7 +25,7 @@ test("a server without any fault is well, and the menu is quiet", async () => {
     says("status", { ...status, health: { ...status.health, level: "OK", findings: status.health.findings.filter(({ level }) => level === "OK") } });
     render(<App />);
     expect((await verdict()).textContent).toContain("All is well");
-    expect(notified.at(-1)).toEqual({ page_status: null });
+    await waitFor(() => expect(notified.at(-1)).toEqual({ page_status: null }));
 });
 
 test("unknown is never green: a check that could not look, and a level that this page does not know", async () => {
@@ -52,7 +52,7 @@ test("a server that stopped to answer is not called well any more; the old figur
     const stale = await screen.findByTestId("stale");
     expect(stale.textContent).toContain("the server does not answer");
     expect((await verdict()).dataset.level).toBe("UNKNOWN");
-    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+    await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
 });
 
 test("what each protocol does is read from the last second, and what is not known is a dash", async () => {
@@ -131,6 +131,6 @@ test("a document that is not what its schema says is an error state, never a bla
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     render(<App />);
     expect((await screen.findByTestId("error")).textContent).toContain("something that it cannot show");
-    expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } });
+    await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
     expect(screen.getByRole("link", { name: "Server" })).toBeTruthy();
 });

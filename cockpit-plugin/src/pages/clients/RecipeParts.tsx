@@ -37,6 +37,9 @@ export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
             </ToggleGroup>
             {recipe.files.length > 0 && <p>{_("First write these files on the client:")}</p>}
             <Files files={recipe.files} />
+            {recipe.prepare.length > 0 && (
+                <CopyBlock label={_("Run as root when the files are there")} text={`${recipe.prepare.join("\n")}\n`} />
+            )}
             {way === "fstab" && (
                 <>
                     <CopyBlock label={_("Append to /etc/fstab")} text={`${recipe.fstab.join("\n")}\n`} file={`fstab-${recipe.share}`} />

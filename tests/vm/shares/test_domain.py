@@ -6,9 +6,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, NETWORKS, Box
-from tests.vm.shares.words import HOST, mounted
+from tests.vm.shares.words import HOST, mounted, unproven
 from tests.vm.shares.words import PASSWORD as LOCAL_PASSWORD
 from vm.machine import Machine
+
+pytestmark = unproven
 
 # As tests/client/mkosi.postinst.chroot made it.
 ZONE, REALM = "ad.test", "AD.TEST"

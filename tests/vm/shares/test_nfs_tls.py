@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from tests.vm.box import NETWORKS, SERVER_ADDRESSES, Box
-from tests.vm.shares.words import HOST
+from tests.vm.shares.words import HOST, unproven
 from vm.agent import Result
 from vm.machine import Machine
+
+pytestmark = unproven
 
 SHARE = "sealed"
 PLAIN = f"timeout 60 mount -t nfs4 -o vers=4.2,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt"

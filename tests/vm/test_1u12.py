@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm import promises
+from tests.vm import promises, seen
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
@@ -215,6 +215,20 @@ def test_a_pattern_is_written_and_synced(client: Machine, pattern: str, writer: 
 def test_what_one_protocol_wrote_another_reads(client: Machine, pattern: str, writer: str, reader: str) -> None:
     with mounted(client, reader) as where:
         assert checksum(client, f"{where}/by-{writer}") == pattern
+
+
+@pytest.mark.parametrize(("protocol", "row"), [("nfs-tcp", 0), ("smb", 1)])
+def test_rates_of_every_second_add_up_to_what_a_client_wrote(
+    box: Box, client: Machine, pattern: str, protocol: str, row: int
+) -> None:
+    assert pattern
+    with mounted(client, protocol) as where, seen.watching(box) as lines:
+        client.run(f"dd if=/run/pattern of={where}/watched bs=1M conv=fsync status=none", seconds=900)
+        # the counters of smbd are a second old
+        box.say("sleep 5")
+    assert seen.written(lines, row) == pytest.approx(PATTERN_MIB * MIB, rel=0.3)
+    assert any(line["protocols"][row]["latency_seconds"] for line in lines)
+    assert max(line["protocols"][row]["clients"] for line in lines) == 1
 
 
 def test_rdma_really_carried_the_data(client: Machine) -> None:

@@ -11,8 +11,8 @@ from host.perf.results import Result
 # The control was made longer after these bands were measured.
 pytestmark = pytest.mark.skipif(
     "MILLRACE_UNPROVEN" not in os.environ,
-    reason="not seen to pass since the control was made longer: run it with MILLRACE_UNPROVEN=1 on an idle host, take the "
-    "bands from three runs, take the mark away",
+    reason="not seen to pass since the control was made longer: run it with MILLRACE_UNPROVEN=1 on an idle host, take "
+    "the bands from three runs, take the mark away",
 )
 
 # Of a ratio: instructions of another kernel move it a little, a lost setting moves it a lot.

@@ -183,7 +183,7 @@ def test_a_drive_that_is_pulled_is_seen_within_ten_seconds(box: Box) -> None:
     serial = box.plan["arrays"][0]["members"][4]
     with seen.watching(box) as lines:
         pull(box.machine, SERVER, serial)
-        box.machine.wait_command("tail -n 2 /run/watched | grep -qE '\"health\":\"(WARN|FAIL)\"'", "the warning", 10)
+        box.machine.wait_command('tail -n 2 /run/watched | grep -qE \'"health":"(WARN|FAIL)"\'', "the warning", 10)
     assert lines[0]["health"] == "OK"
     arrays = {array["name"]: array for array in box.read_json("millrace pool show --json")["arrays"]}
     name = box.plan["arrays"][0]["name"]

@@ -54,8 +54,9 @@ def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
 def test_limits_that_do_not_hold(serving: Path) -> None:
     wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
     assert "WARN: The limits of data do not hold" in sentences(shares.check(host()))
-    (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
-    assert [one.level for one in shares.check(host())] == [Level.OK]
+    for mounts in ("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n", ""):
+        (serving / "proc/1/mounts").write_text(mounts)
+        assert [one.level for one in shares.check(host())] == [Level.OK]
 
 
 def test_a_user_that_is_wanted_and_not_there(serving: Path) -> None:

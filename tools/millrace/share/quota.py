@@ -27,15 +27,20 @@ def project_names(shares: Sequence[Share]) -> str:
     return _HEADER + "".join(f"{share.name}:{share.project}\n" for share in shares)
 
 
-def enabled(mountpoint: str) -> bool:
-    """Whether the pool is mounted with project quotas; only its next mount can change that."""
+def mount_options(mountpoint: str) -> set[str]:
+    """Return what the pool is mounted with; empty where it is not mounted."""
     path = paths.ROOT / "proc/1/mounts"
-    found: list[str] = []
+    found: set[str] = set()
     for line in path.read_text().splitlines() if path.exists() else []:
         fields = line.split()
         if fields[1] == mountpoint:
-            found = fields[3].split(",")
-    return bool({"prjquota", "pquota"} & set(found))
+            found = set(fields[3].split(","))
+    return found
+
+
+def enabled(mountpoint: str) -> bool:
+    """Whether the pool is mounted with project quotas; only its next mount can change that."""
+    return bool({"prjquota", "pquota"} & mount_options(mountpoint))
 
 
 def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[str] = ()) -> list[str]:

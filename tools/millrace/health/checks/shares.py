@@ -59,7 +59,11 @@ def _dropped(host: Host) -> list[Finding]:
 
 def _limits(host: Host, config: Config) -> list[Finding]:
     limited = [one.name for one in config.shares if one.size or one.soft_size]
-    if not limited or host.pool is None or quota.enabled(host.pool.filesystem.mountpoint):
+    if not limited or host.pool is None:
+        return []
+    mountpoint = host.pool.filesystem.mountpoint
+    # a pool that is not mounted, or not yet, is for another check
+    if not quota.mount_options(mountpoint) or quota.enabled(mountpoint):
         return []
     sentence = f"The limits of {several(limited)} do not hold: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint

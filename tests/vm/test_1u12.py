@@ -11,6 +11,7 @@ import pytest
 from tests.vm import promises, seen
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
+from tests.vm.unproven import unproven
 from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
@@ -217,6 +218,7 @@ def test_what_one_protocol_wrote_another_reads(client: Machine, pattern: str, wr
         assert checksum(client, f"{where}/by-{writer}") == pattern
 
 
+@unproven  # that of SMB failed once on a busy host
 @pytest.mark.parametrize(("protocol", "row"), [("nfs-tcp", 0), ("smb", 1)])
 def test_rates_of_every_second_add_up_to_what_a_client_wrote(
     box: Box, client: Machine, pattern: str, protocol: str, row: int

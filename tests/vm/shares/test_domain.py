@@ -6,8 +6,9 @@ from collections.abc import Iterator
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, NETWORKS, Box
-from tests.vm.shares.words import HOST, mounted, unproven
+from tests.vm.shares.words import HOST, mounted
 from tests.vm.shares.words import PASSWORD as LOCAL_PASSWORD
+from tests.vm.unproven import unproven
 from vm.machine import Machine
 
 pytestmark = unproven

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from tests.vm.box import NETWORKS, SERVER_ADDRESSES, Box
-from tests.vm.shares.words import HOST, unproven
+from tests.vm.shares.words import HOST
+from tests.vm.unproven import unproven
 from vm.agent import Result
 from vm.machine import Machine
 

@@ -1,11 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Words that the stories of shares have in common."""
 
-import os
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
-
-import pytest
 
 from tests.vm.box import SERVER_ADDRESSES
 from vm.machine import Machine
@@ -15,12 +12,6 @@ HOST = SERVER_ADDRESSES[0]
 MORE_ADDRESSES = ("10.77.0.11", "10.77.0.12", "10.77.0.13")
 PASSWORD = "anna-has-a-long-one-7"
 MOUNTPOINT = "/mnt/share"
-
-# A story that was written and has not been seen to pass as a whole.
-unproven = pytest.mark.skipif(
-    "MILLRACE_UNPROVEN" not in os.environ,
-    reason="not seen to pass yet: run it with MILLRACE_UNPROVEN=1 on an idle host, mend what fails, take the mark away",
-)
 
 
 @contextmanager

@@ -1,21 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """From the verb to the unit: what is to be done, and one run at a time."""
 
-import fcntl
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from pydantic import Field
 
-from millrace import command, paths, store
+from millrace import command, lock, paths, store
 from millrace.bench import guard, live, prepare, unit
 from millrace.bench import store as results
 from millrace.bench.model import Label, RunRequest, State
 from millrace.bench.reports import Estimate, Progress, Started
 from millrace.config.who import only_root, who
-from millrace.errors import Failed, Refused
+from millrace.errors import Failed
 from millrace.inventory.model import Contract
 from millrace.share.tools import last_words
 
@@ -62,17 +59,7 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
     return Started(run=order.run, unit=unit.NAME, estimate=ready.estimate)
 
 
-@contextmanager
-def alone() -> Iterator[None]:
+def alone() -> AbstractContextManager[None]:
     """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
-    path = paths.run_dir() / "bench/lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Refused("a benchmark is running already: `millrace bench follow` watches it") from error
-        yield
-    finally:
-        os.close(descriptor)
+    sentence = "a benchmark is running already: `millrace bench follow` watches it"
+    return lock.held(paths.run_dir() / "bench/lock", sentence)

@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A lock that one process holds and that dies with it."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace.errors import Refused
+
+
+@contextmanager
+def held(path: Path, refusal: str) -> Iterator[None]:
+    """Hold the lock at `path`; Refused, with the sentence `refusal`, if another process holds it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise Refused(refusal) from error
+        yield
+    finally:
+        os.close(descriptor)

@@ -5,10 +5,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.vm import promises, seen
+from tests.vm import measured, promises, seen
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, SERVER_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.unproven import unproven
@@ -254,6 +255,38 @@ def test_export_is_for_the_client_network_only(box: Box) -> None:
     assert "10.77.0.0/24" in table
     assert "*" not in table
     assert "10.0.2." not in table
+
+
+# The benchmark, after soft-RoCE gave the server an RDMA device
+
+
+@pytest.fixture(scope="module")
+def ladder(box: Box) -> dict[str, Any]:
+    return measured.run(box, "--quick --profile seq --profile fsync")
+
+
+@unproven
+def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
+    protocols = {f"L2/{name}" for name in PROTOCOLS}
+    assert measured.places(ladder) == {"L0/drives", "L1/array", "L1/xfs", *protocols}
+    measured.nothing_is_left(box)
+
+
+@unproven
+def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any]) -> None:
+    measured.exports_open_again(box, ladder)
+
+
+@unproven
+def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
+    measured.a_full_run_is_told_before_it_starts(box)
+    measured.refused(box, "millrace bench start --quick", "a benchmark is running already")
+    measured.a_killed_run_leaves_nothing(box)
+
+
+@unproven
+def test_a_read_only_pool_is_not_measured(box: Box) -> None:
+    measured.a_read_only_pool_is_refused(box)
 
 
 # Reboot and power cut

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark in a virtual server: its figures mean nothing there; that it measures, tells and cleans up does."""
+
+import base64
+import csv
+import io
+import json
+import random
+import time
+from html.parser import HTMLParser
+from typing import Any
+
+import openpyxl
+
+from tests.vm.box import Box
+
+# The shortest there is. A client of an earlier story may not be forgotten yet.
+SHORT = "--seconds 1 --repeats 1 --size 64M --with-clients"
+
+
+def run(box: Box, options: str) -> dict[str, Any]:
+    """Make a run and return it; every workload of it has its figures."""
+    box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 900)
+    last = json.loads(box.say(f"millrace bench run {SHORT} {options} --json", seconds=900).splitlines()[-1])
+    assert (last["state"], last["what"]) == ("done", "all is measured")
+    made: dict[str, Any] = box.read_json(f"millrace bench show {last['run']} --json")
+    assert "emulated" in made["labels"]
+    for rung in made["rungs"]:
+        assert (rung["state"], rung["reason"]) == ("done", None), rung["id"]
+        assert all(series["median"] > 0 for series in rung["series"]), rung["id"]
+        assert rung["series"], rung["id"]
+        assert rung["diagnosis"].endswith("."), rung["id"]
+    kept = box.say(f"cd /var/lib/millrace/bench/{made['id']} && ls raw/*.json.gz").splitlines()
+    assert sorted(kept) == sorted(path for rung in made["rungs"] for path in rung["raw"])
+    return made
+
+
+def places(made: dict[str, Any]) -> set[str]:
+    """Where a run measured: `L2/smb`."""
+    return {f"{rung['layer']}/{rung['target']}" for rung in made["rungs"]}
+
+
+def nothing_is_left(box: Box) -> None:
+    """No file, export, mount, process or port of a benchmark."""
+    assert box.say("ls -A /srv/pool | grep millrace-bench; exportfs -s | grep millrace-bench; true") == ""
+    assert box.say("grep millrace-bench /proc/mounts; pgrep -u millrace-bench; true") == ""
+    assert box.say("ss -Htln | grep -E ':(44500|8765)'; true") == ""
+    assert "millrace-bench" not in str(box.failed_units())
+
+
+class Page(HTMLParser):
+    """What a page would load, and its bars."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.loaded: list[str] = []
+        self.bars = 0
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.bars += tag == "rect"
+        self.loaded += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "srcset", "data", "action")]
+        self.loaded += [tag] if tag in ("script", "link", "iframe", "object", "embed") else []
+
+
+def exports_open_again(box: Box, made: dict[str, Any]) -> None:
+    """Every format says what the run says, and the page asks nobody for anything."""
+    done = [rung["id"] for rung in made["rungs"]]
+    assert json.loads(exported(box, made, "json")) == made
+    lines = list(csv.DictReader(io.StringIO(exported(box, made, "csv").decode())))
+    assert {line["rung"] for line in lines} == set(done)
+    book = openpyxl.load_workbook(io.BytesIO(exported(box, made, "xlsx")))
+    assert {row[0] for row in book["Summary"].iter_rows(min_row=2, max_col=1, values_only=True)} >= set(done)
+    text = exported(box, made, "html").decode()
+    page = Page(text)
+    assert (page.loaded, page.bars) == ([], len(done))
+    assert "url(" not in text and "@import" not in text
+
+
+def exported(box: Box, made: dict[str, Any], kind: str) -> bytes:
+    return base64.b64decode(box.say(f"millrace bench export {made['id']} --format {kind} - | base64"))
+
+
+def refused(box: Box, command: str, words: str) -> None:
+    """A command ends with 1 and one sentence."""
+    result = box.machine.run(command, check=False)
+    assert (result.status, len(result.err.splitlines())) == (1, 1), result.err
+    assert words in result.err
+
+
+def a_full_run_is_told_before_it_starts(box: Box) -> None:
+    """Start a long one and leave it on."""
+    said = box.say(f"millrace bench start --full --layer L2 --profile seq {SHORT} --seconds 60").splitlines()
+    assert "1 repeats of 60 s: about 0:" in said[0]
+    assert "in the pool, writes about" in said[1]
+    assert "is on" in said[-1]
+
+
+def a_killed_run_leaves_nothing(box: Box) -> None:
+    """Kill the run that is on at some moment of it."""
+    box.machine.wait_command("exportfs -s | grep millrace-bench", "a loopback export", 300)
+    time.sleep(random.uniform(0, 15))
+    box.say("systemctl kill --signal=KILL --kill-whom=main millrace-bench.service")
+    box.machine.wait_command("! systemctl is-active millrace-bench.service", "the clean-up", 300)
+    nothing_is_left(box)
+    newest = box.read_json("millrace bench list --json")["runs"][0]
+    assert (newest["state"], newest["reason"]) == ("interrupted", "the program was killed, or the power was cut")
+
+
+def a_read_only_pool_is_refused(box: Box) -> None:
+    box.machine.wait_command("mount -o remount,bind,ro /srv/pool", "no writer", 120)
+    try:
+        refused(box, f"millrace bench start {SHORT}", "/srv/pool is read-only")
+    finally:
+        box.say("mount -o remount,bind,rw /srv/pool")

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
 
-/** How many accelerators a load keeps busy. `au` is measured (0..100), None where the number is from the formula. */
+/**
+ * How many accelerators a load keeps busy, each at `floor` (0..100) or more.
+ *
+ * `au` is measured (0..100), None where the number is from the formula.
+ */
 export interface Accelerators {
     accelerator: string;
     count: number;

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 import pytest
 
 from millrace.bench import result
-from millrace.bench.capacity import TRAININGS, accelerators, checkpoint
+from millrace.bench.au import TRAININGS
+from millrace.bench.capacity import accelerators, checkpoint
 from millrace.bench.ceilings import with_ceilings
 from millrace.bench.model import Moment, Profile, Rung
 from tests.unit.bench.rungs import done, repeat, waiting

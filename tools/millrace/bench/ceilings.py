@@ -16,6 +16,7 @@ REACH: dict[Layer, tuple[LayerName, ...]] = {
     Layer.L2: ("drives", "md", "memory", "cpu"),
     Layer.L3: ("drives", "md", "memory", "cpu", "pcie", "nic"),
 }
+STREAMING = ("read", "load", "train")
 STREAMS = (Profile.SEQ, Profile.UNET3D, Profile.RETINANET, Profile.CHECKPOINT)
 
 _BINDING: dict[str, Binding] = {
@@ -100,7 +101,7 @@ def _below(rung: Rung, known: Mapping[str, Rung]) -> Rung | None:
         Layer.L3: [f"L2/{rung.target}", "L1/xfs"],
     }
     names = [f"{where}/{work}" for where in chains[rung.layer]]
-    if rung.layer is Layer.L1 and rung.workload.profile in STREAMS and rung.workload.operation in ("read", "load"):
+    if rung.layer is Layer.L1 and rung.workload.profile in STREAMS and rung.workload.operation in STREAMING:
         names += [f"{where}/seq/read" for where in chains[rung.layer]]
     return next((known[name] for name in names if name in known), None)
 

@@ -15,7 +15,7 @@ from typing import Protocol
 from millrace.bench import result, space
 from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import Step
-from millrace.bench.measure import OWN, USER, Job, Live, Spot
+from millrace.bench.measure import USER, Job, Live, Spot
 from millrace.bench.model import Rung
 from millrace.bench.monitor import Monitor
 from millrace.bench.places import EDGE
@@ -53,9 +53,10 @@ class Climber:
         self._lay_out(job, measurer)
         self.monitor.rung(spot.mount)
         began = time.monotonic()
-        tell(0, None)
-        self._ready(job)
-        measurer.run(self._warm(job))
+        if step.work.warmed:
+            tell(0, None)
+            self._ready(job)
+            measurer.run(self._warm(job))
         repeats: list[Outcome] = []
         for number in range(1, self.sizes.repeats + 1):
             tell(number, None)
@@ -96,7 +97,7 @@ class Climber:
         where = self.directory / layout
         where.mkdir(mode=0o700, exist_ok=True)
         self._give(where)
-        if layout not in UNREAD and job.work.engine != OWN and job.work.operation != "save":
+        if layout not in UNREAD and job.work.operation != "save":
             here = Spot(directory=self.directory)
             measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
             self.laid_out.add(layout)

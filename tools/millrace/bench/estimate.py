@@ -3,11 +3,14 @@
 
 from collections.abc import Sequence
 
+from millrace.bench import au
 from millrace.bench.ladder import Step
-from millrace.bench.model import Layer, RunRequest
+from millrace.bench.model import Layer, Profile, RunRequest
 from millrace.bench.reports import Estimate, PlannedRung
 from millrace.bench.sizes import Sizes
 
+PROBES = 6
+"""Numbers of accelerators that a search tries."""
 START = 2.0
 """Seconds that it takes to start fio and to read what it says."""
 SPEED = {Layer.L0: 2e9, Layer.L1: 2e9, Layer.L2: 5e8, Layer.L3: 5e8}
@@ -49,6 +52,15 @@ def amount(step: Step, sizes: Sizes) -> int:
 
 def seconds_of(step: Step, sizes: Sizes) -> float:
     """Seconds on the wall of one rung: the warm-up and the repeats."""
+    if step.work.operation == "train":
+        return sizes.repeats * _training(step.work.profile, sizes.seconds)
     if step.work.timed:
         return START + sizes.warm + sizes.repeats * (START + sizes.seconds)
     return (1 + sizes.repeats) * (START + amount(step, sizes) / SPEED[step.layer])
+
+
+def _training(profile: Profile, seconds: float) -> float:
+    """Seconds of a search for each accelerator, and of confirming what it found."""
+    trainings = [one for one in au.TRAININGS if one.profile == profile]
+    lengths = [((au.EXCLUDED + au.STEPS) * one.compute, au.SHORT * seconds) for one in trainings]
+    return START + sum(PROBES * max(least, short) + max(least, seconds) for least, short in lengths)

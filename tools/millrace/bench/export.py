@@ -31,6 +31,10 @@ def rows(run: Run) -> Iterator[Row]:
         for latency in rung.latencies:
             for name in PERCENTILES:
                 yield *fixed, *what, f"latency_{name}", latency.direction, "s", 0, getattr(latency, name)
+        for one in rung.accelerators:
+            yield *fixed, *what, f"accelerators_{one.accelerator}", "read", "1", 0, one.count
+            if one.au is not None:
+                yield *fixed, *what, f"utilisation_{one.accelerator}", "read", "%", 0, one.au
 
 
 def as_csv(run: Run) -> bytes:

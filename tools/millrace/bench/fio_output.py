@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from millrace.bench.model import Direction, Latency
+from millrace.bench.model import Accelerators, Direction, Latency
 from millrace.errors import Failed
 
 Document = dict[str, Any]
@@ -170,10 +170,13 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """One repeat: its flows by direction, the same by the name of each job, and fio's own words."""
+    """One repeat: its flows by direction, the same by the name of each job, accelerators that were kept busy, and fio's
+    own words.
+    """
 
     flows: dict[Direction, Flow] = field(default_factory=dict)
     parts: dict[str, Flow] = field(default_factory=dict)
+    accelerators: list[Accelerators] = field(default_factory=list)
     raw: Document = field(default_factory=dict)
 
     def merge(self, other: "Outcome") -> None:
@@ -197,6 +200,9 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
             found.flows.setdefault(direction, Flow()).merge(flow)
             if direction != "commit":
                 found.parts.setdefault(name, Flow()).merge(flow)
+    for one in document.get("accelerators", []):
+        fields = {name: one[name] for name in ("accelerator", "count", "au", "bandwidth")}
+        found.accelerators.append(Accelerators(**fields, floor=100 * one["floor"]))
     return found
 
 

@@ -88,6 +88,14 @@ def job_file(job: Job) -> str:
     return "\n".join(lines) + "\n"
 
 
+def own_program(job: Job, directory: Path) -> list[str]:
+    """Module and arguments of what fio cannot do."""
+    if job.work.operation == "train":
+        return ["millrace.bench.au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
+    amounts = (job.jobs, job.files.per_job, job.files.most, job.seconds or 0)
+    return ["millrace.bench.kvcache", str(directory), *map(str, amounts)]
+
+
 def _directory(job: Job) -> Path:
     assert job.spot.directory is not None
     return job.spot.directory / job.work.layout
@@ -112,10 +120,8 @@ class Local:
         return fio_output.outcome(document, as_direction)
 
     def _argv(self, job: Job) -> list[str]:
-        if job.work.engine == OWN:
-            amounts = (job.jobs, job.files.per_job, job.files.most, job.seconds or 0)
-            isolated = ["-I"] if self.isolated else []
-            return [sys.executable, *isolated, "-m", "millrace.bench.kvcache", str(_directory(job)), *map(str, amounts)]
+        if job.work.engine == OWN and not job.create_only:
+            return [sys.executable, *(["-I"] if self.isolated else []), "-m", *own_program(job, _directory(job))]
         path = self.scratch / "job.fio"
         path.write_text(job_file(job))
         # a second line of defence: the node of a device that is only read cannot be opened for writing

@@ -161,7 +161,10 @@ class Ceiling(Contract):
 
 
 class Accelerators(Contract):
-    """How many accelerators a load keeps busy. `au` is measured (0..100), None where the number is from the formula."""
+    """How many accelerators a load keeps busy, each at `floor` (0..100) or more.
+
+    `au` is measured (0..100), None where the number is from the formula.
+    """
 
     accelerator: str
     count: int

@@ -6,6 +6,7 @@ from html import escape
 
 from millrace.bench.ceilings import headline
 from millrace.bench.model import Run, Rung, Series, State
+from millrace.bench.text import accelerators
 from millrace.health.checks.filesystem import bytes_in_words
 
 BAR, GAP, LEFT, WIDTH = 18, 6, 260, 900
@@ -39,6 +40,7 @@ def page(run: Run) -> str:
 <h2>Every rung</h2>
 <table><tr><th>rung</th><th>median</th><th>spread</th><th>of predicted</th><th>of the layer below</th><th></th></tr>
 {"".join(_row(rung, main, emulated) for rung, main in done)}</table>
+{"" if emulated else "".join(f"<p>{escape(line)}</p>" for line in accelerators(run))}
 <p class="muted">Workloads {escape(run.provenance.workload_hash)}; {escape(run.provenance.statement)}.</p>
 </body></html>
 """

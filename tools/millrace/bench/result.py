@@ -8,6 +8,7 @@ from millrace.bench import capacity
 from millrace.bench.fio_output import Flow, Outcome, merged
 from millrace.bench.model import (
     REPEATABLE,
+    Accelerators,
     Direction,
     Flag,
     Latency,
@@ -63,6 +64,7 @@ def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment]
         "series": found,
         "latencies": latencies,
         "parts": _parts(repeats),
+        "accelerators": _trained(repeats),
         "timeline": list(timeline),
         "median": middle(timeline),
     }
@@ -103,10 +105,21 @@ def _parts(repeats: Sequence[Outcome]) -> list[Part]:
     ]
 
 
+def _trained(repeats: Sequence[Outcome]) -> list[Accelerators]:
+    """Of each accelerator the repeat in the middle, by how many it kept busy."""
+    names = dict.fromkeys(one.accelerator for repeat in repeats for one in repeat.accelerators)
+    found = []
+    for name in names:
+        same = [one for repeat in repeats for one in repeat.accelerators if one.accelerator == name]
+        same.sort(key=lambda one: (one.count, one.au))
+        found.append(same[(len(same) - 1) // 2])
+    return found
+
+
 def worth(rung: Rung, model: str) -> Rung:
     """The figure in the words of those who train models: accelerators, minutes of a checkpoint of `model`."""
     read, written = rung.find("bandwidth", "read"), rung.find("bandwidth", "write")
-    if rung.workload.profile in (Profile.UNET3D, Profile.RETINANET) and read:
+    if rung.workload.profile in (Profile.UNET3D, Profile.RETINANET) and read and not rung.accelerators:
         return rung.model_copy(update={"accelerators": capacity.accelerators(rung.workload.profile, read.median)})
     if rung.workload.profile is Profile.CHECKPOINT:
         save, load = (one.median if one else None for one in (written, read))

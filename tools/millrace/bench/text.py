@@ -65,9 +65,29 @@ def run(found: Run) -> None:
     for rung in found.rungs:
         if rung.diagnosis:
             console.print(f"{rung.id}: {rung.diagnosis}")
+    for line in [] if emulated else accelerators(found):
+        console.print(line)
     for reason in dict.fromkeys(rung.reason for rung in found.rungs if rung.reason):
         console.print(f"Not measured: {reason}")
     console.print(found.provenance.statement)
+
+
+def accelerators(found: Run) -> list[str]:
+    """What each rung keeps busy: measured, or from the formula."""
+    lines = []
+    for rung in found.rungs:
+        parts = [
+            f"{one.count} {one.accelerator} "
+            + ("by the formula" if one.au is None else f"at {one.au:.1f} % utilisation")
+            for one in rung.accelerators
+        ]
+        if parts:
+            lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
+    return lines
+
+
+def _utilised(au: float | None) -> str:
+    return "by the formula" if au is None else f"at {au:.1f} % utilisation"
 
 
 def comparison(found: Comparison) -> None:

@@ -5,6 +5,7 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
+from millrace.bench.au import TRAININGS
 from millrace.bench.model import Layer, Operation, Profile, Workload
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
@@ -28,7 +29,7 @@ class Work:
     """One workload. `options` are fio's; `layout` says which set of files it works on.
 
     `timed` work runs for a given time; the rest (metadata, checkpoints) does a given amount. `layers` are where it
-    makes sense, `writes` whether it changes data.
+    makes sense, `writes` whether it changes data, `warmed` whether a repeat must be thrown away before the first.
     """
 
     profile: Profile
@@ -42,6 +43,7 @@ class Work:
     durable: bool = False
     timed: bool = True
     writes: bool = False
+    warmed: bool = True
     layers: frozenset[Layer] = field(default=FILES)
 
     @property
@@ -116,6 +118,24 @@ def _checkpoint(operation: Operation, pattern: str) -> Work:
     )
 
 
+def _training(profile: Profile, block: int) -> Work:
+    """Emulated accelerators; fio only lays their files out."""
+    emulated = [one for one in TRAININGS if one.profile == profile]
+    batches = ", ".join(f"{one.batch} computed on for {one.compute:g} s ({one.accelerator})" for one in emulated)
+    return Work(
+        profile=profile,
+        operation="train",
+        pattern=f"whole files in batches: {batches}",
+        options={"rw": "read", "bs": block},
+        layout=profile.value,
+        block=block,
+        depth=emulated[0].readers,
+        engine="millrace",
+        # each probe leaves its own beginning out
+        warmed=False,
+    )
+
+
 WORKS: list[Work] = [
     _timed(Profile.SEQ, "read", "sequential, direct", "read", MIB, 16),
     _timed(Profile.SEQ, "write", "sequential, direct", "write", MIB, 16, end_fsync=1),
@@ -145,6 +165,7 @@ WORKS: list[Work] = [
         block=MIB,
         depth=4,
     ),
+    _training(Profile.UNET3D, MIB),
     Work(
         profile=Profile.RETINANET,
         operation="read",
@@ -154,6 +175,7 @@ WORKS: list[Work] = [
         block=JPEG,
         depth=8,
     ),
+    _training(Profile.RETINANET, JPEG),
     _checkpoint("save", "8 ranks, one file each, buffered, synced at the end; the slowest rank counts"),
     _checkpoint("load", "8 ranks, one file each; the slowest rank counts"),
     Work(

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from host import compare, layout
+from host import layout
+from tests.image.tree import make
 from vm import pe
 
 ZSTD = b"\x28\xb5\x2f\xfd"
@@ -25,18 +26,7 @@ def uki(output: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def tree(output: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A root directory as first boot makes it: /usr from the image, /etc from the factory's."""
-    root = tmp_path_factory.mktemp("image")
-    split = next(output.glob("millrace_*.usr-x86-64.raw"))
-    compare.extract_erofs(split, root / "usr", layout.caches().stages / "image" / "mkosi.tools")
-    for name in ("bin", "sbin", "lib", "lib64"):
-        (root / name).symlink_to(f"usr/{name}")
-    (root / "etc").symlink_to("usr/share/factory/etc")
-    for name in ("proc", "dev", "run", "tmp", "var"):
-        (root / name).mkdir()
-    for name in ("var/lib/samba/private", "var/cache/samba", "run/samba"):
-        (root / name).mkdir(parents=True)
-    return root
+    return make(output, tmp_path_factory.mktemp("image"))
 
 
 @pytest.fixture(scope="session")

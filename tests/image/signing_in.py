@@ -7,13 +7,12 @@
 import json
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 from pathlib import Path
 
+from tests.image.served import PORT, root, serve
 from vm.console import SignIn, sign_in
 
-PORT = 9090
 OWN = "correct-horse-9-battery"
 VERA = "looks-7-but-touches-nothing"
 NOEL = "files-only-5-of-them"
@@ -21,20 +20,20 @@ NOEL = "files-only-5-of-them"
 
 def main(tree: str, scratch: Path) -> None:
     """Make the administrator as first boot does, then let people sign in."""
-    root = _root(tree, scratch)
+    box = root(tree, scratch)
 
     def run(*argv: str, stdin: str = "") -> str:
         return subprocess.run(
-            ["chroot", str(root), *argv], input=stdin, capture_output=True, text=True, check=True
+            ["chroot", str(box), *argv], input=stdin, capture_output=True, text=True, check=True
         ).stdout
 
     run("/usr/bin/millrace", "admin", "create")
-    one_time = (root / "run/issue.d/60-millrace-admin.issue").read_text().split("password: ")[1].split()[0]
+    one_time = (box / "run/issue.d/60-millrace-admin.issue").read_text().split("password: ")[1].split()[0]
     # with a password that would do at a prompt
     run("/usr/sbin/chpasswd", stdin="root:not-for-the-web-1\n")
     run("/usr/bin/millrace", "user", "create", "vera", "--console", "--password-stdin", stdin=f"{VERA}\n")
     run("/usr/bin/millrace", "user", "create", "noel", "--password-stdin", stdin=f"{NOEL}\n")
-    _serve(root)
+    serve(box)
     smb = ("/usr/bin/pdbedit", "-s", "/dev/null", "-L", "-w", "admin")
     before = run(*smb).split(":")[3]
     seen = {
@@ -47,8 +46,8 @@ def main(tree: str, scratch: Path) -> None:
         "who may not": _in("noel", NOEL),
     }
     found = {name: asdict(one) for name, one in seen.items()}
-    rights = {user: _becomes(root, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
-    rights["admin with another's password"] = _becomes(root, "admin", VERA)
+    rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
+    rights["admin with another's password"] = _becomes(box, "admin", VERA)
     print(json.dumps({"sign-ins": found, "smb": [before, run(*smb).split(":")[3]], "root's rights": rights}))
 
 
@@ -61,39 +60,6 @@ def _becomes(root: Path, user: str, password: str) -> str:
     asked = ["chroot", str(root), "runuser", "-u", user, "--", "sudo", "-k", "-S", "-p", "", "id", "-u"]
     done = subprocess.run(asked, input=f"{password}\n" * 3, capture_output=True, text=True, check=False)
     return done.stdout.strip()
-
-
-def _root(tree: str, scratch: Path) -> Path:
-    """The tree with a layer above it that takes the changes."""
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", scratch], check=True)
-    upper, work, root = (scratch / name for name in ("upper", "work", "root"))
-    for directory in (upper, work, root):
-        directory.mkdir()
-    options = f"lowerdir={tree},upperdir={upper},workdir={work}"
-    subprocess.run(["mount", "-t", "overlay", "overlay", "-o", options, root], check=True)
-    subprocess.run(["mount", "-t", "proc", "proc", root / "proc"], check=True)
-    subprocess.run(["mount", "--rbind", "/dev", root / "dev"], check=True)
-    subprocess.run(["mount", "-t", "tmpfs", "tmpfs", root / "run"], check=True)
-    (root / "run/cockpit").mkdir()
-    (root / "var/lib/samba/private").mkdir(parents=True, exist_ok=True)
-    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
-    return root
-
-
-def _serve(root: Path) -> None:
-    """What cockpit-session.socket and cockpit-wsinstance-http.service do; they end with the PID namespace."""
-    session = ["--accept", "--inetd", "-l", "/run/cockpit/session", "/usr/lib/cockpit/cockpit-session"]
-    quiet = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.Popen(["chroot", root, "/usr/bin/systemd-socket-activate", *session], **quiet)
-    server = ["/usr/lib/cockpit/cockpit-ws", "--no-tls", "-p", str(PORT), "-a", "127.0.0.1"]
-    subprocess.Popen(["chroot", root, *server], **quiet)
-    listening = ["ss", "-Htln", f"sport = :{PORT}"]
-    for _ in range(600):
-        serves = subprocess.run(listening, capture_output=True, check=True).stdout
-        if serves and (root / "run/cockpit/session").exists():
-            return
-        time.sleep(0.1)
-    raise TimeoutError("the web console does not listen")
 
 
 if __name__ == "__main__":

@@ -11,15 +11,17 @@ from typing import Any
 import pytest
 
 from host.layout import REPO
+from tests.image.served import NAMESPACES
 
 
 @pytest.fixture(scope="module")
 def seen(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     scratch = tmp_path_factory.mktemp("console")
-    command = ["unshare", "--mount", "--pid", "--net", "--fork", "--kill-child"]
     program = [sys.executable, "-m", "tests.image.signing_in", str(tree), str(scratch)]
     environment = os.environ | {"PYTHONPATH": f"{REPO / 'tools'}:{REPO}"}
-    done = subprocess.run([*command, *program], cwd=REPO, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [*NAMESPACES, *program], cwd=REPO, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found

@@ -14,7 +14,7 @@ from host import build, pages
 from host.entry import finish
 from host.layout import REPO
 
-PARTS = ("unit", "pages", "image", "perf", "vm")
+PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 # pytest(1): no tests were collected

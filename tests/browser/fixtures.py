@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""People at a console. Whoever imports this brings the fixture `console`."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+from playwright.sync_api import Browser, expect, sync_playwright
+
+from tests.browser.console import Console
+from tests.browser.person import PATIENCE, Person
+
+ADMIN_PASSWORD = "correct-horse-9-battery"
+Meet = Callable[[str, str], Person]
+
+
+@pytest.fixture(scope="module")
+def chromium(console: Console) -> Iterator[Browser]:
+    """Debian's Chromium, which runs as root here and so without its sandbox."""
+    expect.set_options(timeout=PATIENCE * console.slowness)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=console.browser, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def met() -> list[Person]:
+    """Everybody who sits at the console."""
+    return []
+
+
+@pytest.fixture(scope="module")
+def meet(chromium: Browser, console: Console, met: list[Person]) -> Meet:
+    """A browser for a user with this password."""
+
+    def new(user: str, password: str) -> Person:
+        met.append(Person(chromium, console, user, password))
+        return met[-1]
+
+    return new
+
+
+@pytest.fixture(scope="module")
+def admin(meet: Meet) -> Person:
+    """The administrator, who is not signed in yet."""
+    return meet("admin", ADMIN_PASSWORD)
+
+
+@pytest.fixture(autouse=True)
+def nothing_was_complained_of(met: list[Person]) -> Iterator[None]:
+    """In no story does the browser report an error of our pages."""
+    yield
+    heard = [one for person in met for one in person.noise.heard]
+    for person in met:
+        person.noise.heard.clear()
+    assert heard == []

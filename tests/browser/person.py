@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Somebody at the web console: signs in, opens pages, looks."""
+
+from pathlib import Path
+from typing import Literal
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Frame, FrameLocator, Page, ViewportSize, expect
+
+from tests.browser.console import Console
+from tests.browser.noise import Noise
+
+FRAME = 'iframe.container-frame[name="cockpit1:localhost/millrace"]'
+VIEW = ViewportSize(width=1280, height=800)
+# Milliseconds on a real server.
+PATIENCE = 10_000
+GRAVE = {"serious", "critical"}
+
+Theme = Literal["light", "dark"]
+
+
+class Person:
+    """A browser of one user, in English."""
+
+    def __init__(self, browser: Browser, console: Console, user: str, password: str) -> None:
+        self.console, self.user, self.password = console, user, password
+        self.context = browser.new_context(
+            viewport=VIEW, ignore_https_errors=True, locale="en-US", color_scheme="light", reduced_motion="reduce"
+        )
+        self.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        self.context.set_default_timeout(PATIENCE * console.slowness)
+        self.noise = Noise(self.context)
+        self.page: Page = self.context.new_page()
+
+    @property
+    def ours(self) -> FrameLocator:
+        """Where our page is drawn."""
+        return self.page.frame_locator(FRAME)
+
+    @property
+    def frame(self) -> Frame:
+        """Our document."""
+        found = self.page.frame(name="cockpit1:localhost/millrace")
+        assert found is not None
+        return found
+
+    def knock(self, rights: bool = True) -> None:
+        """Give name and password at the door."""
+        self.page.goto(f"{self.console.url}/millrace")
+        self.page.locator("#login").wait_for()
+        how = "any" if rights else "none"
+        self.page.evaluate("([user, how]) => localStorage.setItem(`superuser:${user}`, how)", [self.user, how])
+        self.page.fill("#login-user-input", self.user)
+        self.page.fill("#login-password-input", self.password)
+        self.page.click("#login-button")
+
+    def answer(self, prompt: str, text: str) -> None:
+        """Answer what the login page asks."""
+        expect(self.page.locator("#conversation-prompt")).to_contain_text(prompt)
+        self.page.fill("#conversation-input", text)
+        self.page.click("#login-button")
+
+    def arrive(self) -> None:
+        """Wait until the first page is there."""
+        self.page.locator(f"{FRAME}[data-loaded]").wait_for()
+        expect(self.ours.get_by_role("heading", level=1)).to_be_visible()
+
+    def sign_in(self, rights: bool = True) -> None:
+        """Come in."""
+        self.knock(rights)
+        self.arrive()
+
+    def take_rights(self) -> None:
+        """Switch to administrative access with one's own password."""
+        self.page.get_by_role("button", name="Limited access").click()
+        dialog = self.page.get_by_role("dialog")
+        dialog.locator("input[type=password]").fill(self.password)
+        dialog.get_by_role("button", name="Authenticate").click()
+        self.page.get_by_role("button", name="Administrative access").wait_for()
+
+    def go(self, title: str) -> None:
+        """Open one of the pages by its tab and wait until it shows what it was asked for."""
+        self.ours.get_by_label("Pages of Millrace").get_by_role("link", name=title, exact=True).click()
+        self.settled()
+
+    def settled(self) -> None:
+        """Wait until nothing is loading."""
+        expect(self.ours.get_by_role("heading", level=1)).to_be_visible()
+        expect(self.ours.locator(".mr-loading")).to_have_count(0)
+
+    def choose_theme(self, theme: Theme) -> None:
+        """Choose in Cockpit's session menu."""
+        self.page.locator("#toggle-menu").click()
+        choice = self.page.locator(f"#{theme}")
+        choice.click()
+        # the menu fades away, and what is clicked meanwhile is lost
+        expect(choice).to_have_count(0)
+
+    def barriers(self) -> list[str]:
+        """What keeps somebody out who cannot see or has no mouse."""
+        found = Axe().run(self.frame).response["violations"]
+        return [
+            f"{one['impact']}: {one['help']}: {node['target']}"
+            for one in found
+            if one["impact"] in GRAVE
+            for node in one["nodes"]
+        ]
+
+    def picture(self, path: Path) -> None:
+        """The whole page as it is seen, with Cockpit around it."""
+        path.parent.mkdir(exist_ok=True)
+        main = self.frame.evaluate("document.querySelector('.pf-v6-c-page__main').scrollHeight")
+        top = self.page.locator(FRAME).bounding_box()
+        assert top is not None
+        whole = max(VIEW["height"], int(top["y"]) + main)
+        self.page.set_viewport_size(ViewportSize(width=VIEW["width"], height=whole))
+        self.page.screenshot(path=path, animations="disabled")
+        self.page.set_viewport_size(VIEW)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first day of a server: somebody signs in for the first time and reads the plan."""
+
+import json
+
+from playwright.sync_api import expect
+
+from tests.browser.console import Console
+from tests.browser.person import Person
+
+
+def test_the_first_sign_in_asks_for_a_password_of_one_s_own(console: Console, admin: Person) -> None:
+    own, admin.password = admin.password, console.one_time
+    admin.knock()
+    admin.answer("Current password", admin.password)
+    admin.answer("New password", own)
+    admin.answer("Retype new password", own)
+    admin.password = own
+    admin.arrive()
+
+
+def test_root_s_rights_cost_the_new_password(admin: Person) -> None:
+    # Cockpit knows the one-time password only, which opens nothing any more
+    expect(admin.ours.get_by_test_id("limited-access")).to_be_visible()
+    admin.take_rights()
+    expect(admin.ours.get_by_test_id("limited-access")).to_have_count(0)
+
+
+def test_the_overview_says_what_is_missing_and_where_to_go(admin: Person) -> None:
+    expect(admin.ours.get_by_test_id("capacity")).to_contain_text("No pool yet")
+    admin.ours.get_by_role("link", name="Read the plan").click()
+    expect(admin.ours.get_by_role("heading", level=1)).to_have_text("Storage")
+
+
+def test_the_plan_is_that_of_the_server_with_every_reason(console: Console, admin: Person) -> None:
+    admin.go("Storage")
+    plan = json.loads(console.run(["millrace", "plan", "--json"], ""))
+    expect(admin.ours.get_by_test_id("plan-hash")).to_have_text(plan["sha256"])
+    text = admin.ours.locator(".mr-main").inner_text()
+    for decision in plan["proposal"]["decisions"]:
+        assert decision["reason"] in text
+
+
+def test_what_is_approved_is_that_plan_and_nothing_is_erased(admin: Person) -> None:
+    shown = admin.ours.get_by_test_id("plan-hash").inner_text()
+    admin.ours.get_by_role("button", name="Approve…").click()
+    dialog = admin.ours.get_by_role("dialog")
+    expect(dialog).to_contain_text(shown)
+    expect(dialog.get_by_test_id("erased-sentence")).to_contain_text("Nothing")
+    admin.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+def test_the_server_is_drawn_with_its_drives(console: Console, admin: Person) -> None:
+    admin.go("Server")
+    topology = json.loads(console.run(["millrace", "topology", "--json"], ""))
+    drives = [drive for node in topology["nodes"] for drive in node["drives"] if drive["present"]]
+    assert len(drives) >= 12
+    text = admin.ours.locator(".mr-main").inner_text()
+    for bay in (drive["bay"] for drive in drives if drive["bay"] is not None):
+        assert bay in text

@@ -113,3 +113,13 @@ def a_read_only_pool_is_refused(box: Box) -> None:
         refused(box, f"millrace bench start {SHORT}", "/srv/pool is read-only")
     finally:
         box.say("mount -o remount,bind,rw /srv/pool")
+
+
+def swept_at_boot(box: Box) -> None:
+    """The sweep ran in this boot, and it takes away what a power cut leaves."""
+    assert box.say("systemctl show -P Result millrace-bench-sweep.service") == "success"
+    assert box.say("systemctl show -P ExecMainExitTimestampMonotonic millrace-bench-sweep.service") != "0"
+    box.say("mkdir -p /srv/pool/.millrace-bench/common && touch /srv/pool/.millrace-bench/common/f.0.0")
+    box.say("exportfs -o ro,fsid=77 127.0.0.1:/srv/pool/.millrace-bench")
+    box.say("systemctl start millrace-bench-sweep.service")
+    nothing_is_left(box)

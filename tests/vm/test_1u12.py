@@ -338,3 +338,8 @@ def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None
         client.run("systemctl stop writer.service", seconds=300)
     box.wait_booted()
     assert box.failed_units() == []
+
+
+@unproven
+def test_what_a_power_cut_leaves_of_a_benchmark_is_swept_at_boot(box: Box) -> None:
+    measured.swept_at_boot(box)

@@ -6,11 +6,13 @@ import { beforeEach, expect, test, vi } from "vitest";
 import type { Comparison, Run, RunList } from "../../src/types/millrace";
 import type { Outputs } from "../../src/types/outputs";
 import * as saving from "../../src/lib/download";
+import { StatusProvider } from "../../src/lib/status";
 import Benchmark from "../../src/pages/benchmark";
 import { ladder, rungText, shownOf, workloads } from "../../src/pages/benchmark/figures";
 import { NOTHING, SHOWN, after } from "../../src/pages/benchmark/live";
 import { trendOf } from "../../src/pages/benchmark/Trend";
 import { document, golden, read } from "../documents";
+import { serverIs } from "../golden";
 import { does, open, refuses, says, setAdmin, started, type Call } from "../mocks/cockpit";
 
 type Line = Outputs["bench follow"];
@@ -21,7 +23,7 @@ const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 function show(path: string[] = ["benchmark"]): ReturnType<typeof userEvent.setup> {
     open(path);
-    render(<Benchmark />);
+    render(<StatusProvider><Benchmark /></StatusProvider>);
     return userEvent.setup({ delay: null });
 }
 
@@ -29,6 +31,7 @@ const idle = () => refuses("bench follow", "no benchmark ran since the server wa
 const running = (call: Call) => call.print(LINES.map((line) => `${JSON.stringify(line)}\n`).join(""));
 
 beforeEach(() => {
+    serverIs("1u12-provisioned");
     idle();
     golden("bench list");
     golden("bench estimate");
@@ -42,6 +45,16 @@ test("before a run starts it says how long, how much and where it writes", async
     expect(estimate.textContent).toMatch(/68\sGiB/);
     expect(estimate.textContent).toContain("nfs-rdma: this server has no RDMA device");
     expect(screen.queryByTestId("live")).toBeNull();
+    expect(screen.queryByTestId("error")).toBeNull();
+});
+
+test("a server without a pool is shown the way to one, not a fault", async () => {
+    serverIs("1u12-blank");
+    refuses("bench estimate", "this server has no pool yet; read its plan with `millrace plan`");
+    show();
+    const panel = within(await screen.findByTestId("start"));
+    await panel.findByText("There is no pool yet");
+    expect(panel.getByRole("link", { name: "To the plan" }).getAttribute("href")).toBe("#/storage");
     expect(screen.queryByTestId("error")).toBeNull();
 });
 

@@ -15,7 +15,7 @@ PAGES = ("Overview", "Server", "Storage", "Shares", "Clients", "Benchmark")
 def test_every_page_can_be_read_by_everybody(admin: Person, request: pytest.FixtureRequest, theme: Theme) -> None:
     admin.choose_theme(theme)
     barriers = {}
-    for title in PAGES:
+    for title in request.module.PAGES:
         admin.go(title)
         admin.picture(OUT / f"{request.module.NAME}-{title.lower()}-{theme}.png")
         barriers[title] = admin.barriers()

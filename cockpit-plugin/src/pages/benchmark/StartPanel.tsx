@@ -6,11 +6,13 @@ import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js
 import type { Estimate } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Panel } from "../../components/Panel";
-import { ErrorAlert, Loaded } from "../../components/States";
+import { Empty, ErrorAlert, Loaded } from "../../components/States";
 import { binary, duration, number } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { useAdmin } from "../../lib/permission";
+import { link } from "../../lib/route";
+import { useStatus } from "../../lib/status";
 import { presets } from "./presets";
 import { layerWord } from "./words";
 
@@ -45,8 +47,26 @@ function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
     );
 }
 
+interface Ends { busy: boolean; onStarted: () => void }
+
+/** Without a pool there is nothing to measure, and that is no fault. */
+export function StartPanel(ends: Ends): JSX.Element {
+    const noPool = useStatus().data?.pool === null;
+    return (
+        <Panel title={_("New run")} wide testId="start">
+            {noPool
+                ? (
+                    <Empty title={_("There is no pool yet")} actions={<a href={link("storage")}>{_("To the plan")}</a>}>
+                        {_("A run measures the pool and what serves it. Approve the plan first.")}
+                    </Empty>
+                )
+                : <Choose {...ends} />}
+        </Panel>
+    );
+}
+
 /** Pick a run, see what it would do, start it. */
-export function StartPanel({ busy, onStarted }: { busy: boolean; onStarted: () => void }): JSX.Element {
+function Choose({ busy, onStarted }: Ends): JSX.Element {
     const all = presets();
     const admin = useAdmin();
     const [chosen, setChosen] = useState(all[0]?.id);
@@ -62,30 +82,28 @@ export function StartPanel({ busy, onStarted }: { busy: boolean; onStarted: () =
     const begin = async () => { if (await start.go(words) !== undefined) onStarted(); };
     const inTheWay = (estimate.data?.obstacles.length ?? 0) > 0;
     return (
-        <Panel title={_("New run")} wide testId="start">
-            <div className="mr-stack">
-                <div className="mr-presets" role="radiogroup" aria-label={_("Kind of run")}>
-                    {all.map(({ id, title, about }) => (
-                        <div key={id} className={`mr-preset${id === chosen ? " mr-preset-chosen" : ""}`}>
-                            <Radio id={`preset-${id}`} name="preset" label={title} description={about} isChecked={id === chosen}
-                                onChange={() => setChosen(id)} />
-                        </div>
-                    ))}
-                </div>
-                <Loaded of={estimate} what={_("Estimating")}>{(found) => <Planned estimate={found} />}</Loaded>
-                <div className="mr-fields">
-                    <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
-                        label={_("Also while clients are connected")} description={_("They get slower, and the figures are labelled.")} />
-                    <Checkbox id="degraded" isChecked={degraded} onChange={(_event, checked) => setDegraded(checked)}
-                        label={_("Also while an array misses a drive or rebuilds")} description={_("The figures are labelled.")} />
-                </div>
-                <ErrorAlert error={start.error} />
-                <div className="mr-actions">
-                    <AdminButton variant="primary" isLoading={start.busy} isDisabled={busy || start.busy || inTheWay || estimate.data === undefined}
-                        onClick={() => void begin()}>{_("Start")}</AdminButton>
-                    {busy && <span className="mr-subtle">{_("A run is on; one at a time.")}</span>}
-                </div>
+        <div className="mr-stack">
+            <div className="mr-presets" role="radiogroup" aria-label={_("Kind of run")}>
+                {all.map(({ id, title, about }) => (
+                    <div key={id} className={`mr-preset${id === chosen ? " mr-preset-chosen" : ""}`}>
+                        <Radio id={`preset-${id}`} name="preset" label={title} description={about} isChecked={id === chosen}
+                            onChange={() => setChosen(id)} />
+                    </div>
+                ))}
             </div>
-        </Panel>
+            <Loaded of={estimate} what={_("Estimating")}>{(found) => <Planned estimate={found} />}</Loaded>
+            <div className="mr-fields">
+                <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
+                    label={_("Also while clients are connected")} description={_("They get slower, and the figures are labelled.")} />
+                <Checkbox id="degraded" isChecked={degraded} onChange={(_event, checked) => setDegraded(checked)}
+                    label={_("Also while an array misses a drive or rebuilds")} description={_("The figures are labelled.")} />
+            </div>
+            <ErrorAlert error={start.error} />
+            <div className="mr-actions">
+                <AdminButton variant="primary" isLoading={start.busy} isDisabled={busy || start.busy || inTheWay || estimate.data === undefined}
+                    onClick={() => void begin()}>{_("Start")}</AdminButton>
+                {busy && <span className="mr-subtle">{_("A run is on; one at a time.")}</span>}
+            </div>
+        </div>
     );
 }

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""People are let in: to the shares, and to the console to look."""
+
+import json
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.console import Console
+from tests.browser.fixtures import Meet
+from tests.browser.person import Person
+
+ANNA_PASSWORD = "anna-has-a-long-one-7"
+VERA_PASSWORD = "looks-7-but-touches-nothing"
+
+
+def make_user(admin: Person, name: str, password: str, *, looks: bool = False) -> None:
+    """Make a user in the dialog of the page Shares."""
+    admin.go("Shares")
+    admin.ours.get_by_role("button", name="New user").click()
+    dialog = admin.ours.get_by_role("dialog")
+    dialog.locator("#user-name").fill(name)
+    dialog.locator("#password").fill(password)
+    dialog.locator("#password-again").fill(password)
+    if looks:
+        dialog.get_by_label("May sign in to the web console").check()
+    dialog.get_by_role("button", name="Create user").click()
+    expect(dialog).to_have_count(0)
+    expect(admin.ours.get_by_test_id("users").get_by_role("rowheader", name=name)).to_be_visible()
+
+
+def test_a_user_is_made_with_a_password(console: Console, admin: Person) -> None:
+    make_user(admin, "anna", ANNA_PASSWORD)
+    users = json.loads(console.run(["millrace", "user", "list", "--json"], ""))["users"]
+    assert [(user["name"], user["console"]) for user in users] == [("anna", False)]
+
+
+def test_what_is_typed_wrong_is_said_where_it_is_typed(admin: Person) -> None:
+    admin.ours.get_by_role("button", name="New user").click()
+    dialog = admin.ours.get_by_role("dialog")
+    dialog.locator("#user-name").fill("anna")
+    expect(dialog).to_contain_text("there is a user or group anna already")
+    dialog.locator("#password").fill(ANNA_PASSWORD)
+    dialog.locator("#password-again").fill("another")
+    expect(dialog).to_contain_text("the two are not the same")
+    expect(dialog.get_by_role("button", name="Create user")).to_be_disabled()
+    admin.page.keyboard.press("Escape")
+    expect(dialog).to_have_count(0)
+
+
+@pytest.fixture(scope="module")
+def vera(admin: Person, meet: Meet) -> Person:
+    """Somebody who may look."""
+    make_user(admin, "vera", VERA_PASSWORD, looks=True)
+    vera = meet("vera", VERA_PASSWORD)
+    vera.sign_in()
+    return vera
+
+
+def test_who_may_only_look_reads_every_page_and_is_told_why(vera: Person, request: pytest.FixtureRequest) -> None:
+    for title in request.module.PAGES:
+        vera.go(title)
+        expect(vera.ours.get_by_role("heading", level=1)).to_have_text(title)
+        expect(vera.ours.get_by_test_id("limited-access")).to_contain_text("change nothing")
+        expect(vera.ours.get_by_test_id("error")).to_have_count(0)
+
+
+def test_a_button_that_changes_something_says_why_it_does_not(vera: Person) -> None:
+    vera.go("Shares")
+    button = vera.ours.get_by_role("button", name="New user")
+    expect(button).to_have_attribute("aria-disabled", "true")
+    button.focus()
+    expect(vera.ours.get_by_role("tooltip")).to_contain_text("needs administrative access")
+    button.press("Enter")
+    expect(vera.ours.get_by_role("dialog")).to_have_count(0)
+    # an emulated server has better things to do than to keep her pages up to date
+    vera.page.goto("about:blank")

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plan becomes a pool, a share is served and mounted, a drive dies. These stories need a booted server."""
+
+import json
+import re
+import time
+from typing import Any
+
+from playwright.sync_api import expect
+
+from tests.browser.person import Person
+from tests.browser.stories.people import ANNA_PASSWORD
+from tests.vm.box import CLIENT_ADDRESSES, Box
+from vm.appliance import pull
+from vm.machine import Machine
+from vm.server import Server
+
+# Seconds on the reference host under emulation.
+BUILD_SECONDS = 1200
+CHANGE_SECONDS = 600
+DEGRADED_SECONDS = 10
+MIB = 1 << 20
+
+
+def share(box: Box) -> dict[str, Any]:
+    """The share of these stories as the program lists it."""
+    (found,) = [one for one in box.read_json("millrace share list --json")["shares"] if one["name"] == "models"]
+    return dict(found)
+
+
+def test_an_approved_plan_becomes_a_pool_before_one_s_eyes(box: Box, admin: Person) -> None:
+    admin.go("Storage")
+    shown = admin.ours.get_by_test_id("plan-hash").inner_text()
+    admin.ours.get_by_role("button", name="Approve…").click()
+    admin.ours.get_by_role("dialog").get_by_role("button", name="Approve and build").click()
+    building = admin.ours.get_by_test_id("building")
+    expect(building).to_be_visible()
+    expect(building.get_by_text("Now: ")).to_be_visible(timeout=1000 * BUILD_SECONDS)
+    array = admin.ours.get_by_test_id("array-data")
+    expect(array).to_be_visible(timeout=1000 * BUILD_SECONDS * box.machine.accel.scale)
+    expect(array).to_contain_text("RAID6")
+    expect(admin.ours.get_by_test_id("filesystem")).to_contain_text("mounted")
+    assert box.pool["plan_sha256"] == shown
+    box.wait_serving()
+
+
+def test_a_share_is_made_for_a_user_and_served_on_both_protocols(box: Box, admin: Person) -> None:
+    admin.go("Shares")
+    admin.ours.get_by_role("button", name="New share").click()
+    admin.ours.locator("#name").fill("models")
+    admin.ours.locator("#size").fill("96M")
+    admin.ours.locator("#smb-users-anna").check()
+    expect(admin.ours.get_by_test_id("preview")).to_contain_text("/srv/pool/models")
+    admin.ours.get_by_role("button", name="Create share").click()
+    done = admin.ours.get_by_test_id("done")
+    expect(done).to_contain_text("The share models is served.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(admin.ours.get_by_test_id("shares").get_by_role("row", name=re.compile("models"))).to_contain_text("anna")
+    found = share(box)
+    assert (found["size"], found["smb"]["users"]) == (96 * MIB, ["anna"])
+    box.machine.run("umask 077; cat > /run/anna.smb", stdin=f"username=anna\npassword={ANNA_PASSWORD}\n")
+    assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
+
+
+def test_a_client_mounts_it_with_the_copied_lines(client: Machine, admin: Person) -> None:
+    admin.go("Shares")
+    admin.ours.get_by_role("button", name="Mount models on a client").click()
+    recipe = admin.ours.get_by_test_id("recipe")
+    expect(recipe.get_by_role("group", name="Append to /etc/fstab")).to_be_visible()
+    blocks = recipe.get_by_test_id("copy-block")
+    for label in [str(one.get_attribute("aria-label")) for one in blocks.all()]:
+        block = recipe.get_by_role("group", name=label, exact=True)
+        block.get_by_role("button", name="Copy: ").click()
+        expect(block).to_contain_text("Copied")
+        text = admin.frame.evaluate("navigator.clipboard.readText()")
+        if file := re.fullmatch(r"(/\S+) \(mode (\d+)\)", label):
+            client.run(f"mkdir -p $(dirname {file[1]}); cat > {file[1]}; chmod {file[2]} {file[1]}", stdin=text)
+        elif label == "Append to /etc/fstab":
+            client.run("cat >> /etc/fstab", stdin=text)
+        elif "as root" in label:
+            client.run(text, seconds=300)
+    mounts = json.loads(client.run("findmnt --json -t nfs4").out)["filesystems"]
+    assert [one["source"].partition(":")[2] for one in mounts] == ["/srv/pool/models"]
+    admin.go("Overview")
+    expect(admin.ours.get_by_test_id("clients")).to_contain_text(CLIENT_ADDRESSES[0])
+
+
+def test_a_quota_is_changed_and_holds(box: Box, admin: Person) -> None:
+    admin.go("Shares")
+    admin.ours.get_by_role("button", name="Change models").click()
+    admin.ours.locator("#size").fill("192M")
+    admin.ours.get_by_role("button", name="Save").click()
+    done = admin.ours.get_by_test_id("done")
+    expect(done).to_contain_text("models is changed.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    assert share(box)["size"] == 192 * MIB
+    blocks = box.say("xfs_quota -x -c 'report -p -N -b' /srv/pool").splitlines()
+    assert str(192 << 10) in {line.split()[3] for line in blocks if line}
+
+
+def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, server: Server, admin: Person) -> None:
+    admin.go("Overview")
+    expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()
+    serial = box.plan["arrays"][0]["members"][4]
+    pull(box.machine, server, serial)
+    pulled = time.monotonic()
+    expect(admin.ours.get_by_text("misses 1 of 10 drives")).to_be_visible()
+    assert time.monotonic() - pulled < DEGRADED_SECONDS * box.machine.accel.scale
+    admin.go("Storage")
+    gone = admin.ours.locator(f"[data-serial='{serial}']")
+    expect(gone).to_have_attribute("data-state", "missing")

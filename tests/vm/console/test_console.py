@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first week of a server in the web console, from the first sign-in to a drive that dies.
+
+The stories build on each other.
+"""
+
+from tests.browser.fixtures import *  # noqa: F403
+from tests.browser.stories.first_day import *  # noqa: F403
+from tests.browser.stories.people import *  # noqa: F403
+from tests.browser.stories.pool import *  # noqa: F403
+from tests.browser.stories.what_everybody_sees import *  # noqa: F403
+from tests.vm.unproven import unproven
+
+pytestmark = unproven
+
+NAME = "booted"
+# each takes an emulated server half a minute; all of them are looked at in tests/browser
+PAGES = ("Overview", "Storage")

@@ -53,6 +53,20 @@ export interface ArrayRecord {
     spares: MemberRecord[];
 }
 
+/** A client: `name` as it was added, `address` as the name was then. */
+export interface BenchClient {
+    name: string;
+    address: string;
+    added: string;
+    facts: ClientFacts;
+}
+
+/** `millrace bench clients list --json`. */
+export interface BenchClients {
+    schema_version: 1;
+    clients: BenchClient[];
+}
+
 /** A rung's height: each drive, array and file system, a protocol on the loopback, real clients. */
 export type BenchLayer = "L0" | "L1" | "L2" | "L3";
 
@@ -198,6 +212,17 @@ export interface Choice {
     option: string;
     reason: string;
     source: string;
+}
+
+/** What the program on a client says of it. Memory in bytes; `rdma` is whether it has an RDMA device. */
+export interface ClientFacts {
+    program: number;
+    host: string;
+    fio: string;
+    kernel: string;
+    cpus: number;
+    memory: number;
+    rdma: boolean;
 }
 
 /** A file to write on the client; `mode` as chmod takes it. */
@@ -1218,8 +1243,9 @@ export interface RunSummary {
 /**
  * One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
  *
- * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma` or `smb`. `median` holds one Moment: the
- * middle over the measured time. `raw` are the files with fio's own words, below the directory of the run.
+ * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma` or `smb`; `jobs` are those of one client.
+ * `median` holds one Moment: the middle over the measured time. `raw` are the files with fio's own words, below the
+ * directory of the run.
  */
 export interface Rung {
     id: string;
@@ -1609,6 +1635,10 @@ export interface Outputs {
     "admin create": AdminReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
+    "bench clients add": BenchClient;
+    "bench clients list": BenchClients;
+    "bench clients remove": BenchClients;
+    "bench clients take": Run;
     "bench compare": Comparison;
     "bench estimate": Estimate;
     "bench follow": BenchProgress;

@@ -5,6 +5,7 @@ import json
 import os
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -12,6 +13,7 @@ from millrace import paths
 from millrace.bench import guard, order
 from millrace.command import Result
 from millrace.errors import Refused
+from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
 
@@ -46,13 +48,13 @@ def md(root: Path, attribute: str, value: str) -> None:
 
 
 def look(
-    wanted: dict[str, Any] | None = None, running: bool = False, host: str = "", vm: str = "none"
+    wanted: dict[str, Any] | None = None, running: bool = False, host: str = "", vm: str = "none", **here: Any
 ) -> guard.Verdict:
     answers = {
         "smbstatus": Result(0, smbstatus(host), ""),
         "systemd-detect-virt": Result(1, vm + "\n", ""),
     }
-    return guard.look(request(**(wanted or {})), site(), Tools(answers), running)
+    return guard.look(request(**(wanted or {})), site(**here), Tools(answers), running)
 
 
 def test_a_healthy_server_is_measured(root: Path) -> None:
@@ -83,8 +85,12 @@ def test_clients_are_not_slowed_down_unasked(root: Path) -> None:
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.9"])
-def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(root: Path, host: str) -> None:
-    assert look({"clients": ["10.0.0.9"]}, host=host).demand() == []
+def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(
+    root: Path, monkeypatch: pytest.MonkeyPatch, host: str
+) -> None:
+    monkeypatch.setattr(guard, "Connection", Mock())
+    mine = [client("gpu1", "10.0.0.9")]
+    assert look({"clients": ["gpu1"]}, host=host, clients=mine).demand() == []
 
 
 def test_one_run_at_a_time(root: Path) -> None:

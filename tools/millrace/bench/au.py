@@ -38,7 +38,7 @@ POLL = 0.02
 EXCLUDED = 1
 """First steps that do not count, as DLIO does: readers start up in them."""
 STEPS = 20
-"""A utilisation is of so many steps at least."""
+"""A utilisation is of so many steps at least, or, below a half, of what there was in twice their time."""
 MOST_PER_CPU = 64
 """More than the processors of this host can feed are not tried."""
 SHORT = 0.2
@@ -149,10 +149,10 @@ def read_whole(path: str, memory: mmap.mmap) -> int:
 class Together:
     """What all accelerators of a probe share, over processes: the barrier, the clock, what was read so far."""
 
-    def __init__(self, count: int, seconds: float) -> None:
+    def __init__(self, count: int, seconds: float, compute: float) -> None:
         fork = multiprocessing.get_context("fork")
         self.barrier = fork.Barrier(count, self._passed)
-        self.seconds, self.parent = seconds, os.getpid()
+        self.seconds, self.hopeless, self.parent = seconds, 2 * STEPS * compute, os.getpid()
         self.steps, self.files = fork.Value("q", 0), fork.Value("q", 0)
         self.bytes = fork.Value("q", 0)
         self.begin, self.end = fork.Value("d", 0.0), fork.Value("d", 0.0)
@@ -166,9 +166,10 @@ class Together:
         self.end.value = time.monotonic()
         if self.steps.value == EXCLUDED:
             self.begin.value = self.end.value
-        enough = self.steps.value >= EXCLUDED + STEPS and self.end.value - self.begin.value >= self.seconds
+        passed = self.end.value - self.begin.value
+        enough = self.steps.value >= EXCLUDED + STEPS or (self.steps.value > EXCLUDED and passed > self.hopeless)
         # whoever started this may be gone
-        if enough or os.getppid() != self.parent:
+        if (enough and passed >= self.seconds) or os.getppid() != self.parent:
             self.over.value = 1
 
     def add(self, size: int, files: int) -> None:
@@ -263,7 +264,7 @@ def probe(
     tell: Callable[[int, int], None] = lambda size, number: None,
 ) -> Probe:
     """So many accelerators on these files for so long; OSError where a file cannot be read."""
-    together = Together(count, seconds)
+    together = Together(count, seconds, training.compute)
     # threads of one process hold each other up over small files
     processes = min(count, len(os.sched_getaffinity(0)))
     shares = [range(first, count, processes) for first in range(processes)]

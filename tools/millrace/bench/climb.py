@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """One rung: its files, a warm-up that is thrown away, the repeats."""
 
-import gzip
-import json
 import os
 import pwd
 import shutil
@@ -13,9 +11,10 @@ from pathlib import Path
 from typing import Protocol
 
 from millrace.bench import result, space
+from millrace.bench import store as results
 from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import Step
-from millrace.bench.measure import USER, Job, Live, Spot
+from millrace.bench.measure import USER, Job, Live, Spot, folder
 from millrace.bench.model import Rung
 from millrace.bench.monitor import Monitor
 from millrace.bench.places import EDGE
@@ -50,7 +49,9 @@ class Climber:
     ) -> Rung:
         """The rung with its result; Failed, Full or Stopped where there is none."""
         job = self._job(rung, step, spot)
-        self._lay_out(job, measurer)
+        if not spot.devices:
+            for copy in range(spot.copies):
+                self._lay_out(job, copy, measurer)
         self.monitor.rung(spot.mount)
         began = time.monotonic()
         if step.work.warmed:
@@ -67,7 +68,7 @@ class Climber:
             finally:
                 self.monitor.record(False)
             repeats.append(found)
-        raw = [self._keep(rung, number, one) for number, one in enumerate(repeats, start=1)]
+        raw = [results.keep(self.results, rung.id, number, one.raw) for number, one in enumerate(repeats, start=1)]
         done = result.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
         return result.worth(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
 
@@ -89,18 +90,18 @@ class Climber:
         warm = self.sizes.warm if job.seconds is not None else None
         return Job(job.work, job.spot, job.jobs, job.files, warm)
 
-    def _lay_out(self, job: Job, measurer: Measurer) -> None:
+    def _lay_out(self, job: Job, copy: int, measurer: Measurer) -> None:
         """The files, made once and through the local file system: over a protocol they are only measured."""
-        layout = job.work.layout
-        if job.spot.devices or layout in self.laid_out:
+        name = folder(job.work, copy)
+        if name in self.laid_out:
             return
-        where = self.directory / layout
+        where = self.directory / name
         where.mkdir(mode=0o700, exist_ok=True)
         self._give(where)
-        if layout not in UNREAD and job.work.operation != "save":
-            here = Spot(directory=self.directory)
+        if job.work.layout not in UNREAD and job.work.operation != "save":
+            here = Spot(directory=self.directory, copy=copy)
             measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
-            self.laid_out.add(layout)
+            self.laid_out.add(name)
 
     def _most_jobs(self, job: Job) -> int:
         """Workloads with fewer jobs use some of the files of those with more."""
@@ -108,9 +109,11 @@ class Climber:
 
     def _ready(self, job: Job) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
-        if job.spot.devices:
-            return
-        where = self.directory / job.work.layout
+        if not job.spot.devices:
+            for copy in range(job.spot.copies):
+                self._ready_files(self.directory / folder(job.work, copy), job)
+
+    def _ready_files(self, where: Path, job: Job) -> None:
         if job.work.operation in ("create", "delete", "stat"):
             self._small_files(where, job, wanted=job.work.operation != "create")
         elif job.work.operation == "save":
@@ -137,12 +140,3 @@ class Climber:
         if self.user is not None:
             who = pwd.getpwnam(self.user)
             os.chown(path, who.pw_uid, who.pw_gid)
-
-    def _keep(self, rung: Rung, number: int, outcome: Outcome) -> str:
-        """fio's own words, beside the run; the path below its directory."""
-        name = f"raw/{rung.id.replace('/', '-')}-{number}.json.gz"
-        path = self.results / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with gzip.open(path, "wt") as file:
-            json.dump(outcome.raw, file)
-        return name

@@ -31,7 +31,9 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
         for step in steps
     ]
     on_files = [step for step in steps if not step.devices and not step.skipped]
-    layouts = {step.work.layout: amount(step, sizes) for step in on_files}
+    layouts: dict[str, int] = {}
+    for step in on_files:
+        layouts[step.work.layout] = max(amount(step, sizes), layouts.get(step.work.layout, 0))
     written = sum(layouts.values()) + sum(amount(step, sizes) * sizes.repeats for step in on_files if step.work.writes)
     return Estimate(
         mode=request.mode,
@@ -47,7 +49,7 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
 def amount(step: Step, sizes: Sizes) -> int:
     """Bytes of the files of a step."""
     files = sizes.files(step.work)
-    return sizes.jobs_of(step.work) * files.per_job * files.mean
+    return step.copies * sizes.jobs_of(step.work) * files.per_job * files.mean
 
 
 def seconds_of(step: Step, sizes: Sizes) -> float:

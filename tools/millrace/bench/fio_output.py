@@ -22,7 +22,8 @@ Document = dict[str, Any]
 COARSE = 0.1
 NANO = 1e-9
 _DECODER = json.JSONDecoder()
-_ERROR = re.compile(r"^fio: .*", re.MULTILINE)
+# fio's client says in front whose words they are
+_ERROR = re.compile(r"^(?:<[^>]*> )?fio: (.*)", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 MERGED = "All clients"
 
@@ -78,6 +79,9 @@ def final(text: str, status: int, said: str) -> Document:
         raise Failed(f"fio's job {names} ended with error {wrong[0]['error']}{_after(complaint)}")
     if status != 0:
         raise Failed(f"fio ended with status {status}{_after(complaint)}")
+    # fio's client ends well, whatever became of its servers
+    if not jobs(found[-1]):
+        raise Failed(f"fio ended without a result{_after(complaint)}")
     return found[-1]
 
 
@@ -170,8 +174,9 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """One repeat: its flows by direction, the same by the name of each job, accelerators that were kept busy, and fio's
-    own words.
+    """One repeat: its flows by direction, the same by the name of each job, or client, and fio's own words.
+
+    `accelerators` are those that were kept busy.
     """
 
     flows: dict[Direction, Flow] = field(default_factory=dict)
@@ -195,7 +200,7 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
     """
     found = Outcome(raw=document)
     for job in jobs(document):
-        name = str(job["jobname"])
+        name = str(job.get("hostname") or job["jobname"])
         for direction, flow in _flows(job, as_direction):
             found.flows.setdefault(direction, Flow()).merge(flow)
             if direction != "commit":
@@ -266,7 +271,7 @@ def _begin(text: str, place: int) -> int:
 
 def _complaint(said: str) -> str:
     lines: Sequence[str] = _ERROR.findall(said)
-    return lines[0].removeprefix("fio: ").strip() if lines else ""
+    return lines[0].strip() if lines else ""
 
 
 def _after(complaint: str) -> str:

@@ -8,6 +8,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.bench import unit
 from millrace.bench.model import Label, RunRequest
+from millrace.bench.remote.connection import Connection, Unreachable
 from millrace.bench.site import Site
 from millrace.errors import Refused
 from millrace.inventory import sysfs
@@ -40,7 +41,9 @@ def look(request: RunRequest, site: Site, run: Runner, running: bool | None = No
         verdict.obstacles.append("a benchmark is running already: `millrace bench follow` watches it, `stop` ends it")
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
-    _clients(request, run, verdict)
+    _clients(request, site, run, verdict)
+    if not verdict.obstacles:
+        _reachable(site, verdict)
     # facts: emulation measures ratios; its GB/s mean nothing
     if hypervisor(run):
         verdict.labels.append("emulated")
@@ -83,10 +86,18 @@ def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
             )
 
 
-def _clients(request: RunRequest, run: Runner, verdict: Verdict) -> None:
+def _reachable(site: Site, verdict: Verdict) -> None:
+    for client in site.clients:
+        try:
+            Connection(client.name, client.address).close()
+        except Unreachable as error:
+            verdict.obstacles.append(str(error))
+
+
+def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> None:
     found = sessions(run)
     # clients of this very run are no reason not to start it
-    mine = set(request.clients)
+    mine = {one.address for one in site.clients}
     hosts = sorted({one.host for one in found.sessions} - mine)
     others = [host for host in hosts if not host.startswith(LOCAL)]
     if others and request.with_clients:

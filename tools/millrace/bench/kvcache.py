@@ -5,7 +5,11 @@ fio measures single reads and writes; here it is the whole block that somebody w
 as the user of the benchmark and prints what fio would, one document a second and one at the end.
 
     python3 -m millrace.bench.kvcache DIRECTORY JOBS FILES SIZE SECONDS
+
+One file, Python 3.8 or later and nothing else: it runs on the server and on clients.
 """
+
+from __future__ import annotations
 
 import json
 import mmap

@@ -18,7 +18,8 @@ LOCAL = (Layer.L0, Layer.L1, Layer.L2)
 class Step:
     """One rung to be climbed. `devices` are block devices by path, empty where the work is on files of the pool.
 
-    `names` are what the parts of the result are called, one a device. `skipped` says why it is left out.
+    `names` are what the parts of the result are called, one a device. `skipped` says why it is left out. Each of
+    `copies` clients has files of its own.
     """
 
     layer: Layer
@@ -27,6 +28,7 @@ class Step:
     devices: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     skipped: str | None = None
+    copies: int = 1
 
     @property
     def id(self) -> str:
@@ -40,6 +42,8 @@ def ladder(request: RunRequest, site: Site) -> list[Step]:
     chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
     if Layer.L3 in layers and not request.clients:
         raise BadInput("L3 needs clients: `millrace bench clients add HOST`, then --client HOST")
+    if request.clients and Layer.L3 not in layers:
+        raise BadInput("--client is for L3: add --layer L3, or leave --layer out")
     steps: list[Step] = []
     if Layer.L0 in layers:
         steps += _drives(request, site, chosen)
@@ -51,6 +55,8 @@ def ladder(request: RunRequest, site: Site) -> list[Step]:
         if "nfs-rdma" not in site.protocols:
             why = "this server has no RDMA device"
             steps += [Step(Layer.L2, "nfs-rdma", work, skipped=why) for work in chosen]
+    if Layer.L3 in layers:
+        steps += _remote(site, chosen)
     if not steps:
         names = ", ".join(request.profiles)
         raise Refused(f"{names} cannot be measured at {', '.join(layers)}: it is work on files, take L1 or L2")
@@ -80,9 +86,30 @@ def _array(site: Site, chosen: Sequence[Work]) -> list[Step]:
     return [Step(Layer.L1, "array", work, (site.device,), ("array",)) for work in reads]
 
 
-def layouts(steps: Sequence[Step]) -> set[str]:
-    """The sets of files that are in the pool together; small files count for nothing."""
-    return {step.work.layout for step in steps if not step.devices and not step.skipped} - {"meta"}
+def _remote(site: Site, chosen: Sequence[Work]) -> list[Step]:
+    """What the clients that were named measure."""
+    without = [one.name for one in site.clients if not one.facts.rdma]
+    reasons = {
+        "nfs-tcp": None,
+        "nfs-rdma": "this server has no RDMA device" if "nfs-rdma" not in site.protocols else None,
+        "smb": "over SMB a client measures by hand: `millrace client bench`",
+    }
+    if without and reasons["nfs-rdma"] is None:
+        reasons["nfs-rdma"] = f"client {without[0]} has no RDMA device"
+    return [
+        Step(Layer.L3, target, work, skipped=why, copies=len(site.clients))
+        for target, why in reasons.items()
+        for work in chosen
+    ]
+
+
+def layouts(steps: Sequence[Step]) -> int:
+    """How many sets of files are in the pool together; small files count for nothing."""
+    copies: dict[str, int] = {}
+    for step in steps:
+        if not step.devices and not step.skipped and step.work.layout != "meta":
+            copies[step.work.layout] = max(step.copies, copies.get(step.work.layout, 1))
+    return sum(copies.values())
 
 
 def pending(step: Step, sizes: Sizes) -> Rung:
@@ -98,6 +125,6 @@ def pending(step: Step, sizes: Sizes) -> Rung:
         state=State.SKIPPED if step.skipped else State.PENDING,
         reason=step.skipped,
         jobs=jobs,
-        size=jobs * files.per_job * files.mean if on_files else 0,
+        size=step.copies * jobs * files.per_job * files.mean if on_files else 0,
         flags=["scaled"] if on_files and files.scaled else [],
     )

@@ -35,14 +35,15 @@ READY_SECONDS = 120.0
 COMMON = "nosuid,nodev,noexec,actimeo=0"
 # soft: a server that is stopped meanwhile ends the run instead of hanging it
 NFS = f"vers=4.2,soft,timeo=600,retrans=3,{COMMON}"
+TCP = f"{NFS},proto=tcp,nconnect=8"
+RDMA = f"{NFS},proto=rdma,port={RDMA_PORT}"
 SHARE = "millrace-bench"
 
 
 @contextmanager
 def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """The directory mounted over NFS and TCP."""
-    options = f"{NFS},proto=tcp,nconnect=8"
-    with _exported(path, LOOPBACK, run), _mounted("nfs4", f"{LOOPBACK}:{path}", options, where, run):
+    with exported(path, LOOPBACK, run), _mounted("nfs4", f"{LOOPBACK}:{path}", TCP, where, run):
         yield where
 
 
@@ -50,8 +51,7 @@ def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
 def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """The directory mounted over NFS and RDMA, through the port of the first RDMA device that has an address."""
     address = rdma_address()
-    options = f"{NFS},proto=rdma,port={RDMA_PORT}"
-    with _exported(path, address, run), _mounted("nfs4", f"{address}:{path}", options, where, run):
+    with exported(path, address, run), _mounted("nfs4", f"{address}:{path}", RDMA, where, run):
         yield where
 
 
@@ -95,7 +95,8 @@ def rdma_address() -> str:
 
 
 @contextmanager
-def _exported(path: Path, address: str, run: Runner) -> Iterator[None]:
+def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
+    """The directory exported to one address only."""
     if not is_active("nfs-server.service", run):
         raise Failed("the NFS server is not running: systemctl status nfs-server.service")
     who = pwd.getpwnam(USER)

@@ -38,9 +38,14 @@ class Stopped(Failed):
 
 @dataclass(frozen=True)
 class Spot:
-    """Where a rung stands: a directory, or block devices with their names. `mount` is the mount point of a protocol."""
+    """Where a rung stands: a directory, or block devices with their names. `mount` is the mount point of a protocol.
+
+    Each of `copies` clients has files of its own; `copy` is the number of the one whose they are.
+    """
 
     directory: Path | None = None
+    copies: int = 1
+    copy: int = 0
     devices: tuple[tuple[str, str], ...] = ()
     mount: str | None = None
     write_devices: bool = False
@@ -78,7 +83,7 @@ def job_file(job: Job) -> str:
     files = job.files
     extent = f"{files.least}" if files.least == files.most else f"{files.least}-{files.most}"
     lines += [
-        f"directory={_directory(job)}",
+        f"directory={directory_of(job)}",
         "filename_format=f.$jobnum.$filenum",
         f"numjobs={job.jobs}",
         f"nrfiles={files.per_job}",
@@ -89,16 +94,21 @@ def job_file(job: Job) -> str:
 
 
 def own_program(job: Job, directory: Path) -> list[str]:
-    """Module and arguments of what fio cannot do."""
+    """Name and arguments of what fio cannot do."""
     if job.work.operation == "train":
-        return ["millrace.bench.au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
+        return ["au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
     amounts = (job.jobs, job.files.per_job, job.files.most, job.seconds or 0)
-    return ["millrace.bench.kvcache", str(directory), *map(str, amounts)]
+    return ["kvcache", str(directory), *map(str, amounts)]
 
 
-def _directory(job: Job) -> Path:
+def directory_of(job: Job) -> Path:
     assert job.spot.directory is not None
-    return job.spot.directory / job.work.layout
+    return job.spot.directory / folder(job.work, job.spot.copy)
+
+
+def folder(work: Work, copy: int) -> str:
+    """What the directory of a workload's files is called."""
+    return work.layout if copy == 0 else f"{work.layout}.{copy}"
 
 
 @dataclass
@@ -119,9 +129,16 @@ class Local:
         document = fio_output.final(text, status, said) if not job.create_only else {}
         return fio_output.outcome(document, as_direction)
 
+    def client(self, options: Sequence[str], as_direction: Direction | None, live: Live | None) -> Document:
+        """fio as the client of other hosts' fio; its last document."""
+        argv = [self.program, "--output-format=json+", *options]
+        return fio_output.final(*self._finished(argv, lambda found: self._tell(found, as_direction, live)))
+
     def _argv(self, job: Job) -> list[str]:
         if job.work.engine == OWN and not job.create_only:
-            return [sys.executable, *(["-I"] if self.isolated else []), "-m", *own_program(job, _directory(job))]
+            name, *arguments = own_program(job, directory_of(job))
+            isolated = ["-I"] if self.isolated else []
+            return [sys.executable, *isolated, "-m", f"millrace.bench.{name}", *arguments]
         path = self.scratch / "job.fio"
         path.write_text(job_file(job))
         # a second line of defence: the node of a device that is only read cannot be opened for writing

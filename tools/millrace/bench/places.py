@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where each rung stands: device nodes that can only be read, the pool's own directory, a loopback mount."""
+"""Where a rung of this server stands: device nodes that are only read, the pool's own directory, a loopback mount."""
 
 import os
 import pwd

@@ -8,6 +8,7 @@ from millrace.bench import site as sites
 from millrace.bench.estimate import estimate
 from millrace.bench.ladder import Step, ladder, layouts
 from millrace.bench.model import RunRequest
+from millrace.bench.remote import clients
 from millrace.bench.reports import Estimate
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes, sizes
@@ -40,7 +41,7 @@ def request(options: dict[str, Any]) -> RunRequest:
 
 def prepare(wanted: RunRequest) -> Prepared:
     """Everything about a run on this server; BadInput or Refused where it cannot be."""
-    here = sites.site()
+    here = sites.site(clients=clients.chosen(wanted.clients))
     steps = ladder(wanted, here)
-    measure = sizes(wanted, here.free, here.memory, here.cores, len(layouts(steps)))
+    measure = sizes(wanted, here.free, here.memory, here.cores, layouts(steps))
     return Prepared(wanted, here, measure, steps)

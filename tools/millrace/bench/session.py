@@ -3,7 +3,8 @@
 
 import shutil
 import signal
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from itertools import groupby
 from pathlib import Path
@@ -13,7 +14,7 @@ from millrace import __version__, command, store
 from millrace.bench import places, space, sweep
 from millrace.bench import store as results
 from millrace.bench.ceilings import with_ceilings
-from millrace.bench.climb import Climber
+from millrace.bench.climb import Climber, Measurer
 from millrace.bench.environment import environment
 from millrace.bench.export import METRICS, open_metrics
 from millrace.bench.fio_output import Full
@@ -23,6 +24,9 @@ from millrace.bench.model import Layer, Provenance, Run, State
 from millrace.bench.monitor import Monitor
 from millrace.bench.order import Order, alone, file
 from millrace.bench.prepare import Prepared, prepare
+from millrace.bench.remote import place as remote
+from millrace.bench.remote.connection import Unreachable
+from millrace.bench.remote.measurer import Remote
 from millrace.bench.samples import Sampler
 from millrace.bench.tell import Teller
 from millrace.bench.watch import Watch
@@ -101,21 +105,21 @@ class Session:
         directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
         stack.callback(space.remove, site.mountpoint, self._run)
         climber = Climber(self.ready.sizes, directory, results.directory(self.made.id), monitor)
-        measurer = Local(_scratch(), self._stop)
+        local = Local(_scratch(), self._stop)
         monitor.start()
         numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
         # a protocol is mounted once for all its rungs, device nodes are made for each
         for (_, target, _), group in groupby(numbered, key=lambda one: _place_of(*one)):
             steps = list(group)
             try:
-                with places.place(steps[0][1], directory, nodes, self._run) as spot:
+                with self._place(steps[0][1], directory, nodes, local) as (spot, measurer):
                     for number, step in steps:
                         self._one(number, step, spot, climber, measurer)
             except Stopped:
                 return State.STOPPED, monitor.reason or "somebody stopped it"
             except Full as error:
                 return State.STOPPED, str(error)
-            except Failed as error:
+            except (Failed, Unreachable) as error:
                 self._give_up([number for number, _ in steps], f"{target}: {error}")
             self._save(State.RUNNING)
         failed = [rung for rung in self.rungs if rung.state is State.FAILED]
@@ -123,7 +127,18 @@ class Session:
             return State.FAILED, failed[0].reason
         return State.DONE, f"{len(failed)} of {len(numbered)} workloads failed" if failed else None
 
-    def _one(self, number: int, step: Step, spot: Spot, climber: Climber, measurer: Local) -> None:
+    @contextmanager
+    def _place(self, step: Step, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Spot, Measurer]]:
+        """The place of a step, and who measures there."""
+        if step.layer is not Layer.L3:
+            with places.place(step, directory, nodes, self._run) as spot:
+                yield spot, local
+            return
+        chosen = self.ready.site.clients
+        with remote.clients(step.target, directory, chosen, self._stop, self._run) as (spot, connections):
+            yield spot, Remote(local, connections)
+
+    def _one(self, number: int, step: Step, spot: Spot, climber: Climber, measurer: Measurer) -> None:
         if spot.write_devices:
             self._still_blank(step)
         self.rungs[number] = self.rungs[number].model_copy(update={"state": State.RUNNING})

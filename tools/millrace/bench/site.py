@@ -2,9 +2,11 @@
 """What the ladder can stand on at this server: drives, the array, the pool, protocols. Reads only."""
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from millrace import paths, store
+from millrace.bench.remote.model import BenchClient
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Plan, Role
@@ -18,7 +20,7 @@ from millrace.share.nfs import has_rdma_device
 class Site:
     """One server. `data` and `log` are the drives of the pool, `blank` those that may be overwritten if confirmed.
 
-    `device` is the array below the file system; `free` and `memory` in bytes.
+    `device` is the array below the file system; `free` and `memory` in bytes. `clients` are those of the request.
     """
 
     pool: Pool
@@ -33,10 +35,11 @@ class Site:
     memory: int
     cores: int
     protocols: list[str] = field(default_factory=lambda: ["nfs-tcp", "smb"])
+    clients: list[BenchClient] = field(default_factory=list)
 
 
-def site() -> Site:
-    """Look at this server; Refused where there is no pool to measure."""
+def site(clients: Sequence[BenchClient] = ()) -> Site:
+    """Look at this server; Refused where there is no pool to measure. `clients` are those that a run drives."""
     pool = load_pool()
     mountpoint = pool.filesystem.mountpoint
     where = paths.ROOT / mountpoint.lstrip("/")
@@ -62,5 +65,6 @@ def site() -> Site:
         free=space.f_bavail * space.f_frsize,
         memory=inventory.memory,
         cores=sum(node.cores for node in inventory.nodes),
+        clients=list(clients),
         protocols=["nfs-tcp", *(["nfs-rdma"] if has_rdma_device() else []), "smb"],
     )

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Results on disk: a directory a run, `run.json` in it, fio's own words beside it."""
 
+import gzip
+import json
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from millrace import paths, store
 from millrace.bench.model import Run, State
@@ -36,6 +39,15 @@ def new_id(now: datetime | None = None) -> str:
 def save(run: Run) -> None:
     """Write a run, whole."""
     store.write_model(directory(run.id) / FILE, run)
+
+
+def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
+    """fio's own words of one repeat, in the directory of a run; the path below it."""
+    name = f"raw/{rung.replace('/', '-')}-{number}.json.gz"
+    (run / name).parent.mkdir(parents=True, exist_ok=True)
+    with gzip.open(run / name, "wt") as file:
+        json.dump(raw, file)
+    return name
 
 
 def load(name: str) -> Run:

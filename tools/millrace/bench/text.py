@@ -12,6 +12,7 @@ from rich.table import Table
 
 from millrace.bench.compare import Comparison
 from millrace.bench.model import Run, Rung, State
+from millrace.bench.remote.model import BenchClients
 from millrace.bench.reports import Estimate, Progress, RunList
 from millrace.health.checks.filesystem import bytes_in_words
 
@@ -84,6 +85,18 @@ def accelerators(found: Run) -> list[str]:
         if parts:
             lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
     return lines
+
+
+def clients(found: BenchClients) -> None:
+    """The table of clients."""
+    table = Table(box=SIMPLE_HEAD)
+    for column in ("client", "address", "fio", "processors", "RDMA"):
+        table.add_column(column)
+    for one in found.clients:
+        facts = one.facts
+        table.add_row(one.name, one.address, facts.fio, str(facts.cpus), "yes" if facts.rdma else "no")
+    console = Console(width=WIDTH, highlight=False)
+    console.print(table if found.clients else "No client yet: `millrace bench clients add HOST` adds one.")
 
 
 def _utilised(au: float | None) -> str:

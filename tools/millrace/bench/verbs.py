@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace bench …`."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 import click
@@ -173,6 +174,58 @@ def export(name: str, kind: str, output: BinaryIO) -> None:
     from millrace.bench.export import FORMATS as makers
 
     output.write(makers[kind](store.load(name)))
+
+
+@bench.group()
+def clients() -> None:
+    """Clients that a run drives for L3."""
+
+
+@clients.command()
+@click.argument("host", metavar="HOST")
+@_json
+def add(host: str, as_json: bool) -> None:
+    """Let runs drive a client, on which `millrace-bench.pyz --listen SERVER` runs (`millrace client bench`)."""
+    from millrace.bench.remote import clients
+
+    made = clients.add(host)
+    facts = f"{made.facts.fio}, {made.facts.cpus} processors"
+    click.echo(made.model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
+
+
+@clients.command("list")
+@_json
+def list_clients(as_json: bool) -> None:
+    """The clients that were added."""
+    from millrace.bench import text
+    from millrace.bench.remote import clients
+
+    found = clients.load()
+    click.echo(found.model_dump_json(indent=2)) if as_json else text.clients(found)
+
+
+@clients.command()
+@click.argument("host", metavar="HOST")
+@_json
+def remove(host: str, as_json: bool) -> None:
+    """Forget a client."""
+    from millrace.bench.remote import clients
+
+    left = clients.remove(host)
+    click.echo(left.model_dump_json(indent=2) if as_json else f"{host} is forgotten")
+
+
+@clients.command()
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@_json
+def take(file: Path, as_json: bool) -> None:
+    """Keep what somebody measured by hand on a client as a run (`millrace client bench`)."""
+    from millrace import command
+    from millrace.bench import site, text
+    from millrace.bench.remote.take import take as taken
+
+    made = taken(file, site.site(), command.attempt)
+    click.echo(made.model_dump_json(indent=2)) if as_json else text.run(made)
 
 
 @bench.command()

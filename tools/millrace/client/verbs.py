@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 import click
 
+from millrace.bench.verbs import PROFILES as LOADS
+
 if TYPE_CHECKING:
     from millrace.client.model import Recipe
 
@@ -70,6 +72,24 @@ def check_script() -> None:
     from pathlib import Path
 
     click.echo((Path(__file__).parent / "check.py").read_text(), nl=False)
+
+
+@client.command()
+@click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, every profile.")
+@click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five profiles.")
+@click.option("--profile", "profiles", multiple=True, type=click.Choice(LOADS), help="Only these loads.")
+@click.option("--seconds", type=float, help="Length of one repeat.")
+@click.option("--repeats", type=int, help="How often each is measured.")
+@click.option("--size", metavar="SIZE", help="The most that it holds in the share: 20G.")
+@click.argument("output", type=click.File("wb"), metavar="FILE")
+def bench(output: BinaryIO, **options: object) -> None:
+    """Write the program that measures this server from a client: `python3 millrace-bench.pyz DIRECTORY`."""
+    from millrace.bench import site
+    from millrace.bench.prepare import request
+    from millrace.bench.remote.bundle import bundle
+
+    made = request({"layers": [], "clients": [], "write_drives": [], **options})
+    output.write(bundle(made, site.site()))
 
 
 @client.command()

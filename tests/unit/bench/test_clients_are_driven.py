@@ -1,0 +1,330 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients are added once they answer, do only what a run needs, and have nothing of it afterwards."""
+
+import ast
+import os
+import pwd
+import sys
+import time
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any
+
+import pytest
+
+from millrace import cli, paths
+from millrace.bench import au, fio_output, guard, kvcache
+from millrace.bench import store as results
+from millrace.bench.au import Probe
+from millrace.bench.fio_output import Outcome
+from millrace.bench.ladder import ladder, layouts
+from millrace.bench.measure import Job, Local, Spot, Stopped
+from millrace.bench.model import Direction, Profile
+from millrace.bench.remote import clients, hand, listen, place, program
+from millrace.bench.remote.connection import Connection, Unreachable
+from millrace.bench.remote.measurer import Remote, together
+from millrace.bench.sizes import Files
+from millrace.bench.verbs import bench
+from millrace.bench.workloads import MIB, works
+from millrace.errors import BadInput, Failed, Refused
+from tests.unit.bench.remotes import HERE, client, listening, tool
+from tests.unit.bench.sites import request, site
+from tests.unit.share.samples import Tools
+
+SAMPLES = Path(__file__).parent / "samples"
+TWO = (SAMPLES / "two-clients.txt").read_text()
+NO_RESULT = """<h> fio: client/server version mismatch (98 != 105)
+{
+  "client_stats" : []
+}
+"""
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    tool(tmp_path / "bin", "fio", f"test $1 = --version && echo fio-3.41 || cat {SAMPLES / 'two-clients.txt'}")
+    return tmp_path
+
+
+# The program
+
+
+@pytest.mark.parametrize("module", [program, listen, hand, kvcache], ids=lambda one: one.__name__)
+def test_all_of_it_is_python_3_8_and_nothing_else(module: Any) -> None:
+    text = Path(module.__file__).read_text()
+    tree = ast.parse(text, feature_version=(3, 8))
+    assert "from __future__ import annotations" in text
+    assert not [name for name in ("removeprefix", "removesuffix", "strict=", "functools.cache") if name in text]
+    imported = {
+        (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
+
+
+OLD_AND_GOOD = [("fio-3.1", True), ("fio-2.21", True), ("fio-3.16", False), ("fio-3.41", False), ("fio-4.0", False)]
+
+
+@pytest.mark.parametrize(("version", "old"), OLD_AND_GOOD)
+def test_a_fio_that_is_too_old_is_known(version: str, old: bool) -> None:
+    assert program.too_old(version) is old
+
+
+def test_an_old_fio_or_none_is_one_sentence(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    tool(root / "bin", "fio", "echo fio-2.21")
+    assert program.main(["--listen", "server"]) == 1
+    assert capsys.readouterr().err == "fio-2.21 is too old: 3.16 or later is needed\n"
+    tool(root / "bin", "fio", "exit 1")
+    assert program.main(["--listen", "server"]) == 1
+    assert capsys.readouterr().err.startswith("fio is not installed here: ")
+
+
+def test_a_directory_or_a_server_has_to_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program.main([])
+    assert ended.value.code == 2
+    assert "say either a directory or --listen SERVER" in capsys.readouterr().err
+
+
+# Adding
+
+
+def test_a_client_that_answers_is_added_and_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch) as calls:
+        made = clients.add("localhost")
+    assert (made.name, made.address, made.facts.cpus) == ("localhost", HERE, 4)
+    assert [one.name for one in clients.load().clients] == ["localhost"]
+    # fio was there for a moment only, contained
+    (start,) = [call for call in calls if call[0] == "systemd-run"]
+    contained = {"DynamicUser=yes", "IPAddressDeny=any", f"IPAddressAllow={HERE}", "CapabilityBoundingSet="}
+    assert {f"--property={one}" for one in contained} <= set(start)
+    assert start[-2] == "fio" and start[-1].startswith(f"--server=ip:{HERE},")
+    assert ["systemctl", "stop", listen.FIO_UNIT] in calls[calls.index(start) :]
+    with pytest.raises(Refused, match="localhost is there already"):
+        clients.add("localhost")
+    assert clients.remove("localhost").clients == []
+    with pytest.raises(BadInput, match="localhost is not a client of this benchmark: `millrace bench clients add"):
+        clients.remove("localhost")
+
+
+def test_a_client_that_is_not_there_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch):
+        pass
+    refused = r"does not answer on port \d+ \(Connection refused\): run `python3 millrace-bench.pyz --listen"
+    with pytest.raises(Unreachable, match=refused):
+        clients.add(HERE)
+    with pytest.raises(BadInput, match=r"no-such-host\.invalid is not a name or an address"):
+        clients.add("no-such-host.invalid")
+    assert not clients.file().exists()
+
+
+def test_a_fio_of_another_language_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tool(root / "bin", "fio", f"test $1 = --version && echo fio-3.41 || printf '%s' '{NO_RESULT}'")
+    old = {**client().facts.model_dump(), "fio": "fio-3.28"}
+    with listening(monkeypatch, old) as calls, pytest.raises(Unreachable) as why:
+        clients.add(HERE)
+    assert str(why.value).startswith(f"fio-3.28 of client {HERE} does not work with fio-3.41 of this server (fio ended")
+    assert "client/server version mismatch" in str(why.value)
+    assert not clients.file().exists()
+    assert calls[-1] == ["systemctl", "stop", listen.LOAD_UNIT]
+
+
+def test_another_version_of_the_program_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = {**client().facts.model_dump(), "program": 7}
+    with listening(monkeypatch, other), pytest.raises(Unreachable, match="another version"):
+        clients.add(HERE)
+    with listening(monkeypatch, {"hello": "world"}), pytest.raises(Unreachable, match="is not the program of"):
+        clients.add(HERE)
+
+
+# What a client does
+
+
+def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch) as calls, Connection("gpu1", HERE) as connection:
+        connection.ask("mount", path="/srv/pool/.millrace-bench", options="vers=4.2")
+        (mount,) = [call for call in calls if "mount" in call]
+        assert mount[-4:] == ["-o", "vers=4.2,nosuid,nodev,noexec", f"{HERE}:/srv/pool/.millrace-bench", listen.MOUNT]
+        with pytest.raises(Failed, match=r"client gpu1: /srv/pool/data is not the directory of a benchmark"):
+            connection.ask("mount", path="/srv/pool/data", options="")
+        with pytest.raises(Failed, match="this program has no load rm"):
+            connection.ask("run", arguments=["rm"])
+        with pytest.raises(Failed, match="this program cannot format"):
+            connection.ask("format")
+
+
+def test_a_server_that_hangs_up_leaves_nothing_on_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch) as calls:
+        connection = Connection("gpu1", HERE)
+        connection.ask("serve")
+        before = len(calls)
+        connection.close()
+        deadline = time.monotonic() + 5
+        while len(calls) < before + 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert calls[before:] == [["systemctl", "stop", listen.FIO_UNIT], ["systemctl", "stop", listen.LOAD_UNIT]]
+
+
+def test_a_stop_ends_the_wait_for_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    stop = Event()
+    with listening(monkeypatch, answers={"systemd-run": (0, "")}):
+        connection = Connection("gpu1", HERE, stop)
+        Thread(target=lambda: (time.sleep(0.1), stop.set())).start()
+        monkeypatch.setattr(listen.Client, "fio", lambda self: time.sleep(1) or {})
+        with pytest.raises(Stopped):
+            connection.ask("serve")
+
+
+def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    me = pwd.getpwuid(os.getuid())
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
+    tools, directory = Tools(), Path("/srv/pool/.millrace-bench")
+    with (
+        listening(monkeypatch) as calls,
+        place.clients("nfs-tcp", directory, [client()], Event(), tools) as (spot, made),
+    ):
+        assert (spot.directory, spot.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
+        assert [call[-1] for call in tools.calls if call[0] == "exportfs"] == [f"{HERE}:{directory}"]
+        assert any("proto=tcp" in " ".join(call) for call in calls)
+    assert tools.calls[-1] == ["exportfs", "-u", f"{HERE}:{directory}"]
+
+
+def test_a_client_that_cannot_mount_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    me = pwd.getpwuid(os.getuid())
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
+    tools = Tools()
+    refusal = {"mount -t": (32, "mount.nfs4: access denied by server")}
+    there = place.clients("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
+    sentence = r"client gpu1: .* does not mount: mount\.nfs4"
+    with listening(monkeypatch, answers=refusal), pytest.raises(Failed, match=sentence), there:
+        raise AssertionError
+    assert tools.calls[-1][:2] == ["exportfs", "-u"]
+
+
+# One repeat on all of them
+
+
+class Answers:
+    """A connection whose client says what it is told to."""
+
+    def __init__(self, name: str, address: str, said: Any = None, cpus: int = 4) -> None:
+        self.name, self.address, self.facts = name, address, client(name, cpus=cpus).facts
+        self.fio = f"--client=ip:{address},8765"
+        self.said, self.asked = said, []  # type: ignore[var-annotated]
+
+    def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+        self.asked.append(more["arguments"])
+        return {"status": 0, "out": self.said(more["arguments"]), "err": ""}
+
+
+def remote(tmp_path: Path, *of: Answers) -> Remote:
+    (tmp_path / "cwd").mkdir()
+    return Remote(Local(tmp_path, Event(), user=None, program=str(tmp_path / "bin/fio")), of)  # type: ignore[arg-type]
+
+
+def job(profile: Profile, operation: str, **more: Any) -> Job:
+    (work,) = [one for one in works([profile]) if one.operation == operation]
+    return Job(work, Spot(directory=Path("/mnt"), copies=2), 2, Files(1, MIB, MIB), 1, **more)
+
+
+def test_two_clients_are_summed_exactly(root: Path) -> None:
+    both = remote(root, Answers("a", "127.0.0.1"), Answers("b", "127.0.0.2"))
+    found = both.run(job(Profile.MIXED, "mixed"))
+    document = fio_output.documents(TWO)[-1]
+    (merged,) = [one for one in document["client_stats"] if one["jobname"] == fio_output.MERGED]
+    ways: tuple[Direction, ...] = ("read", "write")
+    for way in ways:
+        flow = found.flows[way]
+        assert (flow.bytes, flow.count) == (merged[way]["io_bytes"], merged[way]["total_ios"])
+        said = merged[way]["clat_ns"]
+        assert (flow.histogram.low, flow.histogram.high) == (said["min"], said["max"])
+        assert flow.histogram.total / flow.histogram.count == pytest.approx(said["mean"], rel=1e-9)
+        bins = [one[way]["clat_ns"]["bins"] for one in fio_output.jobs(document)]
+        for value in {*bins[0], *bins[1]}:
+            assert flow.histogram.bins[int(value)] == bins[0].get(value, 0) + bins[1].get(value, 0)
+    assert set(found.parts) == {"127.0.0.1", "127.0.0.2"}
+    # each has files of its own
+    texts = [(root / f"client{number}.fio").read_text() for number in (0, 1)]
+    assert ["directory=/mnt/common\n" in texts[0], "directory=/mnt/common.1\n" in texts[1]] == [True, True]
+
+
+def test_a_client_that_says_nothing_is_no_result(root: Path) -> None:
+    both = remote(root, Answers("a", "127.0.0.1"), Answers("c", "127.0.0.3"))
+    with pytest.raises(Failed, match="client c did not say what it measured"):
+        both.run(job(Profile.MIXED, "mixed"))
+
+
+def test_accelerators_are_spread_over_clients_of_one_search(root: Path) -> None:
+    training = au.TRAININGS[2]
+    ideal = training.need / training.floor
+
+    def says(arguments: list[str]) -> str:
+        count, seconds = int(arguments[-1]), float(arguments[4])
+        # each client's port carries 3.5 accelerators at the floor
+        part = min(1.0, 3.5 * training.need / (count * ideal))
+        probe = {"count": count, "au": 100 * part, "bytes": round(part * count * ideal * seconds), "files": 9}
+        return au.document(probe["bytes"], 9, seconds, probe={**probe, "seconds": seconds})
+
+    both = [Answers("a", "10.0.0.1", says), Answers("b", "10.0.0.2", says)]
+    found: Outcome = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    (one,) = found.accelerators
+    assert (one.accelerator, one.count) == ("B200", 6)
+    assert found.flows["read"].bandwidth == pytest.approx(6 * ideal, rel=0.01)
+    words = "au /mnt/retinanet retinanet --seconds 1 --accelerator B200 --count 3"
+    assert both[0].asked[-1] == words.split()
+    assert both[1].asked[-1][1] == "/mnt/retinanet.1"
+
+
+def test_rates_of_probes_are_summed_and_the_slowest_sets_the_pace() -> None:
+    found = together([Probe(3, 90.0, 300, 3, 1.0), Probe(1, 50.0, 400, 4, 2.0)])
+    assert (found.count, found.au, found.bytes, found.files) == (4, 50.0, 700, 7)
+    assert found.bandwidth == pytest.approx(300 + 200)
+
+
+# In the ladder
+
+
+def test_l3_has_a_rung_for_each_way_that_clients_reach_the_server() -> None:
+    here = site(clients=[client("a", rdma=True), client("b", rdma=True)])
+    wanted = request(layers=["L3"], profiles=["seq"], clients=["a", "b"])
+    steps = ladder(wanted, here)
+    assert [(step.id, step.copies) for step in steps if not step.skipped] == [
+        (f"L3/{target}/seq/{way}", 2) for target in ("nfs-tcp", "nfs-rdma") for way in ("read", "write")
+    ]
+    assert layouts(steps) == 2
+    reasons = {step.target: step.skipped for step in ladder(wanted, site(clients=[client("a")]))}
+    assert reasons["nfs-rdma"] == "client a has no RDMA device"
+    assert reasons["smb"] == "over SMB a client measures by hand: `millrace client bench`"
+
+
+def test_what_a_refusal_names_exists() -> None:
+    with pytest.raises(BadInput, match=r"L3 needs clients: `millrace bench clients add HOST`, then --client HOST"):
+        ladder(request(layers=["L3"]), site())
+    group = bench.commands["clients"]
+    assert {"add", "list", "remove", "take"} <= set(group.commands)  # type: ignore[attr-defined]
+    assert "client" in cli.VERBS
+    with pytest.raises(BadInput, match="--client is for L3"):
+        ladder(request(layers=["L1"], clients=["a"]), site())
+
+
+def test_only_clients_that_were_added_are_driven(root: Path) -> None:
+    with pytest.raises(BadInput, match="gpu9 is not a client of this benchmark"):
+        clients.chosen(["gpu9"])
+    assert not results.home().exists()
+
+
+def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "proc/1").mkdir(parents=True)
+    (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw 0 0\n")
+    here = site(clients=[client("gpu1")])
+    with listening(monkeypatch):
+        assert guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles == []
+    (obstacle,) = guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles
+    assert obstacle.startswith("client gpu1 does not answer")

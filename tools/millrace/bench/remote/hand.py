@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ladder's work by hand: part of the program that runs on clients, Python 3.8 and nothing else.
+
+What is to be done came with the program (plan.json, made by the server); what fio said goes into one file. It works in
+a directory of its own inside the one that was named, and removes it whatever happens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PLACE = "@DIRECTORY@"
+"""Stands for the directory in the jobs of the plan."""
+PREFIX = ".millrace-bench-"
+ROOM = 1.25
+"""Times the size of all files that must be free."""
+
+
+class Wrong(Exception):
+    """What cannot be measured, in one sentence."""
+
+
+def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
+    """Everything in the plan; the result file is written whole or not at all."""
+    with zipfile.ZipFile(sys.argv[0]) as program:
+        plan = json.loads(program.read("plan.json"))
+    try:
+        mount = mounted(directory, Path("/proc/self/mounts").read_text())
+        room(directory, plan["space"])
+        if not os.access(os.path.dirname(os.path.abspath(output)), os.W_OK):
+            raise Wrong(f"{output} cannot be written: name another file with --output")
+        begin = time.time()
+        where = tempfile.mkdtemp(prefix=PREFIX, dir=directory)
+        try:
+            rungs = [rung(one, where, plan["repeats"]) for one in plan["rungs"]]
+        finally:
+            shutil.rmtree(where, ignore_errors=True)
+    except Wrong as error:
+        print(error, file=sys.stderr)
+        return 1
+    said = {
+        "plan": plan["sha256"],
+        "model": plan["model"],
+        "facts": facts,
+        "mount": mount,
+        "started": begin,
+        "ended": time.time(),
+    }
+    with open(f"{output}.part", "w") as file:
+        json.dump({**said, "rungs": rungs}, file)
+    os.replace(f"{output}.part", output)
+    done = sum(one["error"] is None for one in rungs)
+    print(f"{done} of {len(rungs)} workloads are measured; on the server: millrace bench clients take {output}")
+    return 0 if done == len(rungs) else 1
+
+
+def mounted(directory: str, table: str) -> dict[str, str]:
+    """Over which protocol a directory is there."""
+    here = os.path.realpath(directory)
+    if not os.path.isdir(here):
+        raise Wrong(f"{directory} is not a directory")
+    found = {"where": "", "type": ""}
+    for line in table.splitlines():
+        source, where, kind, options = line.split()[:4]
+        where = where.replace("\\040", " ")
+        inside = here == where or here.startswith(where.rstrip("/") + "/")
+        if inside and len(where) >= len(found["where"]):
+            found = {"source": source, "where": where, "type": kind, "options": options}
+    rdma = "proto=rdma" in found.get("options", "").split(",")
+    targets = {"nfs4": "nfs-rdma" if rdma else "nfs-tcp", "nfs": "nfs-rdma" if rdma else "nfs-tcp", "cifs": "smb"}
+    if found["type"] not in targets:
+        raise Wrong(f"{directory} is not in a share of a server: mount one (`millrace client recipe`), then name it")
+    return {**found, "target": targets[found["type"]]}
+
+
+def room(directory: str, needed: int) -> None:
+    """Refuse before anything is written where it would not fit."""
+    space = os.statvfs(directory)
+    free = space.f_bavail * space.f_frsize
+    if needed * ROOM > free:
+        sentence = f"{needed >> 20} MiB do not fit into the {free >> 20} MiB that are free in {directory}"
+        raise Wrong(f"{sentence}: make the program for less (`millrace client bench --size`)")
+    if not os.access(directory, os.W_OK):
+        raise Wrong(f"{directory} cannot be written by you")
+
+
+def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
+    """One workload: what each repeat said, or why there is nothing."""
+    print(f"{plan['profile']} {plan['operation']} ...", flush=True)
+    begin, raw, error = time.monotonic(), [], None
+    files = Path(where, plan["layout"])
+    try:
+        files.mkdir(exist_ok=True)
+        if plan["lay_out"] and not any(files.iterdir()):
+            run(fio(plan["lay_out"], where))
+        # the program's own loads leave their beginning out by themselves
+        jobs = [plan["warm"]] * (plan["own"] is None) + [plan["job"]] * repeats
+        for job in jobs:
+            ready(plan, files)
+            own = plan["own"] and [sys.executable, sys.argv[0], *(one.replace(PLACE, where) for one in plan["own"])]
+            raw.append(run(own or fio(job, where)))
+        raw = raw[-repeats:]
+    except (Wrong, OSError) as problem:
+        error = str(problem)
+        print(f"  {error}", file=sys.stderr)
+    known = {name: plan[name] for name in ("id", "jobs", "scaled")}
+    size = plan["jobs"] * plan["per_job"] * plan["size"]
+    return {**known, "size": size, "raw": raw, "error": error, "seconds": time.monotonic() - begin}
+
+
+def ready(plan: dict[str, Any], files: Path) -> None:
+    """As each repeat must find it: files that are to be made are not there, what is read is not in this client."""
+    if plan["before"] == "empty":
+        shutil.rmtree(files)
+        files.mkdir()
+    elif plan["before"] == "small":
+        for number in range(plan["jobs"]):
+            for one in range(plan["per_job"]):
+                path = files / f"f.{number}.{one}"
+                if not path.exists():
+                    path.write_bytes(bytes(plan["size"]))
+    elif plan["before"] == "gone":
+        for path in files.glob("f.*"):
+            path.unlink()
+    else:
+        for path in files.rglob("f.*"):
+            descriptor = os.open(str(path), os.O_RDONLY)
+            os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            os.close(descriptor)
+
+
+def fio(job: str, where: str) -> list[str]:
+    """fio with a job file of the plan; a colon would end a directory's name."""
+    path = Path(where, "job.fio")
+    path.write_text(job.replace(PLACE, where.replace(":", "\\:")))
+    return ["fio", "--output-format=json+", str(path)]
+
+
+def run(argv: Sequence[str]) -> dict[str, Any]:
+    """The last document that a load printed."""
+    done = subprocess.run(list(argv), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    said, place, decoder = done.stdout.decode("utf-8", "replace"), 0, json.JSONDecoder()
+    found: dict[str, Any] = {}
+    while True:
+        place = said.find("{", place)
+        if place < 0:
+            break
+        try:
+            found, place = decoder.raw_decode(said, place)
+        except ValueError:
+            break
+    if done.returncode or any(job.get("error") for job in found.get("jobs", [])):
+        complaint = done.stderr.decode("utf-8", "replace").strip().splitlines() or [f"status {done.returncode}"]
+        raise Wrong(complaint[0])
+    return found

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Clients that a run drives, as they are kept (`/var/lib/millrace/bench/clients.json`) and listed."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.inventory.model import Contract
+
+
+class ClientFacts(Contract):
+    """What the program on a client says of it. Memory in bytes; `rdma` is whether it has an RDMA device."""
+
+    program: int
+    host: str
+    fio: str
+    kernel: str
+    cpus: int
+    memory: int
+    rdma: bool
+
+
+class BenchClient(Contract):
+    """A client: `name` as it was added, `address` as the name was then."""
+
+    name: str
+    address: str
+    added: str
+    facts: ClientFacts
+
+
+class BenchClients(Contract):
+    """`millrace bench clients list --json`."""
+
+    schema_version: Literal[1] = 1
+    clients: list[BenchClient] = Field(default_factory=list)

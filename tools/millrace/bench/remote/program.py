@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Measure a Millrace server from this client.
+
+    python3 millrace-bench.pyz --listen SERVER          as root: runs of the server drive this client, until Ctrl-C
+    python3 millrace-bench.pyz DIRECTORY                by hand, in a mounted share: writes a file for
+                                                        `millrace bench clients take FILE` on the server
+
+One file, Python 3.8 or later and fio. By hand it works in a directory of its own that it removes at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import platform
+import re
+import signal
+import socket
+import subprocess
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+PROGRAM = 1
+"""Version of what is said to the server, and of the file that is brought to it."""
+OWN = ("au", "kvcache")
+"""Loads that fio cannot make; they are programs in this file."""
+LEAST = (3, 16)
+"""The oldest fio whose report is understood."""
+
+
+def fail(sentence: str) -> int:
+    """Say why, on standard error; the exit status."""
+    print(sentence, file=sys.stderr)
+    return 1
+
+
+def fio_version() -> str | None:
+    """`fio-3.41`; None where it is not installed."""
+    try:
+        said = subprocess.run(["fio", "--version"], stdout=subprocess.PIPE, check=False).stdout.decode().strip()
+    except OSError:
+        return None
+    return said if said.startswith("fio-") else None
+
+
+def too_old(version: str) -> bool:
+    """Whether a fio is older than the oldest that will do."""
+    numbers = [int(one) for one in re.findall(r"\d+", version)[:2]]
+    return tuple(numbers) < LEAST
+
+
+def facts(fio: str) -> dict[str, Any]:
+    """What the server keeps of this client. Memory in bytes."""
+    rdma = "/sys/class/infiniband"
+    return {
+        "program": PROGRAM,
+        "host": socket.gethostname(),
+        "fio": fio,
+        "kernel": platform.release(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "memory": os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"),
+        "rdma": os.path.isdir(rdma) and bool(os.listdir(rdma)),
+    }
+
+
+def main(arguments: Sequence[str]) -> int:
+    """0 done, 1 refused or failed, 2 wrong usage."""
+    if arguments and arguments[0] in OWN:
+        return int(importlib.import_module(arguments[0]).main(list(arguments[1:])))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("directory", nargs="?", help="a directory of a mounted share, which you may write")
+    parser.add_argument("--listen", metavar="SERVER", help="let this server, by name or address, drive this client")
+    parser.add_argument("--output", metavar="FILE", help="where the result goes (default: millrace-bench-HOST.json)")
+    given = parser.parse_args(arguments)
+    if bool(given.directory) == bool(given.listen):
+        parser.error("say either a directory or --listen SERVER")
+    fio = fio_version()
+    if fio is None:
+        return fail("fio is not installed here: apt install fio, or dnf install fio")
+    if too_old(fio):
+        return fail(f"{fio} is too old: {'.'.join(map(str, LEAST))} or later is needed")
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: sys.exit(1))
+    try:
+        if given.listen:
+            return int(importlib.import_module("listen").listen(given.listen, facts(fio)))
+        output = given.output or f"millrace-bench-{socket.gethostname()}.json"
+        return int(importlib.import_module("hand").measure(given.directory, output, facts(fio)))
+    except KeyboardInterrupt:
+        return 1
+    except OSError as error:
+        return fail(f"{error.filename or 'this client'}: {error.strerror}")
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -7,12 +7,15 @@ import io
 import json
 import random
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from html.parser import HTMLParser
 from typing import Any
 
 import openpyxl
 
 from tests.vm.box import Box
+from vm.machine import Machine
 
 # The shortest there is. A client of an earlier story may not be forgotten yet.
 SHORT = "--seconds 1 --repeats 1 --size 64M --with-clients"
@@ -25,7 +28,7 @@ def run(box: Box, options: str) -> dict[str, Any]:
     assert (last["state"], last["what"]) == ("done", "all is measured")
     made: dict[str, Any] = box.read_json(f"millrace bench show {last['run']} --json")
     assert "emulated" in made["labels"]
-    for rung in made["rungs"]:
+    for rung in climbed(made):
         assert (rung["state"], rung["reason"]) == ("done", None), rung["id"]
         assert all(series["median"] > 0 for series in rung["series"]), rung["id"]
         assert rung["series"], rung["id"]
@@ -35,9 +38,13 @@ def run(box: Box, options: str) -> dict[str, Any]:
     return made
 
 
+def climbed(made: dict[str, Any]) -> list[dict[str, Any]]:
+    return [rung for rung in made["rungs"] if rung["state"] != "skipped"]
+
+
 def places(made: dict[str, Any]) -> set[str]:
     """Where a run measured: `L2/smb`."""
-    return {f"{rung['layer']}/{rung['target']}" for rung in made["rungs"]}
+    return {f"{rung['layer']}/{rung['target']}" for rung in climbed(made)}
 
 
 def nothing_is_left(box: Box) -> None:
@@ -123,3 +130,46 @@ def swept_at_boot(box: Box) -> None:
     box.say("exportfs -o ro,fsid=77 127.0.0.1:/srv/pool/.millrace-bench")
     box.say("systemctl start millrace-bench-sweep.service")
     nothing_is_left(box)
+
+
+# Clients
+
+PROGRAM = "/run/millrace-bench.pyz"
+
+
+def give_program(box: Box, client: Machine) -> None:
+    """Download the program for clients, made for the shortest work by hand."""
+    options = "--profile fsync --profile seq --size 64M --seconds 1 --repeats 1"
+    client.run(f"base64 -d > {PROGRAM}", stdin=box.say(f"millrace client bench {options} - | base64"))
+
+
+@contextmanager
+def listening(client: Machine, server: str) -> Iterator[None]:
+    """The program waits for the server."""
+    client.run(f"systemd-run --collect --unit=listen python3 {PROGRAM} --listen {server}")
+    try:
+        client.wait_command("ss -Htln | grep :8764", "the program on the client", 120)
+        yield
+    finally:
+        client.run("systemctl stop listen", seconds=300)
+    assert client.run("ls -d /run/millrace-bench; grep millrace-bench /proc/mounts", check=False).out == ""
+
+
+def a_killed_run_leaves_nothing_on_the_client(box: Box, client: Machine, address: str) -> None:
+    box.say(f"millrace bench start {SHORT} --layer L3 --client {address} --profile seq --seconds 60")
+    client.wait_command("systemctl is-active millrace-bench-fio.service", "fio on the client", 300)
+    box.say("systemctl kill --signal=KILL --kill-whom=main millrace-bench.service")
+    box.machine.wait_command("! systemctl is-active millrace-bench.service", "the clean-up", 300)
+    client.wait_command("! systemctl is-active millrace-bench-fio.service", "the end of fio", 120)
+    client.wait_command("! grep /run/millrace-bench /proc/mounts", "no mount", 300)
+    nothing_is_left(box)
+
+
+def by_hand(box: Box, client: Machine, where: str) -> dict[str, Any]:
+    """Measure in a mounted share on the client; the run that it becomes."""
+    before = client.run(f"ls -A {where}").out
+    client.run(f"python3 {PROGRAM} {where} --output /run/by-hand.json", seconds=900)
+    assert client.run(f"ls -A {where}").out == before
+    box.machine.run("cat > /run/by-hand.json", stdin=client.run("cat /run/by-hand.json").out)
+    taken: dict[str, Any] = box.read_json("millrace bench clients take /run/by-hand.json --json")
+    return taken

@@ -285,6 +285,34 @@ def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -
 
 
 @unproven
+def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
+    address = CLIENT_ADDRESSES[0]
+    measured.give_program(box, client)
+    measured.refused(box, f"millrace bench clients add {address}", "does not answer on port 8764")
+    with measured.listening(client, SERVER_ADDRESSES[0]):
+        box.say(f"millrace bench clients add {address}")
+        made = measured.run(box, f"--layer L3 --client {address} --profile fsync --profile retinanet")
+        assert measured.places(made) == {"L3/nfs-tcp", "L3/nfs-rdma"}
+        assert {rung["target"] for rung in made["rungs"] if rung["state"] == "skipped"} == {"smb"}
+        (trained, *_) = [rung for rung in made["rungs"] if rung["id"] == "L3/nfs-tcp/retinanet/train"]
+        assert [one["accelerator"] for one in trained["accelerators"]] == ["B200"]
+        assert trained["accelerators"][0]["au"] > 0
+        measured.nothing_is_left(box)
+        measured.a_killed_run_leaves_nothing_on_the_client(box, client, address)
+    measured.refused(box, f"millrace bench run --layer L3 --client {address}", "does not answer on port 8764")
+
+
+@unproven
+def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machine) -> None:
+    measured.give_program(box, client)
+    with mounted(client, "nfs-tcp") as where:
+        taken = measured.by_hand(box, client, where)
+    done = {rung["id"] for rung in taken["rungs"] if rung["state"] == "done"}
+    assert done == {f"L3/nfs-tcp/{work}" for work in ("fsync/fsync", "seq/read", "seq/write")}
+    assert box.read_json("millrace bench list --json")["runs"][0]["id"] == taken["id"]
+
+
+@unproven
 def test_a_read_only_pool_is_not_measured(box: Box) -> None:
     measured.a_read_only_pool_is_refused(box)
 

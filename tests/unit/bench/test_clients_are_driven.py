@@ -250,8 +250,9 @@ def test_two_clients_are_summed_exactly(root: Path) -> None:
         for value in {*bins[0], *bins[1]}:
             assert flow.histogram.bins[int(value)] == bins[0].get(value, 0) + bins[1].get(value, 0)
     assert set(found.parts) == {"127.0.0.1", "127.0.0.2"}
-    # each has files of its own
+    # each has files of its own, called as they were laid out
     texts = [(root / f"client{number}.fio").read_text() for number in (0, 1)]
+    assert all("unique_filename=0\n" in text for text in texts)
     assert ["directory=/mnt/common\n" in texts[0], "directory=/mnt/common.1\n" in texts[1]] == [True, True]
 
 

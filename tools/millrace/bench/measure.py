@@ -85,6 +85,8 @@ def job_file(job: Job) -> str:
     lines += [
         f"directory={directory_of(job)}",
         "filename_format=f.$jobnum.$filenum",
+        # or fio's server puts the address of its client in front
+        "unique_filename=0",
         f"numjobs={job.jobs}",
         f"nrfiles={files.per_job}",
         f"filesize={extent}",

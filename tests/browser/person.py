@@ -15,6 +15,13 @@ VIEW = ViewportSize(width=1280, height=800)
 # Milliseconds on a real server.
 PATIENCE = 10_000
 GRAVE = {"serious", "critical"}
+STICKS_OUT = """
+[...document.querySelectorAll("html, .mr-panel, .mr-panel *")]
+    .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
+    .filter((one) => !["auto", "scroll"].includes(getComputedStyle(one).overflowX))
+    .filter((one) => getComputedStyle(one).display !== "inline" && !one.closest("svg, .pf-v6-screen-reader"))
+    .map((one) => `${one.tagName} ${one.className}: ${one.innerText.slice(0, 60)}`)
+"""
 
 Theme = Literal["light", "dark"]
 
@@ -105,6 +112,10 @@ class Person:
             if one["impact"] in GRAVE
             for node in one["nodes"]
         ]
+
+    def cut_off(self) -> list[str]:
+        """What sticks out of its card, or the page out of its window."""
+        return list(self.frame.evaluate(STICKS_OUT))
 
     def picture(self, path: Path) -> None:
         """The whole page as it is seen, with Cockpit around it."""

@@ -6,20 +6,28 @@ The documents are those that the pages are unit-tested with (cockpit-plugin/test
 the name of a directory in /run/golden/state. Nothing is changed by it.
 """
 
+import itertools
 import json
+import math
 import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 GOLDEN = Path("/run/golden")
+MINUTE = 60
 
 
 def main(arguments: list[str]) -> int:
+    """Print the document of a verb; half a document of a server that is called broken."""
     words = [word for word in arguments if word != "--json"]
-    state = GOLDEN / (GOLDEN / "state").read_text().strip()
+    state = GOLDEN / (GOLDEN / "state").read_text()
     if os.geteuid() and state.name == "1u12-provisioned":
         state = GOLDEN / "1u12-user"
+    if state.name == "broken":
+        print('{"schema_version": 1, ')
+        return 0
     if words[:1] == ["watch"]:
         return _watch(state / "watch.jsonl")
     if words[:2] == ["bench", "follow"]:
@@ -42,18 +50,31 @@ def _name(words: list[str]) -> str:
         if word.startswith("-") or len(verb) == 2:
             break
         verb.append(word)
-    if verb == ["client", "recipe"]:
-        verb.append(words[words.index("--protocol") + 1])
+    verb += [word.partition("=")[2] for word in words if word.startswith("--protocol=")]
     return "-".join(verb) + ".json"
 
 
 def _watch(file: Path) -> int:
-    """A line a second from now on, without an end; the first of a recording knows no rates yet."""
-    _, *lines = [json.loads(line) for line in file.read_text().splitlines()]
-    while True:
-        for line in lines:
-            print(json.dumps(line | {"time": time.time()}), flush=True)
-            time.sleep(1)
+    """The last minute at once, then a line a second, without an end: rates swing around those that are recorded."""
+    line = json.loads(file.read_text().splitlines()[-1])
+    start = time.time() - MINUTE
+    for second in itertools.count():
+        time.sleep(max(0.0, start + second - time.time()))
+        swing = 1 + 0.15 * math.sin(second / 4) + 0.1 * math.sin(second / 1.7)
+        print(json.dumps(_swung(line, swing) | {"time": start + second}), flush=True)
+    raise AssertionError("nothing ends it but the page")
+
+
+def _swung(value: Any, swing: float) -> Any:
+    """What is counted in a second is multiplied."""
+    if isinstance(value, list):
+        return [_swung(one, swing) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {
+        name: one * swing if name.endswith("_per_second") and one is not None else _swung(one, swing)
+        for name, one in value.items()
+    }
 
 
 if __name__ == "__main__":

@@ -16,23 +16,27 @@ from tests.browser import replay
 from tests.image import served
 from tests.unit.plugin.box import server
 
+HOSTNAMED = "/usr/lib/systemd/systemd-hostnamed"
 BUS = ("/usr/bin/dbus-daemon", "--system", "--nofork", "--nopidfile", "--nosyslog")
 
 
 def main(tree: str, scratch: str, golden: str | None = None) -> None:
     """Serve until standard input ends."""
     root = served.root(tree, Path(scratch))
+    subprocess.run(["hostname", "millrace"], check=True)
     _blank(root)
     subprocess.run(["chroot", root, "/usr/bin/millrace", "admin", "create"], check=True, stdout=subprocess.DEVNULL)
     if golden:
         shutil.copytree(golden, root / "run/golden")
         shutil.copyfile(replay.__file__, root / "usr/bin/millrace")
-    (root / "run/dbus").mkdir()
+    for name in ("run/dbus", "run/systemd"):
+        (root / name).mkdir()
     (root / "etc/machine-id").write_text("0123456789abcdef" * 2 + "\n")
     # Cockpit's bridge gives up at the second page that asks for a bus which is not there; one stands in for both
     (root / "etc/environment").write_text("DBUS_SESSION_BUS_ADDRESS=unix:path=/run/dbus/system_bus_socket\n")
     served.start(root, *BUS)
     served.serve(root)
+    served.start(root, HOSTNAMED)
     print("ready", flush=True)
     sys.stdin.read()
 

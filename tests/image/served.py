@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 
 PORT = 9090
-# Mount, PID and network namespaces; everything in them ends with the first process.
-NAMESPACES = ("unshare", "--mount", "--pid", "--net", "--fork", "--kill-child")
+# Mount, host name, PID and network namespaces; everything in them ends with the first process.
+NAMESPACES = ("unshare", "--mount", "--uts", "--pid", "--net", "--fork", "--kill-child")
 
 
 def root(tree: str, scratch: Path) -> Path:

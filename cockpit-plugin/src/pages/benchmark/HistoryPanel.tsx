@@ -7,7 +7,6 @@ import { Label } from "@patternfly/react-core/dist/esm/components/Label/index.js
 import type { Outputs } from "../../types/outputs";
 import type { RunSummary } from "../../types/millrace";
 import { DataTable, type Column } from "../../components/DataTable";
-import { HealthLabel } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { Empty, Loaded } from "../../components/States";
 import { moment } from "../../lib/format";
@@ -15,7 +14,8 @@ import type { Result } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { go, link } from "../../lib/route";
 import { Trend } from "./Trend";
-import { headlineWord, inUnit, labelWord, stateLevel, stateWord } from "./words";
+import { StateLabel } from "./StateLabel";
+import { headlineWord, inUnit, labelWord } from "./words";
 
 /** Best figures of a run that are seen without asking for more. */
 const SEEN = 3;
@@ -54,7 +54,7 @@ function columns(chosen: string[], choose: (id: string, on: boolean) => void): C
             title: _("State"),
             cell: ({ state, done, rungs, reason, labels }) => (
                 <>
-                    <HealthLabel level={stateLevel(state)}>{stateWord(state)}</HealthLabel>{" "}
+                    <StateLabel state={state} />{" "}
                     <Labels labels={labels} />
                     <div className="mr-small mr-subtle">{format(_("$0 of $1 loads"), done, rungs)}</div>
                     {reason !== null && <div className="mr-small">{reason}</div>}

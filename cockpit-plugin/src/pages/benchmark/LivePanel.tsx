@@ -5,7 +5,6 @@ import { Figure } from "../../charts/Figure";
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
-import { HealthLabel } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ProgressEta } from "../../components/ProgressEta";
 import { clock } from "../../lib/format";
@@ -13,7 +12,8 @@ import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { rungName, rungText, workloadWord } from "./figures";
 import { SHOWN, type Live } from "./live";
-import { inUnit, stateLevel, stateWord } from "./words";
+import { StateLabel } from "./StateLabel";
+import { inUnit } from "./words";
 
 const STOP_SECONDS = 120;
 
@@ -43,7 +43,7 @@ function Finished({ live, figures }: { live: Live; figures: boolean }): JSX.Elem
         <DataTable label={_("Finished loads")} testId="phases" rows={[...live.finished].reverse()} rowKey={({ id }) => id} columns={[
             { title: _("Where"), heads: true, cell: rungName },
             { title: _("Load"), cell: workloadWord },
-            { title: _("State"), cell: ({ state }) => <HealthLabel level={stateLevel(state)}>{stateWord(state)}</HealthLabel> },
+            { title: _("State"), cell: ({ state }) => <StateLabel state={state} /> },
             { title: _("Result"), cell: (rung) => (rung.reason ?? rungText(rung, !figures)) },
         ]} />
     );

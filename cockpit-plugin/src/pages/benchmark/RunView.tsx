@@ -16,6 +16,7 @@ import { Exports } from "./Exports";
 import { isEmulated, rungName, shownOf, workloadWord } from "./figures";
 import { Labels } from "./HistoryPanel";
 import { Accelerators, Spectrum, Workload } from "./RunCharts";
+import { StateLabel } from "./StateLabel";
 import { flagWord, inUnit, stateLevel, stateWord } from "./words";
 
 function Results({ run }: { run: Run }): JSX.Element {
@@ -41,7 +42,7 @@ function Results({ run }: { run: Run }): JSX.Element {
                 title: _("State"),
                 cell: ({ state, reason, flags }) => (
                     <>
-                        <HealthLabel level={stateLevel(state)}>{stateWord(state)}</HealthLabel>
+                        <StateLabel state={state} />
                         {[...(reason === null ? [] : [reason]), ...flags.map(flagWord)].map((line) => <div key={line} className="mr-small">{line}</div>)}
                     </>
                 ),

@@ -32,7 +32,7 @@ export default function Overview(): JSX.Element {
                 {(data) => (
                     <>
                         <HealthVerdict health={data.health} level={levelOf(status)} hasPool={data.pool !== null} />
-                        <div className="mr-grid">
+                        <div className="mr-cards">
                             <Throughput live={live} />
                             <Capacity pool={data.pool !== null} space={data.space} />
                             <Jobs jobs={now?.jobs ?? data.jobs} />

@@ -20,7 +20,7 @@ export function NodeBox({ node, topology, colours, chosen, choose }: {
         <section className={`mr-node${far ? " mr-node-far" : ""}`} aria-labelledby={id} data-testid={`node-${node.node ?? "unknown"}`} data-far={far}>
             <Title headingLevel="h2" size="md" id={id}>{nodeName(node, topology.nodes)}
                 {node.node !== null && <small className="mr-subtle"> {format(_("NUMA node $0"), node.node)}</small>}</Title>
-            <div className="mr-zone mr-zone-ports" role="group" aria-label={_("Network ports")}>
+            {(node.ports.length > 0 || node.node !== null) && <div className="mr-zone mr-zone-ports" role="group" aria-label={_("Network ports")}>
                 {node.ports.map((port) => (
                     <PortTile key={port.name} port={port} findings={about(topology.findings, "ports", port.name)} chosen={chosen === `port ${port.name}`}
                         choose={() => choose(`port ${port.name}`)} />
@@ -30,7 +30,7 @@ export function NodeBox({ node, topology, colours, chosen, choose }: {
                         ? _("No network port here: everything crosses to the other processor.")
                         : _("No network port here")}</p>
                 )}
-            </div>
+            </div>}
             {node.node !== null && <Processor node={node} />}
             {findings.map((one) => <p key={one.what} className={`mr-note mr-note-${one.severity}`}>{one.what}</p>)}
             <div className="mr-zone mr-bays" role="group" aria-label={_("Drives")}>

@@ -78,7 +78,7 @@ export function Accounts({ users, groups, onDone }: {
                         rows={[{ name: ADMIN, user: null }, ...list.users.map((user) => ({ name: user.name, user }))]} />}
                 </Loaded>
             </Panel>
-            <Panel title={_("Groups")} testId="groups"
+            <Panel title={_("Groups")} wide testId="groups"
                 actions={<AdminButton variant="secondary" size="sm" onClick={() => setDialog({ kind: "new-group" })}>{_("New group")}</AdminButton>}>
                 <Loaded of={groups} what={_("Reading the groups")}>
                     {(list) => (list.groups.length > 0

@@ -65,7 +65,7 @@ function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.
 
 function Actions({ share, onRemove }: { share: Share; onRemove: (share: Share) => void }): JSX.Element {
     return (
-        <div className="mr-row-actions mr-one-row">
+        <div className="mr-row-actions">
             <AdminButton variant="secondary" size="sm" aria-label={format(_("Change $0"), share.name)}
                 onClick={() => go(["shares", "share", share.name])}>{_("Change")}</AdminButton>
             <Button variant="secondary" size="sm" aria-label={format(_("Mount $0 on a client"), share.name)}

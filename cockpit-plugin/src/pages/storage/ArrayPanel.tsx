@@ -31,10 +31,15 @@ export function ArrayPanel({ array, tone }: { array: LiveArray; tone: number | "
     );
 }
 
+/** A new drive stands beside the one whose bay it has taken. */
+function byBay(members: readonly Member[]): Member[] {
+    return [...members].sort((a, b) => (a.bay ?? "~").localeCompare(b.bay ?? "~", undefined, { numeric: true }));
+}
+
 function Members({ array }: { array: LiveArray }): JSX.Element {
     return (
         <ul className="mr-members" aria-label={format(_("Drives of array $0"), array.name)}>
-            {array.members.map((one) => <MemberTile key={`${one.serial} ${one.label}`} member={one} />)}
+            {byBay(array.members).map((one) => <MemberTile key={`${one.serial} ${one.label}`} member={one} />)}
         </ul>
     );
 }

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server in its first weeks, as the program described it when the documents of the pages' unit tests were made.
+
+The console is the real one; `millrace` only repeats what it said, as md and nfsd would need a kernel of their own.
+"""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.console import GOLDEN, Console, from_files
+from tests.browser.failed import OUT
+from tests.browser.fixtures import *  # noqa: F403
+from tests.browser.fixtures import ADMIN_PASSWORD, Meet
+from tests.browser.person import Person
+from tests.browser.stories.what_everybody_sees import *  # noqa: F403
+
+NAME = "filled"
+Become = Callable[[str], None]
+# Milliseconds; what issue 5 promises on a local network.
+FIRST_PAINT = 1000
+
+
+@pytest.fixture(scope="module")
+def console(tree: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with from_files(tree, tmp_path_factory.mktemp("filled"), GOLDEN) as console:
+        console.run(["chpasswd"], f"admin:{ADMIN_PASSWORD}\n")
+        console.run(["chage", "-d", "2026-01-01", "admin"], "")
+        yield console
+
+
+@pytest.fixture(scope="module")
+def become(console: Console) -> Become:
+    """Lets the server be in one of the recorded states."""
+
+    def become(state: str) -> None:
+        console.run(["sh", "-c", "cat > /run/golden/state"], state)
+
+    return become
+
+
+@pytest.fixture(scope="module")
+def admin(meet: Meet, become: Become) -> Person:
+    become("1u12-provisioned")
+    admin = meet("admin", ADMIN_PASSWORD)
+    admin.sign_in()
+    return admin
+
+
+def test_the_overview_is_painted_within_a_second(admin: Person) -> None:
+    # the best of three: what else the host does is not the page's fault
+    assert min(painted(admin) for _ in range(3)) < FIRST_PAINT
+
+
+def painted(person: Person) -> float:
+    """Milliseconds from the request of the page to the first text or picture of it."""
+    person.page.reload()
+    person.arrive()
+    return float(person.frame.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+
+
+def test_a_drive_that_is_gone_is_told_on_the_overview_and_marked_where_it_was(admin: Person, become: Become) -> None:
+    admin.go("Overview")
+    expect(admin.ours.get_by_test_id("verdict")).to_have_attribute("data-level", "WARN")
+    become("1u12-degraded")
+    verdict = admin.ours.get_by_test_id("verdict")
+    expect(verdict).to_contain_text("misses 1 of 10 drives")
+    admin.go("Storage")
+    expect(admin.ours.locator("[data-state='missing']")).to_have_count(1)
+    admin.picture(OUT / "degraded-storage-light.png")
+    assert admin.barriers() + admin.cut_off() == []
+
+
+def test_a_rebuild_is_shown_with_the_time_that_is_left(admin: Person, become: Become) -> None:
+    become("1u12-rebuilding")
+    progress = admin.ours.get_by_test_id("array-data").get_by_test_id("progress")
+    expect(progress).to_contain_text("left")
+    admin.picture(OUT / "rebuilding-storage-light.png")
+    assert admin.barriers() + admin.cut_off() == []
+
+
+def test_ports_at_the_other_socket_catch_the_eye(admin: Person, become: Become) -> None:
+    become("2u24-far-ports")
+    admin.go("Server")
+    expect(admin.ours.locator("[data-far='true']")).to_have_count(1)
+    admin.picture(OUT / "far-ports-server-light.png")
+    assert admin.barriers() + admin.cut_off() == []
+
+
+def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Person, become: Become) -> None:
+    become("broken")
+    admin.go("Shares")
+    error = admin.ours.get_by_test_id("share-list").get_by_test_id("error")
+    expect(error).to_contain_text("something that this page cannot read")
+    admin.picture(OUT / "broken-shares-light.png")
+    assert admin.barriers() + admin.cut_off() == []
+    become("1u12-provisioned")
+    error.get_by_role("button", name="Try again").click()
+    expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")

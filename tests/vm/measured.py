@@ -9,11 +9,11 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from html.parser import HTMLParser
 from typing import Any
 
 import openpyxl
 
+from tests.unit.bench.html import Page
 from tests.vm.box import Box
 from vm.machine import Machine
 
@@ -53,21 +53,6 @@ def nothing_is_left(box: Box) -> None:
     assert box.say("grep millrace-bench /proc/mounts; pgrep -u millrace-bench; true") == ""
     assert box.say("ss -Htln | grep -E ':(44500|8765)'; true") == ""
     assert "millrace-bench" not in str(box.failed_units())
-
-
-class Page(HTMLParser):
-    """What a page would load, and its bars."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-        self.bars = 0
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.bars += tag == "rect"
-        self.loaded += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "srcset", "data", "action")]
-        self.loaded += [tag] if tag in ("script", "link", "iframe", "object", "embed") else []
 
 
 def exports_open_again(box: Box, made: dict[str, Any]) -> None:

@@ -435,7 +435,11 @@ export interface DriveRole {
 /** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
 export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
 
-/** The server as it was. `virtual` names the hypervisor, None on metal; `packages` and `settings` by name. */
+/**
+ * The server as it was, and the clients that measured it.
+ *
+ * `virtual` names the hypervisor, None on metal; `packages` and `settings` by name.
+ */
 export interface Environment {
     host: string;
     product: string;
@@ -449,6 +453,7 @@ export interface Environment {
     pool: string;
     drives: DriveFact[];
     ports: PortFact[];
+    clients: ClientFacts[];
     packages: Record<string, string>;
     settings: Record<string, string>;
 }

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The generator counts utilisation as published, and finds as many accelerators as the bandwidth feeds."""
 
-import ast
 import math
 import mmap
 import multiprocessing
@@ -25,20 +24,6 @@ from tests.unit.bench.rungs import done, waiting
 SCRIPT = Path(au.__file__)
 H100, B200, RETINANET = TRAININGS
 GIGA = 1e9
-
-
-def test_it_is_one_file_in_python_3_8() -> None:
-    text = SCRIPT.read_text()
-    tree = ast.parse(text, feature_version=(3, 8))
-    assert "from __future__ import annotations" in text
-    assert not [name for name in ("removeprefix", "removesuffix", "strict=", "functools.cache") if name in text]
-    imported = {
-        (node.module or "") if isinstance(node, ast.ImportFrom) else alias.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Import | ast.ImportFrom)
-        for alias in node.names
-    }
-    assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names
 
 
 # The formula

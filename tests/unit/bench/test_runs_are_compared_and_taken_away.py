@@ -5,7 +5,6 @@ import csv
 import io
 import json
 import re
-from html.parser import HTMLParser
 
 import openpyxl
 import pytest
@@ -16,6 +15,7 @@ from millrace.bench.export import FORMATS, open_metrics
 from millrace.bench.model import Environment, Provenance, Run, Rung, State
 from millrace.bench.result import completed
 from millrace.errors import Refused
+from tests.unit.bench.html import Page
 from tests.unit.bench.rungs import done, repeat, waiting
 from tests.unit.bench.sites import request, site
 
@@ -101,21 +101,6 @@ def test_a_spreadsheet_opens_with_its_charts(whole: Run) -> None:
     assert medians["L0/drives/seq/read"] == 9e9
     assert len(book["Summary"]._charts) == 2
     assert book["Figures"].max_row == 1 + len(list(csv.reader(io.StringIO(FORMATS["csv"](whole).decode())))) - 1
-
-
-class Page(HTMLParser):
-    """Everything that a page could load, and how many bars it draws."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.loaded: list[str] = []
-        self.bars = 0
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.bars += tag == "rect"
-        self.loaded += [f"{tag} {name}" for name, _ in attrs if name in ("src", "href", "srcset", "data", "action")]
-        self.loaded += [tag] if tag in ("script", "link", "iframe", "b") else []
 
 
 def test_the_page_loads_nothing_and_trusts_no_name(whole: Run) -> None:

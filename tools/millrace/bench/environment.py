@@ -57,6 +57,7 @@ def environment(site: Site, run: Runner) -> Environment:
             )
             for one in seen.nics
         ],
+        clients=[one.facts for one in site.clients],
         packages=packages(run),
         settings=_settings(site),
     )

@@ -9,6 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.bench.remote.model import ClientFacts
 from millrace.inventory.model import Contract, Count
 
 
@@ -263,7 +264,10 @@ class PortFact(Contract):
 
 
 class Environment(Contract):
-    """The server as it was. `virtual` names the hypervisor, None on metal; `packages` and `settings` by name."""
+    """The server as it was, and the clients that measured it.
+
+    `virtual` names the hypervisor, None on metal; `packages` and `settings` by name.
+    """
 
     host: str
     product: str
@@ -277,6 +281,7 @@ class Environment(Contract):
     pool: str
     drives: list[DriveFact]
     ports: list[PortFact]
+    clients: list[ClientFacts] = Field(default_factory=list)
     packages: dict[str, str]
     settings: dict[str, str]
 

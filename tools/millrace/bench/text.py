@@ -120,8 +120,8 @@ def comparison(found: Comparison) -> None:
         console.print(line)
 
 
-def bar(lines: Iterable[Progress]) -> None:
-    """A bar on the terminal until the run ends."""
+def bar(lines: Iterable[Progress]) -> Progress | None:
+    """A bar on the terminal until the run ends; its last line."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[step]}"), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task("starting", total=1.0, step="")
@@ -131,6 +131,7 @@ def bar(lines: Iterable[Progress]) -> None:
             shown.update(task, description=last.what, completed=last.progress, step=step)
     if last is not None:
         Console(stderr=True, highlight=False).print(f"{last.run}: {last.state}; `millrace bench show {last.run}`")
+    return last
 
 
 def _row(rung: Rung, emulated: bool) -> list[str]:

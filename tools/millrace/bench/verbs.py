@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from millrace.bench.model import RunRequest
+    from millrace.bench.reports import Progress
 
 LAYERS = ("L0", "L1", "L2", "L3")
 PROFILES = ("seq", "rand", "mixed", "fsync", "meta", "unet3d", "retinanet", "checkpoint", "kvcache")
@@ -81,12 +82,15 @@ def start(as_json: bool, **options: object) -> None:
 def run(as_json: bool, **options: object) -> None:
     """Start a run and watch it until it ends; Ctrl-C leaves it running."""
     from millrace.bench import order, text
+    from millrace.errors import Failed
 
     ready, labels = order.ready(_made(options))
     if not as_json:
         click.echo("\n".join(text.estimate(ready.estimate)))
     order.start(ready, labels)
-    _follow(as_json)
+    last = _follow(as_json)
+    if last is not None and last.state != "done":
+        raise Failed(f"the run {last.run} ended as {last.state}: {last.what}")
 
 
 @bench.command()
@@ -235,7 +239,7 @@ def follow(as_json: bool) -> None:
     _follow(as_json)
 
 
-def _follow(as_json: bool) -> None:
+def _follow(as_json: bool) -> "Progress | None":
     from millrace.bench import live, unit
     from millrace.bench.text import bar
     from millrace.errors import Refused
@@ -243,11 +247,12 @@ def _follow(as_json: bool) -> None:
     if not unit.active() and live.latest() is None:
         raise Refused("no benchmark ran since the server was started: `millrace bench list` has the older ones")
     lines = live.follow(unit.active)
-    if as_json:
-        for line in lines:
-            click.echo(line.model_dump_json())
-    else:
-        bar(lines)
+    if not as_json:
+        return bar(lines)
+    line = None
+    for line in lines:
+        click.echo(line.model_dump_json())
+    return line
 
 
 def _made(options: dict[str, object]) -> "RunRequest":

@@ -15,6 +15,7 @@ from millrace.bench.remote import listen, program
 from millrace.bench.remote.model import ClientFacts
 from millrace.errors import Failed, Refused
 
+STOPPED = "the measurement was stopped"
 HELLO_SECONDS = 10.0
 MOUNT_SECONDS = 200.0
 READY_SECONDS = 120.0
@@ -36,7 +37,11 @@ class Connection:
         except OSError as error:
             raise Unreachable(unreachable(name, error)) from error
         self._socket.settimeout(0.5)
-        self.facts = self._hello()
+        try:
+            self.facts = self._hello()
+        except BaseException:
+            self.close()
+            raise
 
     def __enter__(self) -> Self:
         return self
@@ -74,12 +79,14 @@ class Connection:
     def wait_fio(self) -> None:
         """Until its fio answers."""
         deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline and not self._stop.is_set():
+        while time.monotonic() < deadline:
+            if self._stop.wait(0.2):
+                raise Stopped(STOPPED)
             try:
                 socket.create_connection((self.address, listen.FIO_PORT), 2).close()
                 return
             except OSError:
-                time.sleep(0.5)
+                continue
         raise Failed(f"fio on client {self.name} does not answer on port {listen.FIO_PORT}: is it firewalled there?")
 
     @property
@@ -105,7 +112,7 @@ class Connection:
         while b"\n" not in self._rest:
             if self._stop.is_set() and not whatever:
                 self.close()
-                raise Stopped("the measurement was stopped")
+                raise Stopped(STOPPED)
             try:
                 piece = self._socket.recv(1 << 20)
             except TimeoutError:

@@ -9,6 +9,7 @@ away, all of it is undone.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -52,6 +53,8 @@ def listen(server: str, facts: dict[str, Any]) -> int:
     release()
     os.makedirs(WHERE, mode=0o755, exist_ok=True)
     shutil.copyfile(os.path.abspath(sys.argv[0]), PROGRAM)
+    for path, mode in ((WHERE, 0o755), (PROGRAM, 0o644)):
+        os.chmod(path, mode)
     with socket.socket(family, socket.SOCK_STREAM) as door:
         door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -69,9 +72,19 @@ def listen(server: str, facts: dict[str, Any]) -> int:
                 with connection:
                     if peer[0] in peers:
                         serve(connection, Client(address, str(peer[0])), facts)
+        except KeyboardInterrupt:
+            return 0
         finally:
             release()
-            shutil.rmtree(WHERE, ignore_errors=True)
+            clear()
+
+
+def clear() -> None:
+    """Remove what this program made; what is still mounted there stays as it is."""
+    os.unlink(PROGRAM)
+    for path in (MOUNT, WHERE):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
 
 
 def local_address(family: int, server: Any) -> str:

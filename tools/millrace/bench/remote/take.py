@@ -94,7 +94,7 @@ def take(file: Path, site: Site, run: Runner) -> Run:
             fio=said.facts.fio,
             started_by=who(),
         ),
-        environment=environment(site, run),
+        environment=environment(site, run).model_copy(update={"clients": [said.facts]}),
         rungs=with_ceilings(kept, site.inventory, site.plan, degraded=False),
     )
     results.save(made)

@@ -88,11 +88,7 @@ class Person:
     def go(self, title: str) -> None:
         """Open one of the pages by its tab and wait until it shows what it was asked for."""
         self.ours.get_by_label("Pages of Millrace").get_by_role("link", name=title, exact=True).click()
-        self.settled()
-
-    def settled(self) -> None:
-        """Wait until nothing is loading."""
-        expect(self.ours.get_by_role("heading", level=1)).to_be_visible()
+        expect(self.ours.get_by_role("heading", level=1)).to_have_text(title)
         expect(self.ours.locator(".mr-loading")).to_have_count(0)
 
     def choose_theme(self, theme: Theme) -> None:

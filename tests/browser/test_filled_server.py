@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
+from host.layout import REPO
 from tests.browser.console import GOLDEN, Console, from_files
 from tests.browser.failed import OUT
 from tests.browser.fixtures import *  # noqa: F403
@@ -21,6 +22,8 @@ NAME = "filled"
 Become = Callable[[str], None]
 # Milliseconds; what issue 5 promises on a local network.
 FIRST_PAINT = 1000
+# Bytes.
+PICTURE = 300_000
 
 
 @pytest.fixture(scope="module")
@@ -99,3 +102,12 @@ def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Perso
     become("1u12-provisioned")
     error.get_by_role("button", name="Try again").click()
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")
+
+
+def test_the_pictures_of_the_readme_are_taken_here_and_small() -> None:
+    pictures = list((REPO / "cockpit-plugin/pictures").iterdir())
+    assert len(pictures) == 3
+    for picture in pictures:
+        assert f"(cockpit-plugin/pictures/{picture.name})" in (REPO / "README.md").read_text()
+        assert (OUT / picture.name).is_file()
+        assert picture.stat().st_size < PICTURE

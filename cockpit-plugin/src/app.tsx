@@ -11,6 +11,7 @@ import Benchmark from "./pages/benchmark";
 import Clients from "./pages/clients";
 import Overview from "./pages/overview";
 import Server from "./pages/server";
+import Settings from "./pages/settings";
 import Shares from "./pages/shares";
 import Storage from "./pages/storage";
 
@@ -22,6 +23,7 @@ const PAGES: Record<string, ComponentType> = {
     shares: Shares,
     clients: Clients,
     benchmark: Benchmark,
+    settings: Settings,
 };
 
 function NoSuchPage(): JSX.Element {
@@ -49,6 +51,7 @@ export function App(): JSX.Element {
                         { id: "shares", title: _("Shares"), href: link("shares") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
                         { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
+                        { id: "settings", title: _("Settings"), href: link("settings") },
                     ]} />
                 </PageSection>
                 <PageSection hasBodyWrapper={false} isFilled className="mr-main">

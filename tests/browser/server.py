@@ -25,7 +25,8 @@ def main(tree: str, scratch: str, golden: str | None = None) -> None:
     root = served.root(tree, Path(scratch))
     subprocess.run(["hostname", "millrace"], check=True)
     _blank(root)
-    subprocess.run(["chroot", root, "/usr/bin/millrace", "admin", "create"], check=True, stdout=subprocess.DEVNULL)
+    for words in (["admin", "create"], ["certificate", "renew"]):
+        subprocess.run(["chroot", root, "/usr/bin/millrace", *words], check=True, stdout=subprocess.DEVNULL)
     if golden:
         shutil.copytree(golden, root / "run/golden")
         shutil.copyfile(replay.__file__, root / "usr/bin/millrace")
@@ -47,7 +48,7 @@ def _blank(root: Path) -> None:
         with server(Path(directory)):
             pass
         _rooted(Path(directory))
-        for name in ("sys", "run/millrace", "var/lib/millrace", "etc/millrace"):
+        for name in ("sys", "run/millrace", "etc/millrace"):
             shutil.copytree(Path(directory) / name, root / name, symlinks=True, dirs_exist_ok=True)
 
 

@@ -6,7 +6,7 @@ import pytest
 from tests.browser.failed import OUT
 from tests.browser.person import Person, Theme
 
-PAGES = ("Overview", "Server", "Storage", "Shares", "Clients", "Benchmark")
+PAGES = ("Overview", "Server", "Storage", "Shares", "Clients", "Benchmark", "Settings")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import { TextArea } from "@patternfly/react-core/dist/esm/components/TextArea/index.js";
+import type { CertificateChange } from "../../types/millrace";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { Field } from "../../components/Field";
+import { useChange } from "../../lib/hooks";
+import { _ } from "../../lib/i18n";
+
+/** Bytes; the program takes no more. */
+const LARGEST = 1 << 20;
+
+/** What is wrong with a text that cannot hold a certificate; what it holds is looked at by the program. */
+export function pemProblem(text: string): string | undefined {
+    if (text === "") return undefined;
+    if (text.length > LARGEST) return _("this is more than 1 MiB, so it is not a certificate");
+    return text.includes("-----BEGIN CERTIFICATE-----") ? undefined
+        : _("this has no line “-----BEGIN CERTIFICATE-----”: take the file in PEM format");
+}
+
+/** A certificate of one's own, from files or pasted. The key goes to the program's standard input and nowhere else. */
+export function CertificateDialog({ onDone, onClose }: { onDone: (report: CertificateChange) => void; onClose: () => void }): JSX.Element {
+    const [text, setText] = useState("");
+    const install = useChange("certificate install");
+    const problem = pemProblem(text);
+    const take = async (files: FileList | null) => {
+        const texts = await Promise.all([...files ?? []].map((one) => one.text()));
+        setText((before) => [before, ...texts].filter(Boolean).join("\n"));
+    };
+    const confirm = async () => {
+        const report = await install.go(["-"], text);
+        if (report !== undefined) onDone(report);
+    };
+    return (
+        <ConfirmDialog title={_("Install a certificate")} action={_("Install")} ready={text !== "" && problem === undefined} busy={install.busy}
+            error={install.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}>
+                <Field id="pem-files" label={_("From files")} help={_("The certificate, the certificates between it and the authority, and the key.")}>
+                    <input id="pem-files" type="file" multiple accept=".pem,.crt,.cer,.key" aria-describedby="pem-files-said"
+                        onChange={(event) => void take(event.target.files)} />
+                </Field>
+                <Field id="pem" label={_("Or as text")} problem={problem} help={_("No key is needed for the answer to the last request.")}>
+                    <TextArea id="pem" className="mr-pem" value={text} rows={8} spellCheck={false} autoComplete="off" aria-describedby="pem-said"
+                        validated={problem === undefined ? "default" : "error"} onChange={(_event, typed) => setText(typed)} />
+                </Field>
+                <p>{_("The web console restarts with it: connect again when this page says so.")}</p>
+            </Form>
+        </ConfirmDialog>
+    );
+}

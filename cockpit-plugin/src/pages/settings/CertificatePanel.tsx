@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+import { useState, type JSX } from "react";
+import type { CertificateChange, CertificateReport } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { CopyBlock } from "../../components/CopyBlock";
+import { HealthLabel, type Level } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { ErrorAlert, Loaded } from "../../components/States";
+import { moment } from "../../lib/format";
+import { useChange, useVerb } from "../../lib/hooks";
+import { _, format, ngettext } from "../../lib/i18n";
+import { CertificateDialog } from "./CertificateDialog";
+import { Done, type Did } from "./Done";
+
+/** Days before the end from which on it is time; the program's health warns then, too. */
+const SOON = 30;
+
+function levelOf(days: number): Level {
+    return days < 0 ? "FAIL" : days < SOON ? "WARN" : "OK";
+}
+
+function daysWord(days: number): string {
+    return days < 0 ? _("has ended") : format(ngettext("$0 day left", "$0 days left", days), days);
+}
+
+/** The certificate of the web console and of NFS over TLS. */
+export function CertificatePanel(): JSX.Element {
+    const found = useVerb("certificate show", [], { admin: "allowed" });
+    const request = useChange("certificate request");
+    const [open, setOpen] = useState<"install" | "own">();
+    const [did, setDid] = useState<Did>();
+    const [asked, setAsked] = useState<string>();
+    const ask = async () => {
+        const made = await request.go();
+        if (made !== undefined) setAsked(made.pem);
+    };
+    const changed = (report: CertificateChange) => {
+        setOpen(undefined);
+        setAsked(undefined);
+        setDid({ title: _("Another certificate is in use."), lines: [], warnings: report.warnings });
+        found.reload();
+    };
+    return (
+        <>
+            <Done did={did} onClose={() => setDid(undefined)} />
+            <Panel title={_("Certificate")} testId="certificate">
+                <Loaded of={found} what={_("Reading the certificate")}>
+                    {(report) => (
+                        <div className="mr-stack">
+                            <Said report={report} />
+                            <ErrorAlert error={request.error} />
+                            {asked !== undefined && (
+                                <>
+                                    <p>{_("Let your authority sign this, and install its answer here. The key stays on this server.")}</p>
+                                    <CopyBlock label={_("Request for a certificate")} text={asked} file="millrace.csr" />
+                                </>
+                            )}
+                            <div className="mr-actions">
+                                <AdminButton variant="secondary" onClick={() => setOpen("install")}>{_("Install a certificate…")}</AdminButton>
+                                <AdminButton variant="secondary" isLoading={request.busy} isDisabled={request.busy}
+                                    onClick={() => void ask()}>{_("Make a request")}</AdminButton>
+                                {report.origin === "installed" && (
+                                    <AdminButton variant="link" onClick={() => setOpen("own")}>{_("Back to the server's own…")}</AdminButton>
+                                )}
+                            </div>
+                            {report.client_trust !== null && (
+                                <details className="mr-details">
+                                    <summary>{_("What clients and browsers have to trust")}</summary>
+                                    <CopyBlock label={_("Certificate of the authority")} text={report.client_trust} file="millrace-ca.pem" />
+                                </details>
+                            )}
+                        </div>
+                    )}
+                </Loaded>
+            </Panel>
+            {open === "install" && <CertificateDialog onDone={changed} onClose={() => setOpen(undefined)} />}
+            {open === "own" && <BackToOwn onDone={changed} onClose={() => setOpen(undefined)} />}
+        </>
+    );
+}
+
+function Said({ report }: { report: CertificateReport }): JSX.Element {
+    const { certificate: one, days_left: days } = report;
+    const issuer = one.issuer.replace(/^CN=/, "");
+    return (
+        <dl className="mr-definitions">
+            <dt>{_("For")}</dt><dd>{[...one.names, ...one.addresses].join(", ")}</dd>
+            <dt>{_("Issued by")}</dt>
+            <dd>{report.origin === "own" ? format(_("this server's own authority ($0)"), issuer) : issuer}</dd>
+            <dt>{_("Ends")}</dt><dd>{moment(one.not_after)} <HealthLabel level={levelOf(days)}>{daysWord(days)}</HealthLabel></dd>
+            <dt>{_("Fingerprint (SHA-256)")}</dt><dd><code>{one.fingerprint}</code></dd>
+        </dl>
+    );
+}
+
+function BackToOwn({ onDone, onClose }: { onDone: (report: CertificateChange) => void; onClose: () => void }): JSX.Element {
+    const renew = useChange("certificate renew");
+    const confirm = async () => {
+        const report = await renew.go(["--own"]);
+        if (report !== undefined) onDone(report);
+    };
+    return (
+        <ConfirmDialog title={_("Back to a certificate of the server's own?")} action={_("Make it")} busy={renew.busy} error={renew.error}
+            onConfirm={() => void confirm()} onClose={onClose}>
+            <p>{_("Clients that trust only your authority have to be told about this server's own.")}</p>
+            <p>{_("The web console restarts with it: connect again when this page says so.")}</p>
+        </ConfirmDialog>
+    );
+}

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Joining and leaving a domain. The password goes to the program's standard input, never to its command line. */
+import { useState, type JSX } from "react";
+import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
+import type { Domain, MembershipChange } from "../../types/millrace";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
+import { TextField } from "../../components/Field";
+import { useChange } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { address } from "../../lib/ip";
+
+/** Seconds: it looks before, joins, and looks whether it holds. */
+const CHANGE_SECONDS = 600;
+
+interface Ends {
+    onDone: (report: MembershipChange) => void;
+    onClose: () => void;
+}
+
+const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
+
+function dnsProblem(text: string): string | undefined {
+    const wrong = list(text).find((one) => address(one) === null);
+    return wrong === undefined ? undefined : format(_("$0 is no address: write it like $1"), wrong, "10.1.0.5");
+}
+
+/** What would be read as an option of the program, or is none of its words. */
+function wordProblem(text: string, pattern: RegExp, sentence: string): string | undefined {
+    return text === "" || pattern.test(text) ? undefined : format(sentence, text);
+}
+
+/** As tools/millrace/config/domain_names.py has it. */
+const REALM = /^(?=.{1,254}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+\.?$/i;
+const ACCOUNT = /^[^-\s][^\n]*$/;
+
+const realmProblem = (text: string) => wordProblem(text, REALM, _("$0 is not the name of a domain: write its DNS name, like ad.example.com"));
+const accountProblem = (text: string) => wordProblem(text, ACCOUNT, _("$0 is not the name of an account"));
+
+export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
+    const [realm, setRealm] = useState("");
+    const [account, setAccount] = useState("Administrator");
+    const [password, setPassword] = useState("");
+    const [dns, setDns] = useState("");
+    const [unit, setUnit] = useState("");
+    const join = useChange("domain join", { timeout: CHANGE_SECONDS });
+    const problems = { realm: realmProblem(realm), account: accountProblem(account), dns: dnsProblem(dns) };
+    const good = realm !== "" && account !== "" && password !== "" && Object.values(problems).every((one) => one === undefined);
+    const confirm = async () => {
+        const options = [...list(dns).map((one) => `--dns=${one}`), ...(unit === "" ? [] : [`--ou=${unit}`]), "--password-stdin"];
+        const report = await join.go([realm, account, ...options], `${password}\n`);
+        if (report !== undefined) onDone(report);
+    };
+    return (
+        <ConfirmDialog title={_("Join a domain")} action={_("Join")} ready={good}
+            busy={join.busy} error={join.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}>
+                <TextField id="realm" label={_("Domain")} required value={realm} onChange={setRealm} problem={problems.realm} placeholder="ad.example.com" />
+                <TextField id="account" label={_("Account that may join")} required value={account} onChange={setAccount} problem={problems.account} />
+                <TextField id="domain-password" type="password" label={_("Its password")} required value={password} onChange={setPassword}
+                    help={_("It is used once and kept nowhere.")} />
+                <TextField id="dns" label={_("DNS servers of the domain")} value={dns} onChange={setDns} problem={problems.dns}
+                    placeholder={_("those of the network")} help={_("Asked about the domain only. Blanks between them.")} />
+                <TextField id="unit" label={_("Organisational unit")} value={unit} onChange={setUnit} placeholder="Servers/Storage" />
+                <p>{_("The server looks first, and a join that does not hold is taken back. It takes a minute or two.")}</p>
+            </Form>
+        </ConfirmDialog>
+    );
+}
+
+export function LeaveDialog({ domain, onDone, onClose }: Ends & { domain: Domain }): JSX.Element {
+    const [account, setAccount] = useState("");
+    const [password, setPassword] = useState("");
+    const leave = useChange("domain leave", { timeout: CHANGE_SECONDS });
+    const problem = accountProblem(account);
+    const confirm = async () => {
+        const report = await (account === "" ? leave.go() : leave.go([account, "--password-stdin"], `${password}\n`));
+        if (report !== undefined) onDone(report);
+    };
+    return (
+        <ConfirmDialog danger title={format(_("Leave the domain $0?"), domain.realm)} action={_("Leave")} ready={account === "" || (password !== "" && problem === undefined)}
+            busy={leave.busy} error={leave.error} onConfirm={() => void confirm()} onClose={onClose}>
+            <Form onSubmit={(event) => event.preventDefault()}>
+                <p>{_("Its users and groups lose their shares here; files keep the numbers of their owners.")}</p>
+                <TextField id="account" label={_("Account that may delete this server's entry")} value={account} onChange={setAccount} problem={problem}
+                    help={_("Without one the entry stays in the domain.")} />
+                {account !== "" && (
+                    <TextField id="domain-password" type="password" label={_("Its password")} required value={password} onChange={setPassword} />
+                )}
+            </Form>
+        </ConfirmDialog>
+    );
+}

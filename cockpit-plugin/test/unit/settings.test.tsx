@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+/** By what the server is known: its certificate, and the domain. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import type { CertificateReport } from "../../src/types/millrace";
+import Settings from "../../src/pages/settings";
+import { document, golden } from "../documents";
+import { refuses, says, setAdmin, started } from "../mocks/cockpit";
+
+const OWN = document<CertificateReport>("certificate-show.json");
+const PEM = OWN.client_trust ?? "";
+const CHANGED = { schema_version: 1, changed: true, reason: "installed", origin: "installed", certificate: OWN.certificate, warnings: [] };
+
+function show(): ReturnType<typeof userEvent.setup> {
+    render(<Settings />);
+    return userEvent.setup({ delay: null });
+}
+const panel = async (name: string) => within(await screen.findByTestId(name));
+// jsdom's files cannot be read.
+const file = (text: string, name: string) => Object.assign(new File([text], name), { text: () => Promise.resolve(text) });
+const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
+
+beforeEach(() => {
+    golden("certificate show");
+    golden("domain show", "none");
+});
+
+test("the certificate says for what it is, who made it and when it ends", async () => {
+    show();
+    const certificate = await panel("certificate");
+    await certificate.findByText(/millrace, millrace\.local, localhost, 10\.77\.0\.1/);
+    expect(certificate.getByText(/this server's own authority/)).toBeDefined();
+    expect(certificate.getByText(OWN.certificate.fingerprint)).toBeDefined();
+    expect(certificate.getByText(/days left/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
+    expect(certificate.getByRole("group", { name: "Certificate of the authority", hidden: true }).textContent).toContain("BEGIN CERTIFICATE");
+    expect(certificate.queryByRole("button", { name: /^Back to/ })).toBeNull();
+});
+
+test("one that ends soon is marked, and an installed one can be given back", async () => {
+    golden("certificate show", "installed");
+    says("certificate renew", { ...CHANGED, reason: "asked for", origin: "own" });
+    const user = show();
+    const certificate = await panel("certificate");
+    expect((await certificate.findByText("12 days left")).closest("[data-level]")?.getAttribute("data-level")).toBe("WARN");
+    await user.click(certificate.getByRole("button", { name: /^Back to/ }));
+    await user.click(screen.getByRole("button", { name: "Make it" }));
+    await screen.findByText("Another certificate is in use.");
+    expect(argv("certificate renew")).toEqual(["certificate", "renew", "--own", "--json"]);
+});
+
+test("a key goes to standard input only, and what is no certificate is said where it is pasted", async () => {
+    says("certificate install", { ...CHANGED, warnings: ["it ends on 2026-12-02"] });
+    const user = show();
+    await user.click(await (await panel("certificate")).findByRole("button", { name: "Install a certificate…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.click(dialog.getByLabelText(/^Or as text/));
+    await user.paste("secret");
+    expect(dialog.getByText(/this has no line/)).toBeDefined();
+    expect(dialog.getByRole("button", { name: "Install" })).toHaveProperty("disabled", true);
+    await user.clear(dialog.getByLabelText(/^Or as text/));
+    const files = [file(PEM, "chain.pem"), file("-----BEGIN PRIVATE KEY-----", "server.key")];
+    await user.upload(dialog.getByLabelText(/^From files/), files);
+    await waitFor(() => expect(dialog.getByRole("button", { name: "Install" })).toHaveProperty("disabled", false));
+    await user.click(dialog.getByRole("button", { name: "Install" }));
+    await screen.findByText("it ends on 2026-12-02");
+    const [made] = started("certificate install");
+    expect(made?.argv).toEqual(["millrace", "certificate", "install", "-", "--json"]);
+    expect(made?.input).toContain("PRIVATE KEY");
+    expect(made?.options.superuser).toBe("require");
+});
+
+test("what the program refuses stays in the dialog, in its words", async () => {
+    refuses("certificate install", "the private key fits none of the certificates: nothing was changed");
+    const user = show();
+    await user.click(await (await panel("certificate")).findByRole("button", { name: "Install a certificate…" }));
+    await user.click(screen.getByLabelText(/^Or as text/));
+    await user.paste(PEM);
+    await user.click(screen.getByRole("button", { name: "Install" }));
+    expect((await screen.findByTestId("error")).textContent).toContain("fits none of the certificates");
+    expect(screen.getByRole("dialog")).toBeDefined();
+});
+
+test("a request is made to be signed elsewhere", async () => {
+    says("certificate request", { schema_version: 1, names: ["millrace"], addresses: [], pem: "-----BEGIN CERTIFICATE REQUEST-----\n" });
+    const user = show();
+    await user.click(await (await panel("certificate")).findByRole("button", { name: "Make a request" }));
+    expect((await screen.findByRole("group", { name: "Request for a certificate" })).textContent).toContain("CERTIFICATE REQUEST");
+});
+
+test("a domain is joined with a password that nobody else sees", async () => {
+    golden("domain join");
+    const user = show();
+    await user.click(await (await panel("domain")).findByRole("button", { name: "Join a domain…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.type(dialog.getByLabelText(/^Domain/), "example");
+    expect(dialog.getByText(/example is not the name of a domain/)).toBeDefined();
+    await user.clear(dialog.getByLabelText(/^Domain/));
+    await user.type(dialog.getByLabelText(/^Domain/), "ad.example.com");
+    await user.type(dialog.getByLabelText(/^Its password/), "s3cret!");
+    await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5 dc1");
+    expect(dialog.getByText(/dc1 is no address/)).toBeDefined();
+    await user.clear(dialog.getByLabelText(/^DNS servers/));
+    await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5");
+    golden("domain show");
+    await user.click(dialog.getByRole("button", { name: "Join" }));
+    await screen.findByText("MILLRACE is a member of ad.example.com");
+    const [made] = started("domain join");
+    expect(made?.argv.slice(1)).toEqual(["domain", "join", "ad.example.com", "Administrator", "--dns=10.1.0.5", "--password-stdin", "--json"]);
+    expect(made?.input).toBe("s3cret!\n");
+    const shown = await panel("domain");
+    await shown.findByText(/AD\.EXAMPLE\.COM \(EXAMPLE\)/);
+    expect(shown.getByText("trusts this server").closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
+    expect(shown.getByText("host/millrace.ad.example.com, nfs/millrace.ad.example.com")).toBeDefined();
+});
+
+test("a membership that does not hold says so, and is left without its account", async () => {
+    golden("domain show", "broken");
+    says("domain leave", { schema_version: 1, serial: 8, domain: null, verified: [], warnings: ["the entry MILLRACE stays in the domain"] });
+    const user = show();
+    const domain = await panel("domain");
+    expect((await domain.findByText("does not trust this server")).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL");
+    expect(domain.getByText(/could not obtain/)).toBeDefined();
+    expect(domain.getByText("none answers")).toBeDefined();
+    await user.click(domain.getByRole("button", { name: "Leave the domain…" }));
+    golden("domain show", "none");
+    await user.click(screen.getByRole("button", { name: "Leave" }));
+    await screen.findByText("the entry MILLRACE stays in the domain");
+    expect(argv("domain leave")).toEqual(["domain", "leave", "--json"]);
+    await (await panel("domain")).findByText(/is in no domain/);
+});
+
+test("who may only look reads both and changes neither", async () => {
+    setAdmin(false);
+    const user = show();
+    const button = await (await panel("certificate")).findByRole("button", { name: "Install a certificate…" });
+    expect(button.getAttribute("aria-disabled")).toBe("true");
+    await user.click(button);
+    expect(screen.queryByRole("dialog")).toBeNull();
+    expect(started("certificate show")[0]?.options.superuser).toBeNull();
+});

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients are added once they answer, do only what a run needs, and have nothing of it afterwards."""
 
+import json
 import os
 import pwd
+import socket
+import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -26,7 +31,7 @@ from millrace.bench.verbs import bench
 from millrace.bench.workloads import MIB, works
 from millrace.errors import BadInput, Failed, Refused
 from tests.unit.bench.programs import runs_on_clients
-from tests.unit.bench.remotes import HERE, client, listening, tool
+from tests.unit.bench.remotes import FACTS, HERE, client, free_port, listening, tool
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
 
@@ -131,6 +136,55 @@ def test_another_version_of_the_program_is_refused(root: Path, monkeypatch: pyte
 
 
 # What a client does
+
+
+@pytest.fixture
+def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thread]:
+    """The whole program, told to listen to 127.0.0.2; it ends at the connection after `serve` was taken away."""
+    for name, path in (("WHERE", "here"), ("MOUNT", "here/mnt"), ("PROGRAM", "here/program.pyz")):
+        monkeypatch.setattr(listen, name, str(tmp_path / path))
+    (tmp_path / "millrace-bench.pyz").write_text("the program")
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "millrace-bench.pyz")])
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(listen, "SYSTEMD", str(tmp_path))
+    monkeypatch.setattr(listen, "PORT", free_port())
+    monkeypatch.setattr(listen, "run", lambda argv: (0, ""))
+    thread = Thread(target=listen.listen, args=("127.0.0.2", FACTS), daemon=True)
+    thread.start()
+    while not (tmp_path / "here/program.pyz").exists():
+        time.sleep(0.01)
+    yield thread
+    monkeypatch.setattr(listen, "serve", Mock(side_effect=KeyboardInterrupt))
+    knock("127.0.0.2")
+    thread.join(5)
+    assert not thread.is_alive()
+    # ended by Ctrl-C, it leaves nothing
+    assert not (tmp_path / "here").exists()
+
+
+def knock(source: str) -> bytes:
+    """What the program says first to a connection from this address."""
+    deadline = time.monotonic() + 5
+    while True:
+        try:
+            with socket.create_connection((HERE, listen.PORT), 5, source_address=(source, 0)) as connection:
+                return connection.recv(1 << 16)
+        except ConnectionRefusedError:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+
+
+def test_only_the_server_that_was_named_is_answered(named: Thread) -> None:
+    assert knock("127.0.0.3") == b""
+    with pytest.raises(Unreachable, match="hung up: is this the server that was named with --listen"):
+        Connection("gpu1", HERE)
+    assert json.loads(knock("127.0.0.2")) == FACTS
+
+
+def test_listening_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert listen.listen("127.0.0.2", FACTS) == 1
+    assert capsys.readouterr().err == "--listen mounts and starts units: it needs root and systemd\n"
 
 
 def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPatch) -> None:

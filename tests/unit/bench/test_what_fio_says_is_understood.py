@@ -105,6 +105,14 @@ def test_an_error_of_a_job_is_no_result() -> None:
         final(text, 0, "fio: io_u error on file /x: Input/output error\n")
 
 
+def test_words_of_a_server_and_of_its_client_are_heard() -> None:
+    nothing = '\n{\n  "client_stats" : [\n\n  ]\n}\n'
+    with pytest.raises(Failed, match=r"without a result: engine bogus not loadable"):
+        final("<gpu1> fio: engine bogus not loadable" + nothing, 0, "")
+    with pytest.raises(Failed, match=r"status 1: host=10\.0\.0\.2 disconnected"):
+        final(nothing, 1, "client: host=10.0.0.2 disconnected\n")
+
+
 def test_a_status_that_is_not_0_is_no_result() -> None:
     with pytest.raises(Failed, match="status 3"):
         final(STATUS, 3, "")

@@ -23,7 +23,7 @@ COARSE = 0.1
 NANO = 1e-9
 _DECODER = json.JSONDecoder()
 # fio's client says in front whose words they are
-_ERROR = re.compile(r"^(?:<[^>]*> )?fio: (.*)", re.MULTILINE)
+_ERROR = re.compile(r"^(?:(?:<[^>]*> )?fio|client): (.*)", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 MERGED = "All clients"
 

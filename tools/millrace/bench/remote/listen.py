@@ -27,6 +27,8 @@ WHERE = "/run/millrace-bench"
 MOUNT = f"{WHERE}/mnt"
 PROGRAM = f"{WHERE}/millrace-bench.pyz"
 FIO_UNIT, LOAD_UNIT = "millrace-bench-fio.service", "millrace-bench-load.service"
+SYSTEMD = "/run/systemd/system"
+"""Exists where systemd runs (sd_booted(3))."""
 DIRECTORY = "/.millrace-bench"
 """The end of every path that is mounted: the server's own directory, never a share."""
 MOUNT_SECONDS = "120"
@@ -40,7 +42,7 @@ class Wrong(Exception):
 
 def listen(server: str, facts: dict[str, Any]) -> int:
     """Answer the server until somebody ends this program."""
-    if os.geteuid() != 0 or not os.path.isdir("/run/systemd/system"):
+    if os.geteuid() != 0 or not os.path.isdir(SYSTEMD):
         print("--listen mounts and starts units: it needs root and systemd", file=sys.stderr)
         return 1
     try:

@@ -6,8 +6,9 @@ from typing import Any
 from millrace.bench import result
 from millrace.bench.fio_output import Flow, Histogram, Outcome
 from millrace.bench.ladder import ladder, pending
-from millrace.bench.model import Direction, Moment, Rung, State
+from millrace.bench.model import Direction, Layer, Moment, Rung, State
 from millrace.bench.sizes import sizes
+from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 
 
@@ -33,7 +34,9 @@ def repeat(direction: Direction = "read", **more: Any) -> Outcome:
 def waiting(name: str, **wanted: Any) -> Rung:
     """A rung of the 1U12 before it is climbed, by its id."""
     measure = sizes(request(**wanted), 1 << 40, 128 << 30, 32)
-    steps = ladder(request(mode="full", **wanted), site())
+    clients = [client("gpu1")]
+    wanted = {"layers": list(Layer), "clients": ["gpu1"], **wanted}
+    steps = ladder(request(mode="full", **wanted), site(clients=clients))
     return next(pending(step, measure) for step in steps if step.id == name)
 
 

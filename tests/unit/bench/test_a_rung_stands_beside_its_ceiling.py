@@ -98,6 +98,17 @@ def test_the_sentence_names_what_was_at_its_limit(now: Moment, binding: str, wor
     __import__("re").search(words, rung.diagnosis) or pytest.fail(rung.diagnosis)
 
 
+def test_a_server_that_does_more_for_itself_is_not_what_binds_its_clients() -> None:
+    idle = Moment(at=1, read=4 * GIGA, cpu=0.2, busiest=0.4)
+    alone = done("L2/nfs-tcp/seq/read", 9 * GIGA)
+    (_, slower) = judged(alone, done("L3/nfs-tcp/seq/read", 4 * GIGA, now=idle))
+    assert slower.binding == "client"
+    assert slower.diagnosis.startswith("Reached 44% of L2/nfs-tcp/seq/read and ")
+    assert "nothing of this server was at its limit: the clients, or the network to them" in slower.diagnosis
+    (_, busy) = judged(alone, done("L3/nfs-tcp/seq/read", 4 * GIGA, now=idle.model_copy(update={"cpu": 0.95})))
+    assert busy.binding == "cpu"
+
+
 def test_a_commit_is_bound_by_its_latency() -> None:
     (rung,) = judged(done("L1/xfs/fsync/fsync", operations=5000, nanoseconds=200_000))
     assert rung.binding == "latency"

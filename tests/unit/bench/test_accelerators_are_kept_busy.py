@@ -7,6 +7,7 @@ import multiprocessing
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -148,12 +149,26 @@ def test_nothing_to_read_is_one_sentence(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (1, "fio: there is no file to read\n")
 
 
-def test_a_file_that_cannot_be_read_ends_everything(tmp_path: Path) -> None:
+@pytest.mark.parametrize("error", [OSError(5, "Input/output error"), RuntimeError("can't start new thread")], ids=str)
+def test_one_that_fails_ends_everything(tmp_path: Path, error: Exception) -> None:
     def broken(path: str, memory: mmap.mmap) -> int:
-        raise OSError(5, "Input/output error")
+        raise error
 
-    with pytest.raises(OSError, match="Input/output error"):
+    with pytest.raises(OSError, match=str(error.args[-1])):
         au.probe(RETINANET, [str(tmp_path)], 3, 1, broken)
+
+
+def test_more_than_a_host_can_start_ends_everything(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start = threading.Thread.start
+
+    def full(thread: threading.Thread) -> None:
+        if threading.active_count() > 6:
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", full)
+    with pytest.raises(OSError, match="can't start new thread"):
+        au.probe(RETINANET, [str(tmp_path)], 16, 1)
 
 
 def test_an_accelerator_without_a_computation_time_is_wrong_usage(tmp_path: Path) -> None:

@@ -251,8 +251,8 @@ class Accelerator:
                         count = self._read(chance.choice(self._files), memory)
                         owed, size, files = owed - count, size + count, files + 1
                     self._ready.put((size, files))
-        except OSError as error:
-            self._ready.put(error)
+        except Exception as error:
+            self._ready.put(failure(error))
 
 
 def probe(
@@ -300,15 +300,23 @@ def _host(training: Training, files: Sequence[str], numbers: range, read: Read, 
     def one(number: int) -> None:
         try:
             together.results.put(Accelerator(training, files, number, read, together).work())
-        except OSError as error:
-            together.results.put(error)
+        except Exception as error:
+            together.results.put(failure(error))
 
-    # the others may wait for one that failed
     threads = [threading.Thread(target=one, args=(number,), daemon=True) for number in numbers]
+    try:
+        for thread in threads:
+            thread.start()
+    except RuntimeError as error:
+        together.results.put(failure(error))
     for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+        if thread.ident is not None:
+            thread.join()
+
+
+def failure(error: Exception) -> OSError:
+    """What ends everything at once, or the others would wait at the barrier for one that failed."""
+    return error if isinstance(error, OSError) else OSError(errno.EAGAIN, str(error))
 
 
 class Teller:

@@ -123,6 +123,9 @@ def bound(rung: Rung, ceiling: Ceiling) -> Binding:
         return "latency"
     if _at(now.busiest, FULL):
         return "md" if rung.layer is Layer.L1 and writes(rung) else "cpu"
+    # this server to itself did more
+    if rung.layer is Layer.L3 and (ceiling.below or "").startswith("L2") and not _at(ceiling.of_below, CLOSE):
+        return "client"
     return "unknown"
 
 
@@ -160,7 +163,7 @@ def _reason(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
         "md": "md, which makes the parity, is what binds",
         "nic": "the network ports are what binds",
         "network": "the network is what binds",
-        "client": "the clients are what binds",
+        "client": "nothing of this server was at its limit: the clients, or the network to them, are what binds",
         "cpu": _processors(now),
         "nfsd": f"{now.nfsd_queued or 0:.0%} of the requests had to wait for a thread of nfsd: more threads may help",
         "latency": f"one request at a time: {_latency(rung)} each is what binds",

@@ -56,7 +56,7 @@ def test_a_share_is_made_for_a_user_and_served_on_both_protocols(box: Box, admin
     expect(done).to_contain_text("The share models is served.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
     expect(admin.ours.get_by_test_id("shares").get_by_role("row", name=re.compile("models"))).to_contain_text("anna")
     found = share(box)
-    assert (found["size"], found["smb"]["users"]) == (96 * MIB, ["anna"])
+    assert (found["size"], found["smb"]["users"]) == (96 * MIB, ["admin", "anna"])
     box.machine.run("umask 077; cat > /run/anna.smb", stdin=f"username=anna\npassword={ANNA_PASSWORD}\n")
     assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
 
@@ -78,7 +78,8 @@ def test_a_client_mounts_it_with_the_copied_lines(client: Machine, admin: Person
             client.run("cat >> /etc/fstab", stdin=text)
         elif "as root" in label:
             client.run(text, seconds=300)
-    mounts = json.loads(client.run("findmnt --json -t nfs4").out)["filesystems"]
+    # what is looked at is mounted
+    mounts = json.loads(client.run("ls /mnt/models >&2 && findmnt --json -t nfs4", seconds=300).out)["filesystems"]
     assert [one["source"].partition(":")[2] for one in mounts] == ["/srv/pool/models"]
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("clients")).to_contain_text(CLIENT_ADDRESSES[0])

@@ -28,6 +28,15 @@ def share(box: Box) -> dict[str, Any]:
     return dict(found)
 
 
+def emulation(box: Box) -> float:
+    """Seconds that the program takes for two answers on an emulated server: one that is under way, and the next."""
+    if box.machine.accel.name == "kvm":
+        return 0.0
+    asked = time.monotonic()
+    box.say("millrace status --json >&2")
+    return 2 * (time.monotonic() - asked)
+
+
 def test_an_approved_plan_becomes_a_pool_before_one_s_eyes(box: Box, admin: Person) -> None:
     admin.go("Storage")
     shown = admin.ours.get_by_test_id("plan-hash").inner_text()
@@ -79,7 +88,9 @@ def test_a_client_mounts_it_with_the_copied_lines(client: Machine, admin: Person
         elif "as root" in label:
             client.run(text, seconds=300)
     # what is looked at is mounted
-    mounts = json.loads(client.run("ls /mnt/models >&2 && findmnt --json -t nfs4", seconds=300).out)["filesystems"]
+    mounts = json.loads(client.run("stat -f /mnt/models/. >&2 && findmnt --json -t nfs4", seconds=300).out)[
+        "filesystems"
+    ]
     assert [one["source"].partition(":")[2] for one in mounts] == ["/srv/pool/models"]
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("clients")).to_contain_text(CLIENT_ADDRESSES[0])
@@ -101,10 +112,11 @@ def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, 
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()
     serial = box.plan["arrays"][0]["members"][4]
+    limit = DEGRADED_SECONDS * box.machine.accel.scale + emulation(box)
     pull(box.machine, server, serial)
     pulled = time.monotonic()
     expect(admin.ours.get_by_text("misses 1 of 10 drives")).to_be_visible()
-    assert time.monotonic() - pulled < DEGRADED_SECONDS * box.machine.accel.scale
+    assert time.monotonic() - pulled < limit
     admin.go("Storage")
     gone = admin.ours.locator(f"[data-serial='{serial}']")
     expect(gone).to_have_attribute("data-state", "missing")

@@ -8,8 +8,10 @@ import type { BuildingNow } from "./useBuilding";
 export function Building({ now }: { now: BuildingNow }): JSX.Element {
     return (
         <Panel title={_("The pool is being built")} wide testId="building">
-            <ProgressEta title={now.step ? format(_("Now: $0"), now.step) : now.progress === null ? _("Starting") : _("Finishing")} progress={now.progress} secondsLeft={undefined} />
-            <p className="mr-subtle">{_("It goes on if you close this page. A power cut does no harm: the next boot finishes it.")}</p>
+            <div className="mr-stack">
+                <ProgressEta title={now.step ? format(_("Now: $0"), now.step) : now.progress === null ? _("Starting") : _("Finishing")} progress={now.progress} secondsLeft={undefined} />
+                <p className="mr-subtle">{_("It goes on if you close this page. A power cut does no harm: the next boot finishes it.")}</p>
+            </div>
         </Panel>
     );
 }

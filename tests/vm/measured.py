@@ -88,12 +88,18 @@ def a_full_run_is_told_before_it_starts(box: Box) -> None:
     assert "is on" in said[-1]
 
 
+def kill(box: Box) -> None:
+    """Kill the run that is on, and wait until systemd has done what comes after it."""
+    box.say("systemctl kill --signal=KILL --kill-whom=main millrace-bench.service")
+    over = "systemctl show -P ActiveState millrace-bench.service | grep -x -e inactive -e failed"
+    box.machine.wait_command(over, "the clean-up", 300)
+
+
 def a_killed_run_leaves_nothing(box: Box) -> None:
     """Kill the run that is on at some moment of it."""
     box.machine.wait_command("exportfs -s | grep millrace-bench", "a loopback export", 300)
     time.sleep(random.uniform(0, 15))
-    box.say("systemctl kill --signal=KILL --kill-whom=main millrace-bench.service")
-    box.machine.wait_command("! systemctl is-active millrace-bench.service", "the clean-up", 300)
+    kill(box)
     nothing_is_left(box)
     newest = box.read_json("millrace bench list --json")["runs"][0]
     assert (newest["state"], newest["reason"]) == ("interrupted", "the program was killed, or the power was cut")
@@ -143,8 +149,7 @@ def listening(client: Machine, server: str) -> Iterator[None]:
 def a_killed_run_leaves_nothing_on_the_client(box: Box, client: Machine, address: str) -> None:
     box.say(f"millrace bench start {SHORT} --layer L3 --client {address} --profile seq --seconds 60")
     client.wait_command("systemctl is-active millrace-bench-fio.service", "fio on the client", 300)
-    box.say("systemctl kill --signal=KILL --kill-whom=main millrace-bench.service")
-    box.machine.wait_command("! systemctl is-active millrace-bench.service", "the clean-up", 300)
+    kill(box)
     client.wait_command("! systemctl is-active millrace-bench-fio.service", "the end of fio", 120)
     client.wait_command("! grep /run/millrace-bench /proc/mounts", "no mount", 300)
     nothing_is_left(box)

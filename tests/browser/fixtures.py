@@ -10,7 +10,7 @@ from tests.browser.console import Console
 from tests.browser.person import PATIENCE, Person
 
 ADMIN_PASSWORD = "correct-horse-9-battery"
-Meet = Callable[[str, str], Person]
+Meet = Callable[..., Person]
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +33,8 @@ def met() -> list[Person]:
 def meet(chromium: Browser, console: Console, met: list[Person]) -> Meet:
     """A browser for a user with this password."""
 
-    def new(user: str, password: str) -> Person:
-        met.append(Person(chromium, console, user, password))
+    def new(user: str, password: str, language: str = "en-US") -> Person:
+        met.append(Person(chromium, console, user, password, language))
         return met[-1]
 
     return new

@@ -12,6 +12,7 @@ from tests.browser.noise import Noise
 
 FRAME = 'iframe.container-frame[name="cockpit1:localhost/millrace"]'
 VIEW = ViewportSize(width=1280, height=800)
+TELEPHONE = ViewportSize(width=420, height=860)
 # Milliseconds on a real server.
 PATIENCE = 10_000
 GRAVE = {"serious", "critical"}
@@ -27,12 +28,12 @@ Theme = Literal["light", "dark"]
 
 
 class Person:
-    """A browser of one user, in English."""
+    """A browser of one user."""
 
-    def __init__(self, browser: Browser, console: Console, user: str, password: str) -> None:
+    def __init__(self, browser: Browser, console: Console, user: str, password: str, language: str = "en-US") -> None:
         self.console, self.user, self.password = console, user, password
         self.context = browser.new_context(
-            viewport=VIEW, ignore_https_errors=True, locale="en-US", color_scheme="light", reduced_motion="reduce"
+            viewport=VIEW, ignore_https_errors=True, locale=language, color_scheme="light", reduced_motion="reduce"
         )
         self.context.grant_permissions(["clipboard-read", "clipboard-write"])
         self.context.set_default_timeout(PATIENCE * console.slowness)
@@ -110,8 +111,12 @@ class Person:
         ]
 
     def cut_off(self) -> list[str]:
-        """What sticks out of its card, or the page out of its window."""
-        return list(self.frame.evaluate(STICKS_OUT))
+        """What sticks out of its card, or the page out of its window, on a desk and on a telephone."""
+        found = []
+        for size in (TELEPHONE, VIEW):
+            self.page.set_viewport_size(size)
+            found += [f"{size['width']}: {one}" for one in self.frame.evaluate(STICKS_OUT)]
+        return found
 
     def picture(self, path: Path) -> None:
         """The whole page as it is seen, with Cockpit around it."""

@@ -24,6 +24,7 @@ Become = Callable[[str], None]
 FIRST_PAINT = 1000
 # Bytes.
 PICTURE = 300_000
+GERMAN = ("Übersicht", "Server", "Speicher", "Freigaben", "Clients", "Benchmark", "Einstellungen")
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +63,21 @@ def painted(person: Person) -> float:
     person.page.reload()
     person.arrive()
     return float(person.frame.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+
+
+def test_the_pages_speak_german_and_it_fits(meet: Meet, admin: Person) -> None:
+    reader = meet("admin", ADMIN_PASSWORD, "de-DE")
+    reader.sign_in()
+    wrong = {}
+    for number, title in enumerate(GERMAN):
+        reader.ours.locator(".mr-tabs a").nth(number).click()
+        expect(reader.ours.get_by_role("heading", level=1)).to_have_text(title)
+        expect(reader.ours.locator(".mr-loading")).to_have_count(0)
+        if found := reader.cut_off():
+            wrong[title] = found
+    reader.picture(OUT / "german-settings-light.png")
+    assert wrong == {}
+    reader.page.goto("about:blank")
 
 
 def test_a_drive_that_is_gone_is_told_on_the_overview_and_marked_where_it_was(admin: Person, become: Become) -> None:

@@ -43,12 +43,15 @@ def test_the_plan_is_that_of_the_server_with_every_reason(console: Console, admi
 
 def test_what_is_approved_is_that_plan_and_nothing_is_erased(admin: Person) -> None:
     shown = admin.ours.get_by_test_id("plan-hash").inner_text()
-    admin.ours.get_by_role("button", name="Approve…").click()
+    approve = admin.ours.get_by_role("button", name="Approve…")
+    approve.focus()
+    admin.page.keyboard.press("Enter")
     dialog = admin.ours.get_by_role("dialog")
     expect(dialog).to_contain_text(shown)
     expect(dialog.get_by_test_id("erased-sentence")).to_contain_text("Nothing")
     admin.page.keyboard.press("Escape")
     expect(dialog).to_have_count(0)
+    expect(approve).to_be_focused()
 
 
 def test_the_server_is_drawn_with_its_drives(console: Console, admin: Person) -> None:

@@ -5,7 +5,7 @@ import json
 import re
 from typing import Any
 
-from vm.machine import Machine
+from vm.appliance import Appliance
 
 # The data networks of the two cables; management is QEMU's own network.
 NETWORKS = ("10.77.0.0/24", "10.77.1.0/24")
@@ -42,7 +42,7 @@ def credentials(**more: bytes) -> dict[str, bytes]:
 class Box:
     """The questions that several stories ask an appliance."""
 
-    def __init__(self, machine: Machine) -> None:
+    def __init__(self, machine: Appliance) -> None:
         self.machine = machine
 
     def say(self, command: str, seconds: float = 300.0) -> str:

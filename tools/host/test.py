@@ -64,7 +64,16 @@ def tested(part: str) -> Count:
         return Count()
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
-        argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junit-xml={report}"]
+        argv = [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--durations=15",
+            f"--junit-xml={report}",
+        ]
         argv.append(f"tests/{part}")
         done = subprocess.run(argv, cwd=REPO, env=_environment(), check=False)
         if not report.is_file():

@@ -18,6 +18,46 @@ PATIENCE = (
 )
 
 
+class Appliance(Machine):
+    """A virtual server that boots the image; what is changed of `server` holds from the next start on."""
+
+    def __init__(self, server: Server, image: Path, directory: Path, accel: Accel, options: Options) -> None:
+        self.server = server
+
+        def command(files: Files) -> list[str]:
+            disks.make(self.server, image, files)
+            return server_command(self.server, accel, files, options)
+
+        super().__init__(server.name, directory, accel, command)
+
+    def _bay(self, serial: str) -> int:
+        """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>`, with block node `drive<bay>`."""
+        return [drive.serial for drive in self.server.drives].index(serial)
+
+    def pull(self, serial: str) -> None:
+        """Pull a drive while the machine runs and wait until the guest let it go."""
+        self.qmp("device_del", id=f"nvme{self._bay(serial)}")
+        self.wait_command(f"! grep -qs {serial} /sys/class/nvme/*/serial", f"drive {serial} to be gone", seconds=120)
+
+    def put_in(self, serial: str) -> None:
+        """Put a drive back into its bay while the machine runs and wait until the guest has it."""
+        number = self._bay(serial)
+        block = self.server.drives[number].block
+        # A namespace of its own cannot be hot-plugged: the controller brings it.
+        self.qmp(
+            "device_add",
+            driver="nvme",
+            id=f"nvme{number}",
+            serial=serial,
+            bus=f"bay{number}",
+            drive=f"drive{number}",
+            logical_block_size=block,
+            physical_block_size=block,
+        )
+        there = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
+        self.wait_command(there, f"drive {serial} to be there", seconds=120)
+
+
 def appliance(
     server: Server,
     image: Path,
@@ -29,7 +69,7 @@ def appliance(
     forwards: Mapping[int, int] | None = None,
     links: Sequence[str] | None = None,
     no_reboot: bool = True,
-) -> Machine:
+) -> Appliance:
     """Return a machine that boots `image` as `server`, with its disks in `directory`.
 
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
@@ -42,22 +82,4 @@ def appliance(
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,
     )
-
-    def command(files: Files) -> list[str]:
-        disks.make(server, image, files)
-        return server_command(server, accel, files, options)
-
-    return Machine(server.name, directory, accel, command)
-
-
-def bay(server: Server, serial: str) -> int:
-    """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>`, with block node `drive<bay>`."""
-    return [drive.serial for drive in server.drives].index(serial)
-
-
-def pull(machine: Machine, server: Server, serial: str) -> None:
-    """Pull a drive while the machine runs and wait until the guest let it go."""
-    number = bay(server, serial)
-    machine.qmp("device_del", id=f"nvme{number}")
-    gone = f"! grep -qs {serial} /sys/class/nvme/*/serial"
-    machine.wait_command(gone, f"drive {serial} to be gone", seconds=120)
+    return Appliance(server, image, directory, accel, options)

@@ -11,7 +11,7 @@ from tests.vm.box import CLIENT_ADDRESSES, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.accel import Accel
-from vm.appliance import appliance
+from vm.appliance import Appliance, appliance
 from vm.client import client as client_machine
 from vm.client import give_addresses
 from vm.link import Cables
@@ -29,7 +29,7 @@ def cables() -> Iterator[Cables]:
 class Pair:
     """The two virtual machines, switched on at the same time."""
 
-    server: Machine
+    server: Appliance
     client: Machine
 
 

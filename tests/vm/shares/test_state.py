@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wanted state: taken back, edited by hand, moved, damaged; with many shares. Last: it boots the server again."""
 
+import dataclasses
 import json
 from typing import Any
 
 import pytest
 
+from tests.vm import promises
 from tests.vm.box import NETWORKS, Box
 from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.machine import Machine
@@ -80,12 +82,17 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
 
 
 @pytest.mark.usefixtures("trunk")
-def test_damaged_state_boots_to_the_last_good_one_with_every_share(box: Box, client: Machine) -> None:
+def test_damaged_state_and_drives_in_other_bays_boot_to_the_last_good_one_with_every_share(
+    box: Box, client: Machine
+) -> None:
     box.say("truncate -s 100 /var/lib/millrace/config.json; sync")
+    drives = list(reversed(box.machine.server.drives))
+    box.machine.server = dataclasses.replace(box.machine.server, drives=drives)
     box.machine.reboot()
     box.wait_serving()
     box.wait_booted()
     assert box.failed_units() == []
+    promises.everything(box)
     assert "config.json" in json.dumps(box.read_json("millrace health --json"))
     addresses = box.say("ip -4 -br addr")
     assert all(f"{address}/24" in addresses for address in MORE_ADDRESSES)

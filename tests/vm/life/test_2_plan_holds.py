@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was approved is what the kernel runs, and the appliance says and shows no more than it must."""
+
+from tests.vm import promises
+from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
+
+
+def test_no_unit_failed(box: Box) -> None:
+    assert box.failed_units() == []
+
+
+def test_plan_is_raid6_of_ten_with_a_mirrored_log(box: Box) -> None:
+    plan = box.plan
+    arrays = {array["name"]: array for array in plan["arrays"]}
+    assert (arrays["data"]["level"], len(arrays["data"]["members"])) == ("raid6", 10)
+    assert arrays["data"]["chunk"] == 128 * 1024
+    assert (arrays["log"]["level"], len(arrays["log"]["members"])) == ("raid1", 2)
+    assert all(decision["reason"] and decision["source"] for decision in plan["decisions"])
+
+
+def test_arrays_equal_the_plan(box: Box) -> None:
+    promises.arrays_equal_the_plan(box)
+
+
+def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
+    labels = box.say("lsblk -rno PARTLABEL | grep .").splitlines()
+    ours = sorted(label for label in labels if label.startswith(("millrace-data-", "millrace-log-")))
+    assert ours == [f"millrace-data-{n:02}" for n in range(10)] + ["millrace-log-00", "millrace-log-01"]
+
+
+def test_file_system_equals_the_plan(box: Box) -> None:
+    promises.file_system_equals_the_plan(box)
+    filesystem = box.plan["filesystem"]
+    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (128 * 1024, 8)
+
+
+def test_nfsd_equals_the_plan(box: Box) -> None:
+    promises.nfsd_equals_the_plan(box)
+    assert box.plan["nfsd"]["pool_mode"] == "pernode"
+    assert box.plan["nfsd"]["max_block_size"] == 1 << 20
+
+
+def test_nfsd_threads_cover_both_nodes(box: Box) -> None:
+    masks = box.say("for p in $(pgrep -x nfsd); do grep Cpus_allowed_list /proc/$p/status | cut -f2; done")
+    assert set(masks.splitlines()) == {"0-1", "2-3"}
+
+
+def test_md_settings_equal_the_plan(box: Box) -> None:
+    promises.md_equals_the_plan(box)
+
+
+def test_interrupts_of_a_port_stay_on_its_node(box: Box) -> None:
+    promises.ports_are_served_by_their_own_node(box)
+
+
+def test_tuning_twice_changes_nothing(box: Box) -> None:
+    promises.tuning_again_changes_nothing(box)
+
+
+def test_only_what_is_served_listens(box: Box) -> None:
+    listening = box.say("ss -Htln | awk '{print $4}'").splitlines()
+    ports = {int(address.rsplit(":", 1)[1]) for address in listening if not address.startswith(("127.", "[::1]"))}
+    # mountd and statd answer on ports of their own choice that the firewall does not open
+    open_ports = set(box.say("nft -j list set inet millrace tcp_services | tr -dc '0-9,' ").strip(",").split(","))
+    assert {445, 2049, 9090} <= ports
+    assert "22" not in open_ports
+
+
+def test_console_says_what_a_person_needs(box: Box) -> None:
+    box.say("systemctl start millrace-health.service")
+    banner = box.say("cat /run/issue.d/50-millrace.issue")
+    assert "Millrace" in banner
+    assert "0.1.0" in banner
+    assert f"https://{SERVER_ADDRESSES[0]}:9090" in banner
+    console = box.machine.console
+    assert "millrace login:" in console
+
+
+def test_cockpit_answers(box: Box) -> None:
+    script = "import ssl,urllib.request as u;print(u.urlopen('https://127.0.0.1:9090/ping',context=ssl._create_unverified_context()).read().decode())"
+    assert "cockpit" in box.say(f'python3 -c "{script}"')
+
+
+def test_no_secret_reaches_the_journal(box: Box) -> None:
+    # the pattern arrives on standard input: on a command line it would find itself
+    search = box.machine.run("journalctl -b --no-pager | grep -F -f /dev/fd/3 3<&0", stdin=ADMIN_PASSWORD, check=False)
+    assert (search.status, search.out) == (1, "")

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who may look sees what the kernel says, and changes nothing."""
+
+from tests.vm import seen
+from tests.vm.box import ADMIN_PASSWORD, Box
+from tests.vm.life.words import AS_VIEWER, VIEWER, VIEWER_PASSWORD
+from vm.console import sign_in
+
+
+def test_the_web_console_is_told_what_the_kernel_says(box: Box) -> None:
+    seen.pool_is_as_the_kernel_has_it(box)
+    seen.topology_is_as_the_kernel_has_it(box)
+    seen.status_is_as_the_box_is(box)
+
+
+def test_the_administrator_s_new_password_is_that_of_smb(box: Box) -> None:
+    box.machine.run("umask 077; cat > /run/admin.smb", stdin=f"username=admin\npassword={ADMIN_PASSWORD}\n")
+    assert "blocks available" in box.say("smbclient -A /run/admin.smb //127.0.0.1/data -c du")
+
+
+def test_a_user_may_be_let_in_to_look(box: Box, console: int) -> None:
+    box.machine.run(f"millrace user create {VIEWER} --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
+    shut_out = sign_in(console, VIEWER, VIEWER_PASSWORD)
+    assert shut_out.status != 200 and shut_out.cookie is None
+    box.say(f"millrace user set {VIEWER} --console")
+    assert sign_in(console, VIEWER, VIEWER_PASSWORD).status == 200
+
+
+def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None:
+    box.say("systemctl start millrace-health.service")
+    status = box.read_json(f"{AS_VIEWER} status --json")
+    assert not status["as_root"]
+    assert status["health"]["level"] == box.read_json("cat /run/millrace/health.json")["level"]
+    assert {one["check"] for one in status["health"]["findings"]} >= {"pool", "arrays", "nfs", "smb", "cockpit"}
+    for verb in ("pool show", "topology", "plan", "share list", "user list", "session list", "config history"):
+        assert box.read_json(f"{AS_VIEWER} {verb} --json")["schema_version"]
+    for verb in ("share remove data", f"user remove {VIEWER}", "config rollback 1"):
+        refused = box.machine.run(f"{AS_VIEWER} {verb}", check=False)
+        assert refused.status == 1 and "root" in refused.err
+    first, second = seen.watched(box, 2, VIEWER)
+    nfs, smb = second["protocols"]
+    assert first["health"] == status["health"]["level"]
+    assert nfs["read_bytes_per_second"] is not None and smb["read_bytes_per_second"] is None
+    assert any("administrators only" in note for note in second["notes"])

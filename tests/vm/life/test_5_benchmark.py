@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The appliance measures itself: every layer, reports that open, nothing left behind."""
+
+from typing import Any
+
+import pytest
+
+from tests.vm import measured
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.life.words import mounted
+from tests.vm.unproven import unproven
+from vm.machine import Machine
+
+PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
+
+
+@pytest.fixture(scope="module")
+def ladder(box: Box) -> dict[str, Any]:
+    return measured.run(box, "--quick --profile seq")
+
+
+@unproven
+def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
+    protocols = {f"L2/{name}" for name in PROTOCOLS}
+    assert measured.places(ladder) == {"L0/drives", "L1/array", "L1/xfs", *protocols}
+    measured.nothing_is_left(box)
+
+
+@unproven
+def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any]) -> None:
+    measured.exports_open_again(box, ladder)
+
+
+@unproven
+def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
+    measured.a_full_run_is_told_before_it_starts(box)
+    measured.refused(box, "millrace bench start --quick", "a benchmark is running already")
+    measured.a_killed_run_leaves_nothing(box)
+
+
+@unproven
+def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
+    address = CLIENT_ADDRESSES[0]
+    measured.give_program(box, client)
+    measured.refused(box, f"millrace bench clients add {address}", "does not answer on port 8764")
+    with measured.listening(client, SERVER_ADDRESSES[0]):
+        box.say(f"millrace bench clients add {address}")
+        made = measured.run(box, f"--layer L3 --client {address} --profile retinanet")
+        assert measured.places(made) == {"L3/nfs-tcp", "L3/nfs-rdma"}
+        assert {rung["target"] for rung in made["rungs"] if rung["state"] == "skipped"} == {"smb"}
+        (trained, *_) = [rung for rung in made["rungs"] if rung["id"] == "L3/nfs-tcp/retinanet/train"]
+        assert [one["accelerator"] for one in trained["accelerators"]] == ["B200"]
+        assert trained["accelerators"][0]["au"] > 0
+        measured.nothing_is_left(box)
+        measured.a_killed_run_leaves_nothing_on_the_client(box, client, address)
+    measured.refused(box, f"millrace bench run --layer L3 --client {address}", "does not answer on port 8764")
+
+
+@unproven
+def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machine) -> None:
+    measured.give_program(box, client)
+    with mounted(client, "nfs-tcp") as where:
+        taken = measured.by_hand(box, client, where)
+    assert [(rung["id"], rung["state"]) for rung in taken["rungs"]] == [("L3/nfs-tcp/fsync/fsync", "done")]
+    assert box.read_json("millrace bench list --json")["runs"][0]["id"] == taken["id"]
+
+
+@unproven
+def test_a_read_only_pool_is_not_measured(box: Box) -> None:
+    measured.a_read_only_pool_is_refused(box)

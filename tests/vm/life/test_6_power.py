@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reboot and a power cut, with a client that goes on."""
+
+from tests.vm import measured, promises
+from tests.vm.box import Box
+from tests.vm.life.words import EXPORT, MOUNTPOINT, PATTERN, mounted
+from tests.vm.unproven import unproven
+from vm.machine import Machine
+
+
+def test_reboot_brings_the_same_pool_back(box: Box, client: Machine) -> None:
+    uuids = {record["array"]["name"]: record["uuid"] for record in box.pool["arrays"]}
+    box.machine.reboot()
+    box.wait_serving()
+    box.wait_booted()
+    assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
+    assert box.failed_units() == []
+    promises.everything(box)
+    with mounted(client, "nfs-tcp") as where:
+        client.run(f"cmp {PATTERN} {where}/by-smb", seconds=900)
+
+
+WRITER = f"""
+import os
+log = open("/run/synced", "w")
+file = os.open("{MOUNTPOINT}/journal", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+for number in range(1 << 20):
+    os.write(file, number.to_bytes(8, "big") * 512)
+    os.fsync(file)
+    print(number, file=log, flush=True)
+"""
+READER = f"""
+import sys
+with open("{EXPORT}/journal", "rb") as file:
+    for number in range(int(sys.argv[1]) + 1):
+        assert file.read(4096) == number.to_bytes(8, "big") * 512, number
+print("whole")
+"""
+
+
+def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None:
+    with mounted(client, "nfs-tcp"):
+        client.run("rm -f /run/synced; cat > /run/writer.py", stdin=WRITER)
+        client.run("systemd-run --unit=writer python3 /run/writer.py")
+        client.wait_command("test $(wc -l < /run/synced) -ge 40", "forty records synced", 300)
+        box.machine.power_cut()
+        # what the client was told to be safe before the power went
+        synced = client.run("tail -n 1 /run/synced").out.strip()
+        box.machine.start()
+        box.wait_serving()
+        assert box.machine.run(["python3", "-c", READER, synced]).out.strip() == "whole"
+        # the client's hard mount goes on where it was
+        client.wait_command(f"test $(tail -n 1 /run/synced) -gt {synced}", "the client's writes going on", 300)
+        client.run("systemctl stop writer.service", seconds=300)
+    box.wait_booted()
+    assert box.failed_units() == []
+
+
+@unproven
+def test_what_a_power_cut_leaves_of_a_benchmark_is_swept_at_boot(box: Box) -> None:
+    measured.swept_at_boot(box)

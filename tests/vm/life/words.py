@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Words that the stories of a 1U12 have in common."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.vm.box import SERVER_ADDRESSES
+from tests.vm.servers import server_named
+from vm.machine import Machine
+
+SERVER = server_named("1u12")
+EXPORT = "/srv/pool/data"
+MOUNTPOINT = "/mnt/data"
+# Of the client, in memory.
+PATTERN = "/run/pattern"
+PATTERN_MIB = 256
+
+# May look into the web console and change nothing.
+VIEWER = "vera"
+VIEWER_PASSWORD = "looks-7-but-touches-nothing"
+AS_VIEWER = f"setpriv --reuid {VIEWER} --regid {VIEWER} --init-groups millrace"
+
+
+@contextmanager
+def mounted(client: Machine, protocol: str) -> Iterator[str]:
+    """Mount the share, yield where, unmount: nothing is read from the client's cache.
+
+    One protocol at a time: the kernel answers a second NFS mount of the same export with the first one's transport.
+    """
+    host = SERVER_ADDRESSES[0]
+    smb = "vers=3.1.1,credentials=/run/credentials.smb,multichannel,max_channels=4"
+    options = {
+        "nfs-tcp": f"-t nfs4 -o vers=4.2,proto=tcp,nconnect=8 {host}:{EXPORT}",
+        "nfs-rdma": f"-t nfs4 -o vers=4.2,proto=rdma,port=20049 {host}:{EXPORT}",
+        "smb": f"-t cifs -o {smb} //{host}/data",
+    }
+    client.run(f"mkdir -p {MOUNTPOINT}; mount {options[protocol]} {MOUNTPOINT}", seconds=300)
+    try:
+        yield MOUNTPOINT
+    finally:
+        client.run(f"umount {MOUNTPOINT}", seconds=300)

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A plain box with five equal drives and none for the log: RAID5, its log mirrored on partitions of the same drives.
+
+Afterwards what is hot-plugged: a port that comes, and the way back to the defaults.
+"""
+
+from tests.vm import promises
+from tests.vm.box import Box
+
+
+def test_raid5_and_a_log_on_partitions_of_two_drives(box: Box) -> None:
+    arrays = {array["name"]: array for array in box.plan["arrays"]}
+    assert (arrays["data"]["level"], len(arrays["data"]["members"])) == ("raid5", 5)
+    assert (arrays["log"]["level"], len(arrays["log"]["members"])) == ("raid1", 2)
+    assert set(arrays["log"]["members"]) < set(arrays["data"]["members"])
+
+
+def test_every_setting_equals_the_plan(box: Box) -> None:
+    promises.everything(box)
+    assert box.plan["nfsd"]["pool_mode"] == "global"
+
+
+def test_no_unit_failed(box: Box) -> None:
+    box.wait_booted()
+    assert box.failed_units() == []
+
+
+def test_a_decision_explains_itself(box: Box) -> None:
+    said = box.say("millrace plan --explain layout --inventory /run/millrace/inventory.json", seconds=300)
+    assert "RAID5" in said or "raid5" in said
+
+
+def test_a_port_that_comes_later_is_tuned_and_no_array_changes(box: Box) -> None:
+    pool = box.say("sha256sum /var/lib/millrace/pool.json")
+    ports = box.say("ls /sys/class/net")
+    box.machine.qmp("netdev_add", type="user", id="late")
+    box.machine.qmp("device_add", driver="virtio-net-pci", id="late0", netdev="late", bus="spare0", romfile="")
+    box.machine.wait_command(f"test '{ports}' != \"$(ls /sys/class/net)\"", "the new port", 120)
+    box.machine.wait_command(
+        "systemctl is-active millrace-tune.service && millrace tune --diff --json | grep -q '\"drift\":\\s*\\[\\]'",
+        "a tuned port",
+        300,
+    )
+    promises.ports_are_served_by_their_own_node(box)
+    assert box.say("sha256sum /var/lib/millrace/pool.json") == pool
+    promises.arrays_equal_the_plan(box)
+    box.machine.qmp("device_del", id="late0")
+    box.machine.wait_command(f"test '{ports}' = \"$(ls /sys/class/net)\"", "the port to be gone", 120)
+
+
+def test_the_kernels_own_values_come_back_and_serving_goes_on(box: Box) -> None:
+    before = box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd")
+    box.say("millrace tune --revert")
+    assert box.array_sysfs("data", "md/group_thread_cnt") == "0"
+    assert box.array_sysfs("data", "md/stripe_cache_size") == "256"
+    assert box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd") == before
+    box.say("millrace tune")
+    promises.md_equals_the_plan(box)

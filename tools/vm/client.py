@@ -51,10 +51,13 @@ def data_nics(machine: Machine) -> list[str]:
     return [names[mac] for mac in sorted(names) if mac.startswith(("52:54:00:4d:01", "52:54:00:4d:02"))]
 
 
-def give_addresses(machine: Machine, addresses: Sequence[str]) -> list[str]:
-    """Give the data NICs fixed addresses ("10.1.0.2/24") in the order of the cables; return the NICs' names."""
+def give_addresses(machine: Machine, addresses: Sequence[str], mtu: int) -> list[str]:
+    """Give the data NICs fixed addresses ("10.1.0.2/24") in the order of the cables; return the NICs' names.
+
+    `mtu` in bytes is that of the server's ports.
+    """
     names = data_nics(machine)
     for name, address in zip(names, addresses, strict=True):
         ipaddress.ip_interface(address)
-        machine.run(f"ip link set {name} up && ip address replace {address} dev {name}")
+        machine.run(f"ip link set {name} mtu {mtu} up && ip address replace {address} dev {name}")
     return names

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, Box, credentials
+from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, Box, credentials
 from tests.vm.life.words import SERVER
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -66,7 +66,7 @@ def client(
     directory = tmp_path_factory.mktemp("client")
     with client_machine(client_images, directory, cables.client_ends, accelerator) as machine:
         machine.start()
-        give_addresses(machine, [f"{address}/24" for address in CLIENT_ADDRESSES])
+        give_addresses(machine, [f"{address}/24" for address in CLIENT_ADDRESSES], MTU)
         password = f"username=admin\npassword={ADMIN_PASSWORD}\n"
         machine.run("umask 077; cat > /run/credentials.smb", stdin=password)
         yield machine

@@ -6,7 +6,6 @@ import pytest
 from tests.vm import seen
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from tests.vm.life.words import EXPORT, PATTERN, PATTERN_MIB, mounted
-from tests.vm.unproven import unproven
 from vm.machine import Machine
 
 PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
@@ -54,10 +53,17 @@ def test_smb_with_several_channels_encrypted(box: Box, client: Machine) -> None:
         assert session["encryption"]["cipher"].startswith("AES")
 
 
-@pytest.mark.parametrize("writer", PROTOCOLS)
-def test_a_pattern_is_written_and_synced(client: Machine, pattern: str, writer: str) -> None:
-    with mounted(client, writer) as where:
+@pytest.mark.parametrize(("writer", "row"), [("nfs-tcp", 0), ("nfs-rdma", 0), ("smb", 1)])
+def test_a_pattern_is_written_synced_and_seen_in_the_rates(
+    box: Box, client: Machine, pattern: str, writer: str, row: int
+) -> None:
+    with mounted(client, writer) as where, seen.watching(box) as lines:
         client.run(f"dd if={pattern} of={where}/by-{writer} bs=1M conv=fsync status=none", seconds=900)
+        # the counters of smbd are a second old
+        box.say("sleep 5")
+    assert seen.written(lines, row) == pytest.approx(PATTERN_MIB * MIB, rel=0.3)
+    assert any(line["protocols"][row]["latency_seconds"] for line in lines)
+    assert max(line["protocols"][row]["clients"] for line in lines) == 1
 
 
 @pytest.mark.parametrize("reader", PROTOCOLS)
@@ -67,28 +73,15 @@ def test_what_another_protocol_wrote_is_read_byte_for_byte(client: Machine, patt
             client.run(f"cmp {pattern} {where}/by-{writer}", seconds=900)
 
 
-@unproven  # that of SMB failed once on a busy host
-@pytest.mark.parametrize(("protocol", "row"), [("nfs-tcp", 0), ("smb", 1)])
-def test_rates_of_every_second_add_up_to_what_a_client_wrote(
-    box: Box, client: Machine, pattern: str, protocol: str, row: int
-) -> None:
-    with mounted(client, protocol) as where, seen.watching(box) as lines:
-        client.run(f"dd if={pattern} of={where}/watched bs=1M conv=fsync status=none", seconds=900)
-        # the counters of smbd are a second old
-        box.say("sleep 5")
-    assert seen.written(lines, row) == pytest.approx(PATTERN_MIB * MIB, rel=0.3)
-    assert any(line["protocols"][row]["latency_seconds"] for line in lines)
-    assert max(line["protocols"][row]["clients"] for line in lines) == 1
-
-
 def test_rdma_really_carried_the_data(client: Machine) -> None:
     sent, received = (
         int(client.run(f"cat /sys/class/infiniband/rxe0/ports/1/hw_counters/{name}").out)
         for name in ("sent_pkts", "rcvd_pkts")
     )
-    # one file written and two read, in packets of 1 KiB of data
-    assert sent > PATTERN_MIB * 1024
-    assert received > 2 * PATTERN_MIB * 1024
+    # one file written and two read; the largest RoCE packet below this MTU has 4 KiB of data
+    packets = PATTERN_MIB * MIB // 4096
+    assert sent > packets
+    assert received > 2 * packets
 
 
 def test_root_of_a_client_is_nobody(box: Box, client: Machine) -> None:

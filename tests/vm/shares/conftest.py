@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import CLIENT_ADDRESSES, Box, credentials
+from tests.vm.box import CLIENT_ADDRESSES, MTU, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.accel import Accel
@@ -59,7 +59,7 @@ def box(pair: Pair) -> Box:
 
 @pytest.fixture(scope="package")
 def client(box: Box, pair: Pair) -> Machine:
-    give_addresses(pair.client, [f"{address}/24" for address in CLIENT_ADDRESSES])
+    give_addresses(pair.client, [f"{address}/24" for address in CLIENT_ADDRESSES], MTU)
     pair.client.run("umask 077; cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
     return pair.client
 

@@ -11,9 +11,7 @@ from playwright.sync_api import expect
 from tests.browser.person import Person
 from tests.browser.stories.people import ANNA_PASSWORD
 from tests.vm.box import CLIENT_ADDRESSES, Box
-from vm.appliance import pull
 from vm.machine import Machine
-from vm.server import Server
 
 # Seconds on the reference host under emulation.
 BUILD_SECONDS = 1200
@@ -108,12 +106,12 @@ def test_a_quota_is_changed_and_holds(box: Box, admin: Person) -> None:
     assert str(192 << 10) in {line.split()[3] for line in blocks if line}
 
 
-def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, server: Server, admin: Person) -> None:
+def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, admin: Person) -> None:
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()
     serial = box.plan["arrays"][0]["members"][4]
     limit = DEGRADED_SECONDS * box.machine.accel.scale + emulation(box)
-    pull(box.machine, server, serial)
+    box.machine.pull(serial)
     pulled = time.monotonic()
     expect(admin.ours.get_by_text("misses 1 of 10 drives")).to_be_visible()
     assert time.monotonic() - pulled < limit

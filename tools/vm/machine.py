@@ -21,11 +21,15 @@ from vm.qemu import Files
 
 CONSOLE_TAIL = 30
 POLL_SECONDS = 0.5
+# Between two questions to an emulated guest: asking systemd twice a second would cost a third of the whole boot.
+EMULATED_POLL_SECONDS = 3.0
 # Deadlines of the reference host under emulation; `Accel.scale` stretches them.
 BOOT_SECONDS = 300.0
 SHUTDOWN_SECONDS = 180.0
 PRESS_SECONDS = 20.0
 COMMAND_SECONDS = 120.0
+# What is to happen within this time is looked for more often.
+SOON_SECONDS = 20.0
 MONITOR_SECONDS = 30.0
 EMULATOR_TRIES = 3
 # What a guest's kernel prints where the emulator is at fault.
@@ -182,8 +186,8 @@ class Machine:
         said = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
         return f"{what}. QEMU said: {said or 'nothing'}\nThe console's last lines:\n{tail}"
 
-    def wait_for(self, ready: Callable[[], Any], what: str, seconds: float) -> Any:
-        """Poll `ready` until it returns something true and return that.
+    def wait_for(self, ready: Callable[[], Any], what: str, seconds: float, poll: float = POLL_SECONDS) -> Any:
+        """Poll `ready` every `poll` seconds until it returns something true and return that.
 
         Raises Failed with the console's last lines when the machine ends or `seconds` (scaled) are over.
         """
@@ -196,7 +200,7 @@ class Machine:
                 raise Failed(self._with_console(f"{self.name} ended while it was waited for {what}"))
             if time.monotonic() > deadline:
                 raise Failed(self._with_console(f"{self.name}: no {what} within {seconds * self.accel.scale:.0f} s"))
-            time.sleep(POLL_SECONDS)
+            time.sleep(poll)
 
     def wait_console(self, text: str, seconds: float = BOOT_SECONDS) -> None:
         """Wait until the console shows `text`."""
@@ -256,7 +260,8 @@ class Machine:
             result = self.run(command, check=False)
             return result if result.status == 0 else None
 
-        found = self.wait_for(attempt, what, seconds)
+        poll = EMULATED_POLL_SECONDS if self.accel.name == "tcg" and seconds > SOON_SECONDS else POLL_SECONDS
+        found = self.wait_for(attempt, what, seconds, poll)
         assert isinstance(found, agent.Result)
         return found
 

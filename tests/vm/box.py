@@ -16,7 +16,7 @@ MTU = 9000
 ADMIN_PASSWORD = "correct-horse-9-battery"
 
 # Emulated, a look at everything takes a fifth of the 30 s until the next; stories that need one ask for it.
-SELDOM = "[Timer]\nOnUnitActiveSec=\nOnUnitActiveSec=180\n"
+SELDOM = "[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\nOnUnitInactiveSec=180s\n"
 
 PROVISION_SECONDS = 900.0
 SERVING_SECONDS = 900.0

@@ -16,11 +16,12 @@ TELEPHONE = ViewportSize(width=420, height=860)
 # Milliseconds on a real server.
 PATIENCE = 10_000
 GRAVE = {"serious", "critical"}
+# What is meant to scroll: long lines to copy, wide comparisons, the tabs on a telephone.
 STICKS_OUT = """
-[...document.querySelectorAll("html, .mr-panel, .mr-panel *")]
-    .filter((one) => one.scrollWidth > one.clientWidth + 1 && one.clientWidth > 0)
-    .filter((one) => !["auto", "scroll"].includes(getComputedStyle(one).overflowX))
-    .filter((one) => getComputedStyle(one).display !== "inline" && !one.closest("svg, .pf-v6-screen-reader"))
+[...document.querySelectorAll("html, body *")]
+    .filter((one) => one.clientWidth > 0 && one.scrollWidth > one.clientWidth + 1)
+    .filter((one) => !one.closest("pre, input, textarea, svg, .mr-scroll, .mr-tabs, .pf-v6-screen-reader"))
+    .filter((one) => getComputedStyle(one).display !== "inline")
     .map((one) => `${one.tagName} ${one.className}: ${one.innerText.slice(0, 60)}`)
 """
 

@@ -24,6 +24,15 @@ Become = Callable[[str], None]
 FIRST_PAINT = 1000
 # Bytes.
 PICTURE = 300_000
+# A button without a name, a line that is too long, an error, and a picture from elsewhere.
+WRONG = """() => {
+    document.querySelector(".mr-panel").insertAdjacentHTML("beforeend",
+        "<button></button><p class='mr-wrong'>" + "this sticks out ".repeat(99) + "</p>");
+    document.querySelector(".mr-wrong").style.whiteSpace = "nowrap";
+    new Image().src = "https://elsewhere.invalid/picture.png";
+    setTimeout(() => { throw new Error("nobody caught this"); });
+    return new Promise((done) => setTimeout(done, 500));
+}"""
 GERMAN = ("Übersicht", "Server", "Speicher", "Freigaben", "Clients", "Benchmark", "Einstellungen")
 
 
@@ -127,3 +136,14 @@ def test_the_pictures_of_the_readme_are_taken_here_and_small() -> None:
         assert f"(cockpit-plugin/pictures/{picture.name})" in (REPO / "README.md").read_text()
         assert (OUT / picture.name).is_file()
         assert picture.stat().st_size < PICTURE
+
+
+def test_what_would_be_wrong_is_noticed(admin: Person) -> None:
+    admin.go("Overview")
+    admin.frame.evaluate(WRONG)
+    assert any("button-name" in one or "discernible text" in one for one in admin.barriers())
+    assert any("sticks out" in one for one in admin.cut_off())
+    heard = admin.noise.heard
+    expect(admin.page.locator("body")).to_be_visible()
+    assert any("policy" in one for one in heard) and any("nobody caught" in one for one in heard)
+    heard.clear()

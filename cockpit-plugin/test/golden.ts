@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Outputs } from "../src/types/outputs";
 import { does, says } from "./mocks/cockpit";
 
-export type State = "empty" | "1u12-blank" | "1u12-building" | "1u12-provisioned" | "1u12-degraded" | "1u12-rebuilding" | "1u12-user";
+export type State = "empty" | "1u12-blank" | "1u12-building" | "1u12-provisioned" | "1u12-degraded" | "1u12-rebuilding" | "1u12-user" | "2u24-far-ports";
 type Document = "status" | "topology" | "plan" | "pool show" | "session list";
 type LineVerb = "watch" | "approve";
 

@@ -5,7 +5,7 @@ const TONES = 5;
 /** The last one is for what is in no array. */
 export const NO_TONE = TONES;
 
-/** "data/leg 1" and the like, in the order of the arrays, each with the number of its colour. */
+/** Arrays and legs in their order, each with the number of its colour, also where a leg is named again by what is over it. */
 export function tones(names: readonly string[]): Map<string, number> {
-    return new Map(names.map((name, index) => [name, index % TONES]));
+    return new Map([...new Set(names)].map((name, index) => [name, index % TONES]));
 }

@@ -5,6 +5,8 @@ import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import { App } from "../../src/app";
 import type { Topology } from "../../src/types/millrace";
+import { groupTones } from "../../src/pages/server/model";
+import { arrayTones } from "../../src/pages/storage/words";
 import { golden, serverIs } from "../golden";
 import { open, refuses, says } from "../mocks/cockpit";
 
@@ -17,6 +19,11 @@ function allPortsOnOneSide(): Topology {
     if (!first || !second) throw new Error("two nodes are needed");
     return { ...topology, nodes: [{ ...first, ports: [...first.ports, ...second.ports] }, { ...second, ports: [] }] };
 }
+
+test("an array or a leg has the same colour on every page", () => {
+    for (const state of ["1u12-provisioned", "2u24-far-ports"] as const)
+        expect([...groupTones(golden(state, "topology"))]).toEqual([...arrayTones(golden(state, "pool show").arrays)]);
+});
 
 test("ports on every processor: nothing crosses", async () => {
     serverIs("1u12-provisioned");

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stories in Debian's Chromium on the real console of the image, without a virtual server: seconds, not minutes."""
 
+import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,9 @@ __all__ = ["pytest_exception_interact"]
 
 
 @pytest.fixture(scope="session")
-def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """The files of the image as first boot finds them."""
-    return make(layout.OUTPUT, tmp_path_factory.mktemp("image"))
+    tree = make(layout.OUTPUT, tmp_path_factory.mktemp("image"))
+    yield tree
+    # over half a gigabyte, of which pytest would keep three
+    shutil.rmtree(tree)

@@ -16,7 +16,7 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
         const { error } = this.state;
         if (error === undefined) return this.props.children;
         const shown = new CliError("garbage", "millrace", _("This page came to something that it cannot show."),
-            _("Try again. If it stays like this, run `millrace support` in a terminal and look at what it packs."), String(error.stack ?? error));
+            _("Try again. If it stays like this, hand in this page and what `journalctl -b -p warning` prints in a terminal."), String(error.stack ?? error));
         return <ErrorState error={shown} retry={() => this.setState({ error: undefined })} />;
     }
 }

@@ -37,7 +37,7 @@ export class CliError extends Error {
     }
 }
 
-const support = () => _("Try again. If it stays like this, run `millrace support` in a terminal and look at what it packs.");
+const support = () => _("Try again. If it stays like this, hand in this page and what `journalctl -b -p warning` prints in a terminal.");
 
 /** How the program's own sentences begin on stderr; what does not is a crash, or the words of another program. */
 const OWN = "millrace: ";

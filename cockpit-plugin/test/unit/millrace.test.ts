@@ -59,7 +59,7 @@ test("a program that is not there, that died, that says nothing", async () => {
     does("status", (call) => call.fail({ exit_status: 1, message: "millrace exited with code 1" }, "half a docu"));
     const silent = await failed(run("status"));
     expect(silent).toMatchObject({ kind: "died", output: "millrace exited with code 1\nhalf a docu" });
-    expect(silent.hint).toContain("millrace support");
+    expect(silent.hint).toContain("journalctl -b");
 });
 
 test("a crash is not taken for a sentence of the program, and is kept for the support", async () => {
@@ -67,7 +67,7 @@ test("a crash is not taken for a sentence of the program, and is kept for the su
     const crash = await failed(run("status"));
     expect(crash).toMatchObject({ kind: "died", message: "`millrace status` failed (status 1) and did not say why." });
     expect(crash.output).toContain("KeyError: 'pool'");
-    expect(crash.hint).toContain("millrace support");
+    expect(crash.hint).toContain("journalctl -b");
 });
 
 test("garbage is told from a document, and kept for the support", async () => {

@@ -117,7 +117,7 @@ test("a program that is missing, or prints garbage, is an error with a way to tr
     render(<App />);
     const error = await screen.findByTestId("error");
     expect(error.textContent).toContain("printed something that this page cannot read");
-    expect(error.textContent).toContain("millrace support");
+    expect(error.textContent).toContain("journalctl -b");
     serverIs("1u12-provisioned");
     await userEvent.click(within(error).getByRole("button", { name: "Try again" }));
     expect(await verdict()).toBeTruthy();

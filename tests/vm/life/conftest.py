@@ -2,11 +2,13 @@
 """One 1U12 from the first power-on to a pulled drive; the files are its stories in their order."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.browser.console import CHROMIUM, Console
+from tests.browser.failed import pytest_exception_interact
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, Box, credentials
 from tests.vm.life.words import SERVER
 from vm.accel import Accel
@@ -16,6 +18,13 @@ from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine, free_port
 
+__all__ = ["pytest_exception_interact"]
+
+# An emulated server is that much slower than a real one; what a page waits for is waited for at most 4 minutes.
+EMULATED = 24.0
+# Cockpit gives up after a minute where Python alone takes seconds to start, and ends sessions that only watch.
+PATIENT = "IdleTimeout = 240\n\n[basic]\ntimeout = 280\n"
+
 
 @pytest.fixture(scope="package")
 def cables() -> Iterator[Cables]:
@@ -24,26 +33,41 @@ def cables() -> Iterator[Cables]:
 
 
 @pytest.fixture(scope="package")
-def console() -> int:
+def port() -> int:
     """The port of the web console on this host."""
     return free_port()
 
 
 @pytest.fixture(scope="package")
 def box(
-    image: Path, accelerator: Accel, cables: Cables, console: int, tmp_path_factory: pytest.TempPathFactory
+    image: Path, accelerator: Accel, cables: Cables, port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Box]:
     given = credentials()
     # no password is handed in: the appliance makes its own
     del given["millrace.admin-password"]
     directory = tmp_path_factory.mktemp("life")
     with appliance(
-        SERVER, image, directory, accelerator, credentials=given, forwards={9090: console}, links=cables.server_ends
+        SERVER, image, directory, accelerator, credentials=given, forwards={9090: port}, links=cables.server_ends
     ) as machine:
         machine.start()
         box = Box(machine)
         box.wait_booted()
+        if accelerator.name == "tcg":
+            machine.run(
+                "sed -i '/^IdleTimeout/d' /etc/cockpit/cockpit.conf; cat >> /etc/cockpit/cockpit.conf", stdin=PATIENT
+            )
         yield box
+
+
+@pytest.fixture(scope="package")
+def console(box: Box, port: int, accelerator: Accel) -> Console:
+    """The web console, for browsers."""
+
+    def run(argv: Sequence[str], stdin: str) -> str:
+        return box.machine.run(argv, stdin=stdin, seconds=300).out
+
+    slowness = EMULATED * accelerator.scale if accelerator.name == "tcg" else 1.0
+    return Console(f"https://127.0.0.1:{port}", CHROMIUM, run, slowness)
 
 
 @pytest.fixture(scope="package")

@@ -16,8 +16,8 @@ PATTERN = "/run/pattern"
 PATTERN_MIB = 256
 
 # May look into the web console and change nothing.
-VIEWER = "vera"
-VIEWER_PASSWORD = "looks-7-but-touches-nothing"
+VIEWER = "noel"
+VIEWER_PASSWORD = "looks-5-but-touches-nothing"
 AS_VIEWER = f"setpriv --reuid {VIEWER} --regid {VIEWER} --init-groups millrace"
 
 

@@ -7,6 +7,20 @@ from tests.vm.life.words import AS_VIEWER, VIEWER, VIEWER_PASSWORD
 from vm.console import sign_in
 
 
+def test_the_password_of_the_first_sign_in_opens_nothing_any_more(box: Box, port: int, one_time: str) -> None:
+    assert sign_in(port, "admin", one_time).status == 401
+    assert sign_in(port, "admin", ADMIN_PASSWORD).status == 200
+    box.say("systemctl start millrace-health.service")
+    assert box.machine.run("test -e /run/issue.d/60-millrace-admin.issue", check=False).status == 1
+
+
+def test_root_s_rights_cost_the_administrator_s_own_password(box: Box) -> None:
+    as_admin = "runuser -u admin -- sudo -k -S -p '' id -u"
+    assert box.machine.run(as_admin, stdin=f"{ADMIN_PASSWORD}\n").out.strip() == "0"
+    assert box.machine.run(as_admin, stdin="wrong\nwrong\nwrong\n", check=False).status == 1
+    assert box.machine.run("runuser -u admin -- sudo -k -n id -u", check=False).status == 1
+
+
 def test_the_web_console_is_told_what_the_kernel_says(box: Box) -> None:
     seen.pool_is_as_the_kernel_has_it(box)
     seen.topology_is_as_the_kernel_has_it(box)
@@ -18,12 +32,12 @@ def test_the_administrator_s_new_password_is_that_of_smb(box: Box) -> None:
     assert "blocks available" in box.say("smbclient -A /run/admin.smb //127.0.0.1/data -c du")
 
 
-def test_a_user_may_be_let_in_to_look(box: Box, console: int) -> None:
+def test_a_user_may_be_let_in_to_look(box: Box, port: int) -> None:
     box.machine.run(f"millrace user create {VIEWER} --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
-    shut_out = sign_in(console, VIEWER, VIEWER_PASSWORD)
+    shut_out = sign_in(port, VIEWER, VIEWER_PASSWORD)
     assert shut_out.status != 200 and shut_out.cookie is None
     box.say(f"millrace user set {VIEWER} --console")
-    assert sign_in(console, VIEWER, VIEWER_PASSWORD).status == 200
+    assert sign_in(port, VIEWER, VIEWER_PASSWORD).status == 200
 
 
 def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None:

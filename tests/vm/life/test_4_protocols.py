@@ -12,6 +12,12 @@ PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 MIB = 1 << 20
 
 
+@pytest.fixture(scope="module", autouse=True)
+def nothing_is_mounted(client: Machine) -> None:
+    """What is mounted of another share would lend its transport to what is mounted here."""
+    client.run("umount -a -t nfs4", seconds=300)
+
+
 @pytest.fixture(scope="module")
 def pattern(client: Machine) -> str:
     """Make the pattern on the client and return where it is."""

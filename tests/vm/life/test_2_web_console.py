@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first week of a server in the web console, from the first sign-in to a drive that dies.
+"""The first week of a server in the web console, from the first sign-in to a share that a client mounted.
 
 The stories build on each other.
 """

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive dies while somebody looks. This story needs a booted server with a pool."""
+
+import time
+
+from playwright.sync_api import expect
+
+from tests.browser.person import Person
+from tests.vm.box import Box
+
+# Seconds on a real server.
+DEGRADED_SECONDS = 10
+
+
+def emulation(box: Box) -> float:
+    """Seconds that the program takes for two answers on an emulated server: one that is under way, and the next."""
+    if box.machine.accel.name == "kvm":
+        return 0.0
+    asked = time.monotonic()
+    box.say("millrace status --json >&2")
+    return 2 * (time.monotonic() - asked)
+
+
+def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, admin: Person) -> None:
+    admin.go("Overview")
+    expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()
+    serial = box.plan["arrays"][0]["members"][4]
+    limit = DEGRADED_SECONDS * box.machine.accel.scale + emulation(box)
+    box.machine.pull(serial)
+    pulled = time.monotonic()
+    expect(admin.ours.get_by_text("misses 1 of 10 drives")).to_be_visible()
+    assert time.monotonic() - pulled < limit
+    admin.go("Storage")
+    gone = admin.ours.locator(f"[data-serial='{serial}']")
+    expect(gone).to_have_attribute("data-state", "missing")

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive dies while the server serves and somebody looks at it."""
+
+from tests.browser.fixtures import *  # noqa: F403
+from tests.browser.stories.dying_drive import *  # noqa: F403
+from tests.vm.box import Box
+from tests.vm.life.words import AS_VIEWER
+
+
+def test_the_program_says_what_died_to_whoever_may_look(box: Box) -> None:
+    (lost,) = [one for one in box.plan["arrays"][0]["members"] if one not in box.members_by_serial("data")]
+    arrays = {array["name"]: array for array in box.read_json("millrace pool show --json")["arrays"]}
+    assert arrays["data"]["degraded"] == 1 == arrays["data"]["may_fail"]
+    (gone,) = [member for member in arrays["data"]["members"] if member["state"] == "missing"]
+    assert gone["serial"] == lost
+    nodes = box.read_json("millrace topology --json")["nodes"]
+    drives = {one["serial"]: one for node in nodes for one in node["drives"]}
+    assert (drives[lost]["present"], drives[lost]["member"]) == (False, "missing")
+    status = box.read_json(f"{AS_VIEWER} status --json")
+    assert any("misses 1 of 10 drives" in one["sentence"] for one in status["health"]["findings"])

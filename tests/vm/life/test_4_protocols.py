@@ -69,7 +69,8 @@ def test_a_pattern_is_written_synced_and_seen_in_the_rates(
         box.say("sleep 5")
     assert seen.written(lines, row) == pytest.approx(PATTERN_MIB * MIB, rel=0.3)
     assert any(line["protocols"][row]["latency_seconds"] for line in lines)
-    assert max(line["protocols"][row]["clients"] for line in lines) == 1
+    # a client is counted by its addresses, and the channels of SMB use both
+    assert 1 <= max(line["protocols"][row]["clients"] for line in lines) <= (2 if writer == "smb" else 1)
 
 
 @pytest.mark.parametrize("reader", PROTOCOLS)

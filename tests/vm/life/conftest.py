@@ -15,6 +15,7 @@ from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
 from vm.client import give_addresses
+from vm.console import sign_in
 from vm.link import Cables
 from vm.machine import Machine, free_port
 
@@ -81,6 +82,18 @@ def one_time(box: Box, digest: str) -> str:
     """The administrator's password on the console of the first boot."""
     (password,) = set(re.findall(r"One-time password: (\S+)", box.machine.console))
     return str(password)
+
+
+@pytest.fixture(scope="package")
+def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
+    """The server with an administrator and a pool, whatever became of the stories in the browser."""
+    if box.say("getent shadow admin | cut -d: -f3") == "0":
+        sign_in(port, "admin", one_time, [one_time, ADMIN_PASSWORD, ADMIN_PASSWORD])
+    if box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status:
+        box.machine.run(["millrace", "approve", digest], seconds=1200)
+    box.wait_serving()
+    box.wait_booted()
+    return box
 
 
 @pytest.fixture(scope="package")

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was approved is what the kernel runs, and the appliance says and shows no more than it must."""
 
+import pytest
+
 from tests.vm import promises
 from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
+
+pytestmark = pytest.mark.usefixtures("in_use")
 
 
 def test_no_unit_failed(box: Box) -> None:

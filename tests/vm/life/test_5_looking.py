@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Who may look sees what the kernel says, and changes nothing."""
 
+import pytest
+
 from tests.vm import seen
 from tests.vm.box import ADMIN_PASSWORD, Box
 from tests.vm.life.words import AS_VIEWER, VIEWER, VIEWER_PASSWORD
 from vm.console import sign_in
+
+pytestmark = pytest.mark.usefixtures("in_use")
 
 
 def test_the_password_of_the_first_sign_in_opens_nothing_any_more(box: Box, port: int, one_time: str) -> None:

@@ -11,6 +11,8 @@ from tests.vm.life.words import mounted
 from tests.vm.unproven import unproven
 from vm.machine import Machine
 
+pytestmark = pytest.mark.usefixtures("in_use")
+
 PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 
 

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A reboot and a power cut, with a client that goes on."""
 
+import pytest
+
 from tests.vm import measured, promises
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT, MOUNTPOINT, PATTERN, mounted
 from tests.vm.unproven import unproven
 from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("in_use")
 
 
 def test_reboot_brings_the_same_pool_back(box: Box, client: Machine) -> None:

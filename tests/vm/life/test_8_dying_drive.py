@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive dies while the server serves and somebody looks at it."""
 
+import pytest
+
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.dying_drive import *  # noqa: F403
 from tests.vm.box import Box
 from tests.vm.life.words import AS_VIEWER
+
+pytestmark = pytest.mark.usefixtures("in_use")
 
 
 def test_the_program_says_what_died_to_whoever_may_look(box: Box) -> None:

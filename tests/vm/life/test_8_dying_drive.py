@@ -5,14 +5,27 @@ import pytest
 
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.dying_drive import *  # noqa: F403
+from tests.vm import seen
 from tests.vm.box import Box
 from tests.vm.life.words import AS_VIEWER
 
 pytestmark = pytest.mark.usefixtures("in_use")
 
 
-def test_the_program_says_what_died_to_whoever_may_look(box: Box) -> None:
-    (lost,) = [one for one in box.plan["arrays"][0]["members"] if one not in box.members_by_serial("data")]
+@pytest.fixture(scope="module")
+def lost(box: Box) -> str:
+    """The drive that is not there any more: the browser's story pulled it, or it is pulled now."""
+    members = set(box.plan["arrays"][0]["members"])
+    if not members - box.members_by_serial("data"):
+        with seen.watching(box) as lines:
+            box.machine.pull(min(members))
+            box.machine.wait_command('tail -n 2 /run/watched | grep -qE \'"health":"(WARN|FAIL)"\'', "the warning", 10)
+        assert lines[0]["health"] == "OK"
+    (lost,) = members - box.members_by_serial("data")
+    return str(lost)
+
+
+def test_the_program_says_what_died_to_whoever_may_look(box: Box, lost: str) -> None:
     arrays = {array["name"]: array for array in box.read_json("millrace pool show --json")["arrays"]}
     assert arrays["data"]["degraded"] == 1 == arrays["data"]["may_fail"]
     (gone,) = [member for member in arrays["data"]["members"] if member["state"] == "missing"]

@@ -17,8 +17,9 @@ AUTHORITY = "/etc/tlshd/millrace-ca.pem"
 CERTIFICATE, KEY = "/etc/tlshd/client.pem", "/etc/tlshd/client.key"
 UNIT = "tlshd.service"
 
-# The unit is wanted by remote-fs.target: after a boot it is there before the mounts.
-PREPARE = [f"systemctl enable {UNIT}", f"systemctl restart {UNIT}"]
+# The unit is wanted by remote-fs.target: after a boot it is there before the mounts. It counts as started before it
+# listens to the kernel, and a mount that comes earlier fails with "No such process".
+PREPARE = [f"systemctl enable {UNIT}", f"systemctl restart {UNIT}", "sleep 2"]
 
 
 @dataclass(frozen=True)

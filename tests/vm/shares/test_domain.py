@@ -10,7 +10,6 @@ from tests.vm.shares.words import HOST, mounted
 from tests.vm.shares.words import PASSWORD as LOCAL_PASSWORD
 from vm.machine import Machine
 
-
 # As tests/client/mkosi.postinst.chroot made it.
 ZONE, REALM = "ad.test", "AD.TEST"
 PASSWORD = "Join-me-now-9"

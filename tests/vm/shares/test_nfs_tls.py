@@ -12,7 +12,6 @@ from tests.vm.shares.words import HOST
 from vm.agent import Result
 from vm.machine import Machine
 
-
 SHARE = "sealed"
 PLAIN = f"timeout 60 mount -t nfs4 -o vers=4.2,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt"
 RECIPE = f"millrace client recipe --profile mixed --protocol nfs-tcp --share {SHARE} --json"
@@ -57,7 +56,7 @@ def followed(client: Machine, recipe: dict[str, Any]) -> Result:
     client.run(" && ".join(recipe["prepare"]), seconds=120)
     # emulated, tlshd may take longer to listen than a recipe waits
     client.run(
-        f"for i in 1 2 3 4 5; do journalctl -b -u tlshd | tail -n 1 | grep -q capabilities && break; sleep 1; done"
+        "for i in 1 2 3 4 5; do journalctl -b -u tlshd | tail -n 1 | grep -q capabilities && break; sleep 1; done"
     )
     return client.run(" && ".join(recipe["commands"]), check=False, seconds=300)
 

@@ -17,6 +17,8 @@ from host.layout import REPO
 PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
+# Two virtual servers, two clients, and what else there is.
+MEMORY_OF_TWO = 16 << 30
 # pytest(1): no tests were collected
 NOTHING_COLLECTED = 5
 
@@ -57,29 +59,43 @@ def counted(report: Path) -> Count:
     return total
 
 
+def selections(part: str, memory: int) -> list[list[str]]:
+    """What of a part is run at the same time, as pytest's arguments; `memory` in bytes is free."""
+    whole = f"tests/{part}"
+    if part != "vm" or memory < MEMORY_OF_TWO:
+        return [[whole]]
+    # A virtual server and its client keep little more than one processor busy. Each of these starts both.
+    apart = f"{whole}/shares"
+    return [[apart], [whole, f"--ignore={apart}"]]
+
+
+def free_memory() -> int:
+    """Bytes that processes may still take (proc(5))."""
+    (line,) = [line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:")]
+    return int(line.split()[1]) << 10
+
+
 def tested(part: str) -> Count:
     """Run the tests of one part; a pytest that ended without a report is one failure."""
     print(f"== tests/{part}", flush=True)
     if not (REPO / "tests" / part).is_dir():
         return Count()
     with TemporaryDirectory(prefix="millrace-test-") as directory:
-        report = Path(directory) / "report.xml"
-        argv = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-p",
-            "no:cacheprovider",
-            "--durations=15",
-            f"--junit-xml={report}",
-        ]
-        argv.append(f"tests/{part}")
-        done = subprocess.run(argv, cwd=REPO, env=_environment(), check=False)
-        if not report.is_file():
-            return Count(failed=1)
-        count = counted(report)
-    if done.returncode not in (0, NOTHING_COLLECTED) and count.failed == 0:
+        running = []
+        for number, selection in enumerate(selections(part, free_memory())):
+            report = Path(directory) / f"{number}.xml"
+            options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
+            argv = [sys.executable, "-m", "pytest", *options, *selection]
+            running.append((subprocess.Popen(argv, cwd=REPO, env=_environment()), report))
+        return sum((_ended(process, report) for process, report in running), Count())
+
+
+def _ended(process: subprocess.Popen[bytes], report: Path) -> Count:
+    status = process.wait()
+    if not report.is_file():
+        return Count(failed=1)
+    count = counted(report)
+    if status not in (0, NOTHING_COLLECTED) and count.failed == 0:
         return count + Count(failed=1)
     return count
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from host.test import Count, counted
+from host.test import MEMORY_OF_TWO, Count, counted, selections
 
 REPORT = """<?xml version="1.0"?><testsuites>
 <testsuite name="a" tests="10" failures="2" errors="1" skipped="3"/></testsuites>"""
@@ -18,3 +18,10 @@ def test_errors_are_failures_and_skips_are_not_passes(tmp_path: Path) -> None:
 def test_parts_add_up_to_a_plain_line() -> None:
     assert str(Count(4, 3, 3) + Count(1)) == "5 passed, 3 failed, 3 skipped"
     assert str(Count(7)) == "7 passed, 0 failed"
+
+
+def test_two_virtual_servers_at_once_need_memory_and_leave_no_story_out() -> None:
+    shares, rest = selections("vm", MEMORY_OF_TWO)
+    assert (shares, rest) == (["tests/vm/shares"], ["tests/vm", "--ignore=tests/vm/shares"])
+    assert selections("vm", MEMORY_OF_TWO - 1) == [["tests/vm"]]
+    assert selections("unit", MEMORY_OF_TWO) == [["tests/unit"]]

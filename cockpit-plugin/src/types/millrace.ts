@@ -1086,7 +1086,8 @@ export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "smb-multich
  *
  * `nfs` is NFS over TCP and RDMA together: the kernel counts bytes for both in one. Operations are RPC calls (an
  * NFSv4 compound is one) or SMB2 requests; SMB bytes are with their headers of about 80 bytes. `latency_seconds` is
- * the mean time from a request's arrival to its answer in the server, null where nothing was asked.
+ * the mean time from a request's arrival to its answer in the server, null where nothing was asked. `clients` over
+ * TCP are addresses with a connection: SMB multichannel over two ports of a client counts two.
  */
 export interface ProtocolRates {
     name: "nfs-tcp" | "nfs" | "smb";

@@ -31,7 +31,7 @@ def test_an_approved_plan_becomes_a_pool_before_one_s_eyes(box: Box, admin: Pers
     admin.ours.get_by_role("dialog").get_by_role("button", name="Approve and build").click()
     building = admin.ours.get_by_test_id("building")
     expect(building).to_be_visible()
-    expect(building.get_by_text("Now: ")).to_be_visible(timeout=1000 * BUILD_SECONDS)
+    expect(building.get_by_text("Now: ").first).to_be_visible(timeout=1000 * BUILD_SECONDS)
     array = admin.ours.get_by_test_id("array-data")
     expect(array).to_be_visible(timeout=1000 * BUILD_SECONDS * box.machine.accel.scale)
     expect(array).to_contain_text("RAID6")

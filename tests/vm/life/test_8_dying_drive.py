@@ -17,6 +17,7 @@ def lost(box: Box) -> str:
     """The drive that is not there any more: the browser's story pulled it, or it is pulled now."""
     members = set(box.plan["arrays"][0]["members"])
     if not members - box.members_by_serial("data"):
+        box.say("systemctl start millrace-health.service")
         with seen.watching(box) as lines:
             box.machine.pull(min(members))
             box.machine.wait_command('tail -n 2 /run/watched | grep -qE \'"health":"(WARN|FAIL)"\'', "the warning", 10)

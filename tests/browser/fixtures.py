@@ -8,8 +8,8 @@ from playwright.sync_api import Browser, expect, sync_playwright
 
 from tests.browser.console import Console
 from tests.browser.person import PATIENCE, Person
+from tests.vm.box import ADMIN_PASSWORD
 
-ADMIN_PASSWORD = "correct-horse-9-battery"
 Meet = Callable[..., Person]
 
 

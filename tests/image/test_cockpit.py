@@ -53,6 +53,13 @@ def test_pages_of_cockpit_come_after_ours(manifests: dict[str, Any]) -> None:
     assert manifests["systemd"]["menu"]["index"]["label"] == "System"
 
 
+def test_who_signs_in_has_a_bus_of_their_own(tree: Path) -> None:
+    """Without one, the second page that asks for it ends the session (Cockpit 372)."""
+    users = tree / "usr/lib/systemd/user"
+    assert (users / "dbus.socket").is_file()
+    assert (users / "sockets.target.wants/dbus.socket").is_symlink()
+
+
 def test_it_carries_the_name_of_the_product(tree: Path) -> None:
     release = (tree / "usr/lib/os-release").read_text()
     branding = tree / "usr/share/cockpit/branding" / re.search(r"^ID=(\S+)$", release, re.MULTILINE)[1]  # type: ignore[index]

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """The built image, unmodified, in virtual servers; the second VM is a plain Debian client."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from host import layout
-from vm import accel, link
+from vm import accel
 
 
 @pytest.fixture(scope="session")
@@ -23,9 +22,3 @@ def accelerator() -> accel.Accel:
 @pytest.fixture(scope="session")
 def client_images() -> Path:
     return layout.CLIENT_OUTPUT
-
-
-@pytest.fixture(scope="module")
-def cables() -> Iterator[link.Cables]:
-    with link.Cables(2) as both:
-        yield both

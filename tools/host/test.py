@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -82,13 +83,15 @@ def tested(part: str) -> Count:
     print(f"== tests/{part}", flush=True)
     if not (REPO / "tests" / part).is_dir():
         return Count()
-    with TemporaryDirectory(prefix="millrace-test-") as directory:
+    # Children that are interrupted are waited for: they switch their virtual servers off.
+    with TemporaryDirectory(prefix="millrace-test-") as directory, ExitStack() as children:
         running = []
         for number, selection in enumerate(selections(part, free_memory(), os.cpu_count() or 1)):
             report = Path(directory) / f"{number}.xml"
             options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
             argv = [sys.executable, "-m", "pytest", *options, *selection]
-            running.append((subprocess.Popen(argv, cwd=REPO, env=_environment()), report))
+            process = children.enter_context(subprocess.Popen(argv, cwd=REPO, env=_environment()))
+            running.append((process, report))
         return sum((_ended(process, report) for process, report in running), Count())
 
 

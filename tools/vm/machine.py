@@ -21,7 +21,7 @@ from vm.qemu import Files
 
 CONSOLE_TAIL = 30
 POLL_SECONDS = 0.5
-# Between two questions to an emulated guest: asking systemd twice a second would cost a third of the whole boot.
+# Between two questions to an emulated guest: asking systemd twice a second took a fifth of a cold boot.
 EMULATED_POLL_SECONDS = 3.0
 # Deadlines of the reference host under emulation; `Accel.scale` stretches them.
 BOOT_SECONDS = 300.0

@@ -88,7 +88,8 @@ def one_time(box: Box, digest: str) -> str:
 def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
     """The server with an administrator and a pool, whatever became of the stories in the browser."""
     if box.say("getent shadow admin | cut -d: -f3") == "0":
-        sign_in(port, "admin", one_time, [one_time, ADMIN_PASSWORD, ADMIN_PASSWORD])
+        changed = sign_in(port, "admin", one_time, [one_time, ADMIN_PASSWORD, ADMIN_PASSWORD])
+        assert (changed.status, bool(changed.cookie)) == (200, True)
     if box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status:
         box.machine.run(["millrace", "approve", digest], seconds=1200)
     box.wait_serving()

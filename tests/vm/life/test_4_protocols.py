@@ -5,12 +5,11 @@ import pytest
 
 from tests.vm import seen
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.life.words import EXPORT, PATTERN, PATTERN_MIB, mounted
+from tests.vm.life.words import EXPORT, PATTERN, PATTERN_MIB, PROTOCOLS, mounted
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
 
-PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 MIB = 1 << 20
 
 

@@ -7,13 +7,11 @@ import pytest
 
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.life.words import mounted
+from tests.vm.life.words import PROTOCOLS, mounted
 from tests.vm.unproven import unproven
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
-
-PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from tests.vm.servers import server_named
 from vm.machine import Machine
 
 SERVER = server_named("1u12")
+PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 EXPORT = "/srv/pool/data"
 MOUNTPOINT = "/mnt/data"
 # Of the client, in memory.

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from host import layout
+from host import layout, qemu
 from vm import accel
 
 
@@ -16,7 +16,8 @@ def image() -> Path:
 
 @pytest.fixture(scope="session")
 def accelerator() -> accel.Accel:
-    return accel.choose(next(layout.OUTPUT.glob("millrace_*_x86-64.efi")), layout.cache_root() / "accel")
+    loader = next(layout.OUTPUT.glob("millrace_*_x86-64.efi"))
+    return accel.choose(loader, layout.cache_root() / "accel", qemu=qemu.command(layout.caches()))
 
 
 @pytest.fixture(scope="session")

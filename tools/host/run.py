@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from host import artefacts, build
+from host import artefacts, build, qemu
 from host.entry import finish
 from host.layout import OUTPUT, REPO, SERVERS, caches
 from host.progress import Status, clock
@@ -154,7 +154,7 @@ def main(arguments: list[str]) -> int:
 
 def _serve(name: str, model: server.Server, directory: Path, fresh: bool, phases: Phases) -> None:
     new = prepare(directory, (OUTPUT / f"{name}.roothash").read_text(), fresh)
-    chosen_accel = accel.choose(OUTPUT / f"{name}.efi", caches().root / "accel")
+    chosen_accel = accel.choose(OUTPUT / f"{name}.efi", caches().root / "accel", qemu=qemu.command(caches()))
     ports = {port: free_port() for port, _ in PORTS.values()}
     machine = appliance(
         model,

@@ -26,10 +26,11 @@ LOOPS = 3_000_000
 
 @dataclass(frozen=True)
 class Accel:
-    """An accelerator; deadlines are multiplied by `scale` (1.0 or more)."""
+    """An accelerator of the program `qemu`; deadlines are multiplied by `scale` (1.0 or more)."""
 
     name: str
     scale: float = 1.0
+    qemu: str = QEMU
 
     @property
     def options(self) -> list[str]:
@@ -92,16 +93,16 @@ def choose(loader: Path, verdicts: Path, *, qemu: str = QEMU, device: Path = KVM
     """
     scale = calibrate()
     if not os.access(device, os.R_OK | os.W_OK):
-        return Accel("tcg", scale)
+        return Accel("tcg", scale, qemu)
     identity = host_identity()
     if verdicts.is_file():
         known, _, name = verdicts.read_text().strip().rpartition(" ")
         if known == identity and name in {"kvm", "tcg"}:
-            return Accel(name, scale)
+            return Accel(name, scale, qemu)
     with tempfile.TemporaryDirectory(prefix="millrace-probe-") as directory:
         kernel = Path(directory) / "vmlinuz"
         kernel.write_bytes(pe.section(loader, ".linux"))
         name = "kvm" if runs_kernel(kernel, qemu) else "tcg"
     verdicts.parent.mkdir(parents=True, exist_ok=True)
     verdicts.write_text(f"{identity} {name}\n")
-    return Accel(name, scale)
+    return Accel(name, scale, qemu)

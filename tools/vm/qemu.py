@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from vm.accel import QEMU, Accel
+from vm.accel import Accel
 from vm.agent import PORT
 from vm.server import Server
 
@@ -86,7 +86,7 @@ def smbios(options: Options) -> list[str]:
 
 def platform(accel: Accel, files: Files, no_reboot: bool) -> list[str]:
     """Return what every VM has: accelerator, console, monitor, agent channel, entropy, panic notice."""
-    argv = [QEMU, *accel.options, "-nodefaults", "-display", "none", "-no-user-config"]
+    argv = [accel.qemu, *accel.options, "-nodefaults", "-display", "none", "-no-user-config"]
     argv += ["-chardev", f"file,id=console,path={files.console},append=on", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=qmp,path={files.qmp},server=on,wait=off", "-mon", "chardev=qmp,mode=control"]
     argv += ["-chardev", f"socket,id=agent,path={files.channel},server=on,wait=off"]

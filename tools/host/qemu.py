@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""QEMU: the host's own where it is new enough, else the one of the host's backports, unpacked into the cache.
+
+Before 8.1 multi-threaded TCG could translate code while another processor changed it. The kernel changes its own code
+at run time, so a guest fell with "Oops: int3" now and then, and a tracepoint that was just switched on was not seen.
+"""
+
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from host import apt, mkosi
+from host.layout import Caches
+from vm.accel import QEMU
+
+# "accel/tcg: Always lock pages before translation"
+NEEDED = (8, 1)
+# The program, its own data and the firmware of a guest that is started without UEFI.
+PACKAGES = ("qemu-system-x86", "qemu-system-data", "seabios")
+PROGRAM = Path("usr/bin") / QEMU
+VERSION = re.compile(r"version (\d+)\.(\d+)")
+
+OLD = (
+    "millrace: QEMU is older than 8.1 and the backports of this host's package source cannot be had: an emulated "
+    "server may fall now and then. Install a newer QEMU."
+)
+
+Run = Callable[[list[str], Path], None]
+
+
+def _run(argv: list[str], directory: Path) -> None:
+    subprocess.run(argv, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+
+
+def version(program: str) -> tuple[int, int]:
+    """Return a QEMU's version, (0, 0) where it does not run."""
+    try:
+        said = subprocess.run([program, "--version"], capture_output=True, text=True, check=False).stdout
+    except OSError:
+        return (0, 0)
+    found = VERSION.search(said)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def command(caches: Caches) -> str:
+    """Return the QEMU to start, fetching it where the host's is too old; the old one where there is no newer."""
+    if version(QEMU) >= NEEDED:
+        return QEMU
+    home = caches.root / "qemu"
+    program = str(home / PROGRAM)
+    if version(program) >= NEEDED:
+        return program
+    try:
+        with mkosi.building(caches):
+            fetch(home, apt.archive_uri(), platform.freedesktop_os_release().get("VERSION_CODENAME", ""))
+    except (OSError, subprocess.CalledProcessError):
+        print(OLD, file=sys.stderr)
+        return QEMU
+    return program
+
+
+def fetch(home: Path, uri: str | None, codename: str, run: Run = _run) -> None:
+    """Download and unpack QEMU from the backports of `codename` at `uri`; what is installed on the host stays."""
+    if uri is None or not codename:
+        raise OSError("no Debian package source")
+    new = home.with_suffix(".new")
+    shutil.rmtree(new, ignore_errors=True)
+    lists = new / "lists"
+    lists.mkdir(parents=True)
+    suite = f"{codename}-backports"
+    source = new / "backports.list"
+    source.write_text(f"deb [signed-by={apt.KEYRING}] {uri} {suite} main\n")
+    options = {
+        "Dir::Etc::SourceList": source,
+        "Dir::Etc::SourceParts": "/dev/null",
+        "Dir::State::Lists": lists,
+        "Dir::Cache::pkgcache": "",
+        "Dir::Cache::srcpkgcache": "",
+        # apt's own user cannot write to the cache of the one who calls.
+        "APT::Sandbox::User": "root",
+    }
+    get = ["apt-get", *(part for key, value in options.items() for part in ("-o", f"{key}={value}"))]
+    run([*get, "update"], new)
+    run([*get, "download", *PACKAGES], new)
+    for deb in sorted(new.glob("*.deb")):
+        run(["dpkg-deb", "-x", str(deb), str(new)], new)
+        deb.unlink()
+    shutil.rmtree(lists)
+    source.unlink()
+    if version(str(new / PROGRAM)) < NEEDED:
+        raise OSError("what was unpacked does not run here")
+    shutil.rmtree(home, ignore_errors=True)
+    new.rename(home)

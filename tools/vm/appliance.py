@@ -33,7 +33,7 @@ class Appliance(Machine):
         super().__init__(server.name, directory, accel, command)
 
     def _bay(self, serial: str) -> int:
-        """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>`, with block node `drive<bay>`."""
+        """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>` with `subsys<bay>`."""
         return [drive.serial for drive in self.server.drives].index(serial)
 
     def pull(self, serial: str) -> None:
@@ -44,18 +44,8 @@ class Appliance(Machine):
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
         number = self._bay(serial)
-        block = self.server.drives[number].block
-        # A namespace of its own cannot be hot-plugged: the controller brings it.
-        self.qmp(
-            "device_add",
-            driver="nvme",
-            id=f"nvme{number}",
-            serial=serial,
-            bus=f"bay{number}",
-            drive=f"drive{number}",
-            logical_block_size=block,
-            physical_block_size=block,
-        )
+        place = {"bus": f"bay{number}", "subsys": f"subsys{number}"}
+        self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, **place)
         there = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(there, f"drive {serial} to be there", seconds=120)
 

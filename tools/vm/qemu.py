@@ -122,7 +122,10 @@ def _port(name: str, node: int, slot: int, chassis: int) -> list[str]:
 
 
 def drives(server: Server, files: Files) -> list[str]:
-    """Return one NVMe controller with one namespace for each drive, each on a root port so that it can be pulled."""
+    """Return one NVMe subsystem for each drive: a controller on a root port, so that it can be pulled, and a namespace.
+
+    The namespace belongs to the subsystem: it is there again when a controller is put back.
+    """
     argv: list[str] = []
     used = dict.fromkeys(range(len(server.nodes)), 0)
     for number, drive in enumerate(server.drives):
@@ -131,7 +134,9 @@ def drives(server: Server, files: Files) -> list[str]:
         # Not cache=unsafe: what the guest flushed must be there after a power cut.
         backend = f"driver=raw,node-name=drive{number},discard=unmap,detect-zeroes=unmap"
         backend += f",file.driver=file,file.filename={files.drive(drive.serial)}"
-        argv += ["-blockdev", backend, "-device", f"nvme,id=nvme{number},serial={drive.serial},bus=bay{number}"]
+        argv += ["-blockdev", backend, "-device", f"nvme-subsys,id=subsys{number},nqn={drive.serial}"]
+        place = f"bus=bay{number},subsys=subsys{number}"
+        argv += ["-device", f"nvme,id=nvme{number},serial={drive.serial},{place}"]
         sector = f"logical_block_size={drive.block},physical_block_size={drive.block}"
         argv += ["-device", f"nvme-ns,drive=drive{number},bus=nvme{number},nsid=1,{sector}"]
     return argv

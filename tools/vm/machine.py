@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any, Self
 
 from qemu.qmp import QMPError
-from qemu.qmp.legacy import QEMUMonitorProtocol
 
 from millrace.errors import Failed
 from vm import agent
 from vm.accel import Accel
+from vm.monitor import Monitor
 from vm.qemu import Files
 
 CONSOLE_TAIL = 30
@@ -59,7 +59,7 @@ class Machine:
         self._command = command
         self._process: subprocess.Popen[bytes] | None = None
         self._agent: agent.Client | None = None
-        self._monitor: QEMUMonitorProtocol | None = None
+        self._monitor: Monitor | None = None
         self._console_start = 0
 
     def __enter__(self) -> Self:
@@ -94,11 +94,9 @@ class Machine:
         try:
             if self._agent is None:
                 self._agent = agent.Client(self.files.channel)
-            monitor = QEMUMonitorProtocol(str(self.files.qmp))
-            monitor.connect()
+            self._monitor = Monitor(self.files.qmp)
         except (QMPError, OSError):
             return False
-        self._monitor = monitor
         return True
 
     @property
@@ -265,4 +263,4 @@ class Machine:
         """Send a command to QEMU's monitor, for example `device_del` with id="nvme3"."""
         if self._monitor is None:
             raise Failed(f"{self.name} does not run.")
-        return self._monitor.cmd(command, **arguments)
+        return self._monitor.command(command, **arguments)

@@ -9,10 +9,26 @@ def add_drive(root: Path, name: str) -> None:
     queue.mkdir(parents=True)
     (queue / "scheduler").write_text("none [mq-deadline] kyber\n")
     (queue / "wbt_lat_usec").write_text("2000\n")
+    add_partition(root, name)
+
+
+def add_drive_with_paths(root: Path, name: str, *ways: str) -> None:
+    """A drive that could have a second port: its paths queue its requests."""
+    (root / "sys/devices" / name / "queue").mkdir(parents=True)
+    for way in ways:
+        queue = root / "sys/devices" / way / "queue"
+        queue.mkdir(parents=True)
+        (queue / "scheduler").write_text("none [mq-deadline] kyber\n")
+        (queue / "wbt_lat_usec").write_text("2000\n")
+        _link(root / "sys/class/block" / way, queue.parent)
+    add_partition(root, name)
+
+
+def add_partition(root: Path, name: str) -> None:
     partition = root / "sys/devices" / name / f"{name}p1"
     partition.mkdir()
     (partition / "partition").write_text("1\n")
-    for directory in (queue.parent, partition):
+    for directory in (partition.parent, partition):
         _link(root / "sys/class/block" / directory.name, directory)
 
 

@@ -19,7 +19,7 @@ from millrace.tune.model import TuneReport
 from millrace.tune.run import run
 from millrace.tune.verbs import tune
 from tests.unit.share.samples import Tools, array, plan, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_sysctl
+from tests.unit.tune.fake_sysfs import add_array, add_drive, add_drive_with_paths, add_sysctl
 from tests.unit.tune.machine import refuse
 
 SYSCTL = {
@@ -90,6 +90,17 @@ def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
     ]
     assert [path for path in paths_set if "read_ahead" in path] == ["sys/class/block/md127/queue/read_ahead_kb"]
     assert sum(path.endswith("wbt_lat_usec") for path in paths_set) == 6
+
+
+def test_a_drive_with_two_ports_is_tuned_on_every_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    add_drive_with_paths(tmp_path, "nvme1n1", "nvme1c1n1", "nvme1c13n1")
+    # the path of another drive
+    add_drive_with_paths(tmp_path, "nvme11n1", "nvme11c11n1")
+    add_array(tmp_path, "data", "md127", ["nvme1n1p1"], parity=False)
+    settings, _ = array_settings(plan([array("data", "raid0", [])]), pool([array("data", "raid0", [])]))
+    tuned_queues = [one.label.split("/")[-3] for one in settings if one.label.endswith("wbt_lat_usec")]
+    assert tuned_queues == ["nvme1c13n1", "nvme1c1n1"]
 
 
 def test_a_setting_that_this_kernel_lacks_is_a_warning_and_the_rest_is_set(server: Path) -> None:

@@ -3,7 +3,7 @@
 
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.tune.devices import array_device, block, member_drives
+from millrace.tune.devices import array_device, block, member_drives, requests
 from millrace.tune.knob import Knob, Setting
 
 # Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.
@@ -26,7 +26,8 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
         if plan.filesystem.device == f"/dev/md/millrace-{record.array.name}":
             settings.append(_read_ahead(plan, device))
     for drive in sorted(drives):
-        settings += _member(drive)
+        for queue in requests(drive):
+            settings += _member(queue)
     return settings, warnings
 
 
@@ -65,8 +66,8 @@ def _read_ahead(plan: Plan, device: str) -> Setting:
     return Knob(block(device) / "queue/read_ahead_kb", str(plan.md.read_ahead), reason)
 
 
-def _member(drive: str) -> list[Setting]:
-    queue = block(drive) / "queue"
+def _member(device: str) -> list[Setting]:
+    queue = block(device) / "queue"
     return [
         # First: a scheduler may bring its own throttling with it.
         Knob(queue / "scheduler", "none", "an NVMe drive orders its own queues"),

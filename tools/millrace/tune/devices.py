@@ -2,6 +2,7 @@
 """Kernel names of our arrays and of the drives under them. Kernel names change between boots, so nothing keeps them."""
 
 import os
+import re
 from pathlib import Path
 
 from millrace import paths
@@ -31,3 +32,13 @@ def member_drives(device: str) -> set[str]:
         else:
             drives.add(slave.name)
     return drives
+
+
+def requests(drive: str) -> list[str]:
+    """Who queues a drive's requests: the drive itself, or each path to one that could have a second port.
+
+    The kernel gives such a drive (nvme3n1) a block device for each path (nvme3c0n1), and itself no scheduler.
+    """
+    found = re.fullmatch(r"(nvme\d+)(n\d+)", drive)
+    ways = (paths.ROOT / "sys/class/block").glob(f"{found[1]}c*{found[2]}") if found else ()
+    return sorted(way.name for way in ways) or [drive]

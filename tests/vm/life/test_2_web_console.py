@@ -9,9 +9,6 @@ from tests.browser.stories.first_day import *  # noqa: F403
 from tests.browser.stories.people import *  # noqa: F403
 from tests.browser.stories.pool import *  # noqa: F403
 from tests.browser.stories.what_everybody_sees import *  # noqa: F403
-from tests.vm.unproven import unproven
-
-pytestmark = unproven
 
 NAME = "booted"
 # each takes an emulated server half a minute; all of them are looked at in tests/browser

@@ -85,7 +85,7 @@ def test_a_pattern_is_written_synced_and_seen_in_the_rates(
 def test_what_another_protocol_wrote_is_read_byte_for_byte(client: Machine, pattern: str, reader: str) -> None:
     with mounted(client, reader) as where:
         for writer in set(PROTOCOLS) - {reader}:
-            # SMB has no lease on a file that NFS could change: what is read goes over the wire in the reader's own pieces
+            # SMB has no lease on a file that NFS could change: each read of the reader goes over the wire by itself
             client.run(f"dd if={where}/by-{writer} bs=4M status=none | cmp {pattern} -", seconds=900)
 
 

@@ -43,7 +43,7 @@ Transport = Literal["none", "tls", "mtls"]
 class Wanted(BaseModel):
     """Unknown keys and wrong types are refused, nothing is converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class NfsClient(Wanted):

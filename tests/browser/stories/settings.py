@@ -9,6 +9,14 @@ from tests.browser.console import Console
 from tests.browser.person import Person
 
 BROKEN = "-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----\n"
+# Prints a certificate and its key.
+MAKE = """
+umask 077
+openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out /run/site.key
+openssl req -x509 -key /run/site.key -days 90 -subj /CN=nas.example.com -addext subjectAltName=DNS:nas.example.com
+cat /run/site.key
+rm /run/site.key
+"""
 
 
 def test_the_certificate_is_the_one_in_use(console: Console, admin: Person) -> None:
@@ -28,3 +36,26 @@ def test_what_is_no_certificate_is_refused_in_the_program_s_words(console: Conso
     assert admin.barriers() == []
     dialog.get_by_role("button", name="Cancel").click()
     assert console.run(["millrace", "certificate", "show", "--json"], "") == before
+
+
+def test_a_certificate_of_one_s_own_is_installed_and_taken_back(console: Console, admin: Person) -> None:
+    made = console.run(["sh", "-ec", MAKE], "")
+    admin.go("Settings")
+    certificate = admin.ours.get_by_test_id("certificate")
+    admin.ours.get_by_role("button", name="Install a certificate…").click()
+    dialog = admin.ours.get_by_role("dialog")
+    dialog.locator("#pem").fill(made)
+    dialog.get_by_role("button", name="Install").click()
+    expect(admin.ours.get_by_test_id("done")).to_contain_text("Another certificate is in use.")
+    expect(certificate).to_contain_text("nas.example.com")
+    report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
+    assert (report["origin"], report["certificate"]["names"]) == ("installed", ["nas.example.com"])
+    expect(certificate).to_contain_text(report["certificate"]["fingerprint"])
+    # the key is nowhere on the page
+    assert "PRIVATE KEY" not in admin.frame.content()
+
+    admin.ours.get_by_role("button", name="Back to the server's own…").click()
+    admin.ours.get_by_role("dialog").get_by_role("button", name="Make it").click()
+    expect(certificate).not_to_contain_text("nas.example.com")
+    report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
+    assert report["origin"] == "own"

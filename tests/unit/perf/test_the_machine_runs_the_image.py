@@ -55,7 +55,6 @@ def test_the_guest_gets_all_of_its_program() -> None:
 
 def test_another_image_or_job_is_another_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
     version = subprocess.CompletedProcess([], 0, stdout="QEMU 1")
-    monkeypatch.setattr(emulator.qemu, "command", lambda _: "qemu")
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: version)
     keys = {
         emulator.key(IMAGE, JOB),

@@ -15,12 +15,13 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from host import artefacts, qemu
-from host.layout import OUTPUT, REPO, caches
+from host import artefacts
+from host.layout import OUTPUT, REPO
 from host.perf.cpio import archive
 from host.perf.guest.job import JOB, Job
 from millrace.errors import BadInput, Failed
 from vm import pe
+from vm.accel import QEMU
 
 MEMORY_MIB = 4096
 # What QEMU takes besides, for translated code most of all.
@@ -63,9 +64,9 @@ def overlay(job: Job) -> bytes:
 
 
 def command(kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
-    """Return QEMU's arguments. Never with -smp above 1: emulated processors would only take turns."""
+    """Return QEMU's command line. Never with -smp above 1: emulated processors would only take turns."""
     return [
-        *("-accel", "tcg", "-icount", "shift=0,sleep=off"),
+        *(QEMU, "-accel", "tcg", "-icount", "shift=0,sleep=off"),
         # Without these two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
         *("-cpu", "max,erms=off,fsrm=off", "-smp", "1", "-M", "q35", "-m", str(MEMORY_MIB)),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
@@ -80,7 +81,7 @@ def command(kernel: Path, initrd: Path, usr: Path, console: Path, results: Path)
 
 def key(image: Image, job: Job) -> str:
     """Return a digest of everything that a result depends on."""
-    version = subprocess.run([qemu.command(caches()), "--version"], capture_output=True, text=True, check=True).stdout
+    version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout
     machine = command(Path("kernel"), Path("initrd"), Path("usr"), Path("console"), Path("results"))
     digest = hashlib.sha256(json.dumps([image.roothash, version, machine]).encode())
     digest.update(overlay(job))
@@ -94,7 +95,7 @@ def run(image: Image, job: Job, seconds: float = SECONDS) -> list[dict[str, Any]
         kernel, initrd, console, results = (place / name for name in ("kernel", "initrd", "console", "results"))
         kernel.write_bytes(pe.section(image.efi, ".linux"))
         initrd.write_bytes(pe.section(image.efi, ".initrd") + overlay(job))
-        argv = [qemu.command(caches()), *command(kernel, initrd, image.usr, console, results)]
+        argv = command(kernel, initrd, image.usr, console, results)
         begin = time.monotonic()
         try:
             done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)

@@ -89,7 +89,7 @@ class Session:
                 monitor = self._monitor()
                 stack.callback(monitor.close)
                 state, reason = self._climb(stack, monitor)
-        except MillraceError as error:
+        except (MillraceError, OSError) as error:
             reason = str(error)
         finally:
             with suppress(MillraceError, OSError):
@@ -119,7 +119,7 @@ class Session:
                 return State.STOPPED, monitor.reason or "somebody stopped it"
             except Full as error:
                 return State.STOPPED, str(error)
-            except (Failed, Unreachable) as error:
+            except (Failed, Unreachable, OSError) as error:
                 self._give_up([number for number, _ in steps], f"{target}: {error}")
             self._save(State.RUNNING)
         failed = [rung for rung in self.rungs if rung.state is State.FAILED]

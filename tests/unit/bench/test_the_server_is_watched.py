@@ -11,7 +11,7 @@ from millrace.bench.watch import Watch
 
 STAT = "cpu  {user} 0 100 {idle} 0 {irq} 0 0 0 0\ncpu0 {user} 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 {idle} 0 0 0 0 0 0\n"
 DISK = " 259 0 {name} 10 0 {read} 0 10 0 0 0 0 {busy} {weighted} 0 0 0 0 0 0\n"
-POOLS = "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 {a} {q} 0 0\n1 {a} 0 0 0\n"
+POOLS = "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 {a} {a} {w} 0\n1 {a} {a} {a} 0\n"
 MOUNTS = """device x mounted on /other with fstype nfs4 statvers=1.1
 \t        READ: 900 900 0 1 1 99999 1 1 0
 device 127.0.0.1:/srv/pool/x mounted on /run/m with fstype nfs4 statvers=1.1
@@ -28,7 +28,7 @@ def counters(root: Path, step: int) -> None:
         "proc/diskstats": DISK.format(name="nvme0n1", read=2000 * step, busy=500 * step, weighted=4000 * step)
         + DISK.format(name="nvme1n1", read=2000 * step, busy=900 * step, weighted=4000 * step)
         + DISK.format(name="md127", read=4000 * step, busy=1000 * step, weighted=8000 * step),
-        "proc/fs/nfsd/pool_stats": POOLS.format(a=500 * step, q=100 * step),
+        "proc/fs/nfsd/pool_stats": POOLS.format(a=500 * step, w=400 * step),
         "proc/self/mountstats": MOUNTS.format(ops=100 * step, queue=300 * step),
     }.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)

@@ -117,10 +117,16 @@ def _disks(text: str) -> dict[str, Disk]:
 
 
 def _nfsd(text: str) -> tuple[int, int] | None:
-    """Requests that arrived, and those that found no thread: columns 2 and 3 of each pool."""
+    """How often work was put into the queue of each pool (column 3), and how often no idle thread was woken for it.
+
+    Kernels since 6.6 count every piece of work as enqueued, also one that an idle thread takes at once (column 4).
+    """
     rows = [line.split() for line in text.splitlines() if line and not line.startswith("#")]
-    whole = [row for row in rows if len(row) >= 3]
-    return (sum(int(row[1]) for row in whole), sum(int(row[2]) for row in whole)) if whole else None
+    whole = [(int(row[2]), int(row[3])) for row in rows if len(row) >= 4]
+    if not whole:
+        return None
+    enqueued = sum(queued for queued, _ in whole)
+    return enqueued, enqueued - sum(woken for _, woken in whole)
 
 
 def _rpc(text: str, mount: str) -> tuple[int, int] | None:

@@ -33,6 +33,7 @@ from millrace.bench.watch import Watch
 from millrace.bench.workloads import digest
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.inventory.model import DriveState
+from millrace.provision.md import path as array_path
 from millrace.provision.system import Linux
 from millrace.share.tools import Runner
 from millrace.tune.devices import array_device
@@ -168,9 +169,9 @@ class Session:
     def _monitor(self) -> Monitor:
         site = self.ready.site
         arrays = [(device, one.array.name) for one in site.pool.arrays if (device := array_device(one.array.name))]
-        by_name = {title: device for device, title in arrays}
+        by_path = {array_path(title): device for device, title in arrays}
         watch = Watch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
-        sampler = Sampler([one.name for one in site.data], by_name.get(site.pool.filesystem.device))
+        sampler = Sampler([one.name for one in site.data], by_path.get(site.device))
         return Monitor(sampler, watch, self._stop)
 
     def _save(self, state: State, reason: str | None = None, ended: bool = False) -> None:

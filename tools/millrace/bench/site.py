@@ -11,7 +11,6 @@ from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Plan, Role
 from millrace.provision.assemble import load_pool
-from millrace.provision.md import path as array_path
 from millrace.provision.model import Pool
 from millrace.share.nfs import has_rdma_device
 
@@ -60,7 +59,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
         data=[one for one in inventory.drives if one.serial in by_role[Role.DATA]],
         log=[one for one in inventory.drives if one.serial in log],
         blank=[one for one in inventory.drives if one.state is DriveState.BLANK],
-        device=array_path(pool.filesystem.device),
+        device=pool.filesystem.device,
         mountpoint=mountpoint,
         free=space.f_bavail * space.f_frsize,
         memory=inventory.memory,

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run measures is the pool of this server, by the devices that it really has."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace import paths, store
+from millrace.bench import site as sites
+from millrace.errors import Refused
+from tests.unit.bench.sites import site
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    known = site()
+    monkeypatch.setattr(sites, "load_pool", lambda: known.pool)
+    (tmp_path / "srv/pool").mkdir(parents=True)
+    paths.inventory_file().parent.mkdir(parents=True, exist_ok=True)
+    store.write_text(paths.inventory_file(), known.inventory.model_dump_json())
+    return tmp_path
+
+
+def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites.os.path, "ismount", lambda _: True)
+    found = sites.site()
+    assert found.device == "/dev/md/millrace-data"
+    assert [one.serial for one in found.data] == [one.serial for one in site().data]
+    assert [one.serial for one in found.log] == [one.serial for one in site().log]
+
+
+def test_without_a_mounted_pool_there_is_nothing_to_measure(server: Path) -> None:
+    with pytest.raises(Refused, match="/srv/pool is not mounted"):
+        sites.site()

@@ -46,6 +46,14 @@ def credentials(**more: bytes) -> dict[str, bytes]:
     }
 
 
+def node_of(drive: str) -> str:
+    """Return a shell line that prints the NUMA node of a drive by its sysfs directory, once or more.
+
+    A drive that could have a second port belongs to a subsystem, and its controllers are in that.
+    """
+    return f"cat {drive}/device/device/numa_node {drive}/device/nvme*/device/numa_node 2>/dev/null || true"
+
+
 class Box:
     """The questions that several stories ask an appliance."""
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-from tests.vm.box import Box
+from tests.vm.box import Box, node_of
 
 
 def pool_is_as_the_kernel_has_it(box: Box) -> None:
@@ -36,11 +36,9 @@ def topology_is_as_the_kernel_has_it(box: Box) -> None:
         for drive in node["drives"]:
             if drive["state"] == "boot" or not drive["present"]:
                 continue
-            where = f"/sys/block/{drive['name']}/device"
-            assert box.say(f"cat {where}/serial") == drive["serial"]
-            # of a drive that could have a second port, `where` is the subsystem and the controllers are in it
-            said = box.say(f"cat {where}/device/numa_node {where}/nvme*/device/numa_node 2>/dev/null || true")
-            assert set(said.split()) == {str(number)}
+            where = f"/sys/block/{drive['name']}"
+            assert box.say(f"cat {where}/device/serial") == drive["serial"]
+            assert set(box.say(node_of(where)).split()) == {str(number)}
         for port in node["ports"]:
             assert box.say(f"cat /sys/class/net/{port['name']}/carrier") == str(int(port["link"]))
             assert {address.partition("/")[0] for address in port["addresses"]} <= set(

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.vm import promises
-from tests.vm.box import Box, credentials
+from tests.vm.box import Box, credentials, node_of
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -49,7 +49,7 @@ def test_a_leg_stays_within_one_node(box: Box) -> None:
     for leg in ("leg0", "leg1"):
         script = f"""
 for slave in /sys/class/block/$(basename $(readlink -f /dev/md/millrace-{leg}))/slaves/*; do
-    cat $(dirname $(readlink -f $slave))/device/device/numa_node
+    {node_of("$(dirname $(readlink -f $slave))")}
 done"""
         assert len(set(box.say(script).split())) == 1
 

@@ -1,28 +1,94 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 2U24: 18 data drives become RAID50 of two legs."""
+"""A 2U24 with drives of others in it: nothing is planned, not a byte is written. Without them: RAID50 of two legs."""
 
+import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.vm import promises
+from tests.vm import occupied, promises
 from tests.vm.box import Box, credentials, node_of
 from tests.vm.servers import server_named
 from vm.accel import Accel
-from vm.appliance import appliance
+from vm.appliance import Appliance, appliance
 
 KIB = 1024
+SERVER = server_named("2u24")
+# More bays than it has, so that both stories need one boot.
+FULL = dataclasses.replace(SERVER, drives=(*SERVER.drives, *(drive for _, drive in occupied.DRIVES.values())))
 
 
 @pytest.fixture(scope="module")
-def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    directory = tmp_path_factory.mktemp("2u24")
-    with appliance(server_named("2u24"), image, directory, accelerator, credentials=credentials()) as machine:
-        machine.start()
-        box = Box(machine)
-        box.wait_booted()
-        yield box
+def machine(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Appliance]:
+    # what would be approved is built: nothing may be
+    given = credentials(millrace__provision=b"auto")
+    with appliance(FULL, image, tmp_path_factory.mktemp("2u24"), accelerator, credentials=given) as machine:
+        occupied.occupy(machine)
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def before(machine: Appliance) -> dict[str, str]:
+    """Checksums from before the first power-on."""
+    return occupied.checksums(machine)
+
+
+@pytest.fixture(scope="module")
+def box(before: dict[str, str], machine: Appliance) -> Box:
+    machine.start()
+    box = Box(machine)
+    box.wait_booted()
+    return box
+
+
+# Eight drives that are not blank
+
+
+def test_every_occupied_drive_is_named_with_what_is_on_it(box: Box) -> None:
+    proposal = box.read_json("cat /run/millrace/plan.json")["proposal"]
+    assert proposal["verdict"] == "refused"
+    said = {obstacle["serial"]: obstacle["what"] for obstacle in proposal["obstacles"]}
+    for serial, (kind, _) in occupied.DRIVES.items():
+        assert occupied.KINDS[kind][1] in said[serial], f"{kind}: {said[serial]}"
+    assert set(said) == set(occupied.DRIVES)
+
+
+def test_console_and_journal_say_so(box: Box) -> None:
+    journal = box.say("journalctl -b -u millrace-plan --no-pager")
+    for serial in occupied.DRIVES:
+        assert serial in journal
+        assert serial in box.machine.console
+
+
+def test_provisioning_refuses(box: Box) -> None:
+    refused = box.machine.run("millrace provision", check=False)
+    assert refused.status == 1
+    assert len(refused.err.strip().splitlines()) == 1
+    assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
+
+
+def test_the_box_is_up_without_a_pool(box: Box) -> None:
+    assert box.failed_units() == []
+    assert box.say("systemctl is-active cockpit.socket") == "active"
+    for service in ("nfs-server", "smbd"):
+        assert box.machine.run(f"systemctl is-active {service}", check=False).out.strip() == "inactive"
+
+
+def test_not_one_byte_was_written(box: Box, machine: Appliance, before: dict[str, str]) -> None:
+    box.say("sync")
+    assert occupied.checksums(machine) == before
+    assert occupied.written(machine, SERVER.drives) == []
+
+
+# The drives that are left
+
+
+def test_without_them_a_plan_is_made(box: Box, machine: Appliance) -> None:
+    machine.pull(*occupied.DRIVES)
+    assert box.read_json("millrace plan --again --json")["proposal"]["verdict"] == "ready"
+    # the approval of the boot was for what stood there at the boot
+    assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
 
 
 def test_the_right_hash_builds_the_pool(box: Box) -> None:
@@ -68,3 +134,7 @@ def test_it_serves_with_no_failed_unit(box: Box) -> None:
 
 def test_every_setting_equals_the_plan(box: Box) -> None:
     promises.everything(box)
+
+
+def test_what_was_taken_out_is_as_it_was(machine: Appliance, before: dict[str, str]) -> None:
+    assert occupied.checksums(machine) == before

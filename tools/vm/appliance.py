@@ -36,10 +36,13 @@ class Appliance(Machine):
         """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>` with `subsys<bay>`."""
         return [drive.serial for drive in self.server.drives].index(serial)
 
-    def pull(self, serial: str) -> None:
-        """Pull a drive while the machine runs and wait until the guest let it go."""
-        self.qmp("device_del", id=f"nvme{self._bay(serial)}")
-        self.wait_command(f"! grep -qs {serial} /sys/class/nvme/*/serial", f"drive {serial} to be gone", seconds=120)
+    def pull(self, *serials: str) -> None:
+        """Pull drives while the machine runs and wait until the guest let them go."""
+        for serial in serials:
+            self.qmp("device_del", id=f"nvme{self._bay(serial)}")
+        for serial in serials:
+            gone = f"! grep -qs {serial} /sys/class/nvme/*/serial"
+            self.wait_command(gone, f"drive {serial} to be gone", seconds=120)
 
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""

@@ -105,6 +105,19 @@ test("a refusal says what is in the way and what to do", async () => {
     expect(shown.textContent).toContain("Check that they are seated and powered.");
 });
 
+test("after drives were exchanged the server looks again, and its new plan is shown", async () => {
+    serverIs("empty");
+    does("plan", (call) => {
+        if (!call.argv.includes("--again")) return void call.fail({ exit_status: 1 }, JSON.stringify(golden("empty", "plan")));
+        expect(call.options.superuser).toBe("require");
+        says("plan", golden("1u12-blank", "plan"));
+        call.end(JSON.stringify(golden("1u12-blank", "plan")));
+    });
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Look at the drives again" }));
+    expect((await screen.findByTestId("plan-hash")).textContent).toBe(SHA);
+});
+
 test("drives that hold something are never called blank", async () => {
     serverIs("1u12-blank");
     const drives = plan().drives.map((one, index) => (index === 0 ? { ...one, state: "foreign" as const } : one));

@@ -82,9 +82,11 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
 
 
 @pytest.mark.usefixtures("trunk")
-def test_damaged_state_and_drives_in_other_bays_boot_to_the_last_good_one_with_every_share(
+def test_a_reboot_with_damaged_state_and_drives_in_other_bays_brings_back_pool_data_and_every_share(
     box: Box, client: Machine
 ) -> None:
+    uuids = {record["array"]["name"]: record["uuid"] for record in box.pool["arrays"]}
+    kept = box.say("head -c 64M /dev/urandom > /srv/pool/data/kept && sha256sum /srv/pool/data/kept")
     box.say("truncate -s 100 /var/lib/millrace/config.json; sync")
     drives = list(reversed(box.machine.server.drives))
     box.machine.server = dataclasses.replace(box.machine.server, drives=drives)
@@ -92,7 +94,9 @@ def test_damaged_state_and_drives_in_other_bays_boot_to_the_last_good_one_with_e
     box.wait_serving()
     box.wait_booted()
     assert box.failed_units() == []
+    assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
     promises.everything(box)
+    assert box.say("sha256sum /srv/pool/data/kept") == kept
     assert "config.json" in json.dumps(box.read_json("millrace health --json"))
     addresses = box.say("ip -4 -br addr")
     assert all(f"{address}/24" in addresses for address in MORE_ADDRESSES)

@@ -12,10 +12,11 @@ from millrace.plan.units import MIB, words
 
 # XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.
 SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE = 512 * MIB, 128 * MIB
+AGAIN = "then plan again (`millrace plan --again`)"
 TODO = {
-    DriveState.UNKNOWN: "Find out why it does not answer (dmesg, smartctl), replace or remove it, then plan again.",
-    DriveState.FOREIGN: "If its content matters, copy it elsewhere; then remove the drive or erase it, and plan again.",
-    DriveState.OURS: "It belongs to a Millrace pool: assemble that pool, or remove or erase the drive, and plan again.",
+    DriveState.UNKNOWN: f"Find out why it does not answer (dmesg, smartctl), replace or remove it, {AGAIN}.",
+    DriveState.FOREIGN: f"If its content matters, copy it elsewhere; then remove the drive or erase it, {AGAIN}.",
+    DriveState.OURS: f"It belongs to a Millrace pool: assemble that pool, or remove or erase the drive, {AGAIN}.",
 }
 LEAVE_OUT = "or leave it out by policy ([drives] exclude)"
 

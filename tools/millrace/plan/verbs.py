@@ -20,12 +20,15 @@ if TYPE_CHECKING:
     help="Plan for the inventory in this file instead of this server.",
 )
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
+@click.option("--again", is_flag=True, help="Look at the drives of this server again first, as at boot.")
 @click.option("--explain", "decision", metavar="DECISION", help="The reasons for one decision, with numbers.")
 @click.pass_context
-def plan(context: click.Context, as_json: bool, inventory_file: str | None, write: bool, decision: str | None) -> None:
+def plan(
+    context: click.Context, as_json: bool, inventory_file: str | None, write: bool, again: bool, decision: str | None
+) -> None:
     """What would be built from the drives of this server, and why.
 
-    Exit status 1 if nothing can be planned; with --write a refusal is a result like another.
+    Exit status 1 if nothing can be planned; with --write or --again a refusal is a result like another.
     """
     from millrace import paths
     from millrace.plan.model import Plan
@@ -33,6 +36,12 @@ def plan(context: click.Context, as_json: bool, inventory_file: str | None, writ
     from millrace.plan.propose import plan_file, propose
     from millrace.store import write_model
 
+    if again:
+        from millrace.plan.again import plan_again
+
+        if inventory_file is not None or write:
+            raise click.UsageError("--again looks at this server and stores what it finds: give it alone.")
+        plan_again()
     file = plan_file(propose(_inventory(inventory_file), load_policy()))
     if write:
         write_model(paths.plan_file(), file)
@@ -44,7 +53,7 @@ def plan(context: click.Context, as_json: bool, inventory_file: str | None, writ
         from millrace.plan.table import as_text, stdout_is_terminal
 
         click.echo(as_text(file, stdout_is_terminal()), nl=False, color=True)
-    if file.sha256 is None and not write:
+    if file.sha256 is None and not write and not again:
         context.exit(1)
 
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useState, type JSX } from "react";
+import { useState, type JSX, type ReactNode } from "react";
 import type { Plan, Refusal } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Verdict } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded } from "../../components/States";
 import { binary, bytes } from "../../lib/format";
-import { useVerb } from "../../lib/hooks";
+import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import type { CliError } from "../../lib/millrace";
 import { Findings } from "../server/Findings";
@@ -16,22 +16,33 @@ import { PlannedArrays } from "./PlannedArrays";
 import { Prediction } from "./Prediction";
 import { Untouched } from "./Untouched";
 
+/** A drive that answers slowly is not a reason to give up. */
+const LOOKING_SECONDS = 600;
+
 export function PlanPage({ approve, error }: { approve: (sha256: string) => void; error: CliError | undefined }): JSX.Element {
-    // It changes when drives come and go; what a person reads must not change under their eyes without reason.
+    // Others may look at the drives again, or change the policy.
     const plan = useVerb("plan", [], { every: 30 });
+    const looking = useChange("plan", { timeout: LOOKING_SECONDS });
+    const again = (
+        <AdminButton variant="secondary" isLoading={looking.busy} isDisabled={looking.busy}
+            onClick={() => { void looking.go(["--again"]).then(plan.reload); }}>{_("Look at the drives again")}</AdminButton>
+    );
     return (
         <>
             <ErrorAlert error={error} />
+            <ErrorAlert error={looking.error} />
             <Loaded of={plan} what={_("Making the plan")}>
                 {({ proposal, sha256 }) => (proposal.verdict === "refused" || sha256 === null
-                    ? <Refused refusal={proposal as Refusal} />
-                    : <Ready plan={proposal} sha256={sha256} approve={approve} />)}
+                    ? <Refused refusal={proposal as Refusal} again={again} />
+                    : <Ready plan={proposal} sha256={sha256} approve={approve} again={again} />)}
             </Loaded>
         </>
     );
 }
 
-function Ready({ plan, sha256, approve }: { plan: Plan; sha256: string; approve: (sha256: string) => void }): JSX.Element {
+function Ready({ plan, sha256, approve, again }: {
+    plan: Plan; sha256: string; approve: (sha256: string) => void; again: ReactNode;
+}): JSX.Element {
     // The dialog is about the plan that was on the page when it was opened; another plan is another dialog.
     const [asked, ask] = useState<{ plan: Plan; sha256: string }>();
     return (
@@ -41,6 +52,7 @@ function Ready({ plan, sha256, approve }: { plan: Plan; sha256: string; approve:
                 <p>{format(_("It will hold $0 ($1) before md and XFS take their small share."), bytes(plan.capacity), binary(plan.capacity))}</p>
                 <div className="mr-actions">
                     <AdminButton variant="primary" onClick={() => ask({ plan, sha256 })}>{_("Approve…")}</AdminButton>
+                    {again}
                 </div>
                 <small className="mr-subtle">{_("Plan")} <code className="mr-hash" data-testid="plan-hash">{sha256}</code></small>
             </Verdict>
@@ -60,7 +72,7 @@ function Ready({ plan, sha256, approve }: { plan: Plan; sha256: string; approve:
     );
 }
 
-function Refused({ refusal }: { refusal: Refusal }): JSX.Element {
+function Refused({ refusal, again }: { refusal: Refusal; again: ReactNode }): JSX.Element {
     return (
         <>
             <Verdict id="plan" level="FAIL" title={_("Nothing can be planned yet")}>
@@ -74,6 +86,7 @@ function Refused({ refusal }: { refusal: Refusal }): JSX.Element {
                         </li>
                     ))}
                 </ul>
+                <div className="mr-actions">{again}</div>
             </Verdict>
             {refusal.drives.length > 0 && <Panel title={_("Drives")}><Untouched.Table drives={refusal.drives} /></Panel>}
         </>

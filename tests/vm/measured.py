@@ -9,12 +9,14 @@ import random
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import openpyxl
 
 from tests.unit.bench.html import Page
 from tests.vm.box import Box
+from tests.vm.opened import in_chromium
 from vm.machine import Machine
 
 # The shortest there is. A client of an earlier story may not be forgotten yet.
@@ -55,7 +57,7 @@ def nothing_is_left(box: Box) -> None:
     assert "millrace-bench" not in str(box.failed_units())
 
 
-def exports_open_again(box: Box, made: dict[str, Any]) -> None:
+def exports_open_again(box: Box, made: dict[str, Any], directory: Path) -> None:
     """Every format says what the run says, and the page asks nobody for anything."""
     done = [rung["id"] for rung in made["rungs"]]
     assert json.loads(exported(box, made, "json")) == made
@@ -67,6 +69,11 @@ def exports_open_again(box: Box, made: dict[str, Any]) -> None:
     page = Page(text)
     assert (page.loaded, page.bars) == ([], len(done))
     assert "url(" not in text and "@import" not in text
+    file = directory / "report.html"
+    file.write_text(text)
+    opened = in_chromium(file)
+    assert (opened.requests, opened.complaints) == ([file.as_uri()], [])
+    assert opened.drawn == text.count("<svg") > 0
 
 
 def exported(box: Box, made: dict[str, Any], kind: str) -> bytes:

@@ -13,18 +13,19 @@ from host.perf import benchmarks, cpio, emulator, results
 from host.perf.__main__ import main
 from millrace.errors import BadInput, Failed
 
-IMAGE = emulator.Image(Path("image.efi"), Path("usr.raw"), "abcd")
+IMAGE = emulator.Image(Path("image.efi"), Path("usr.raw"), "abcd", "qemu")
 JOB = benchmarks.job("log")
 
 
 def argv() -> list[str]:
-    return emulator.command(*(Path(name) for name in ("kernel", "initrd", "usr", "console", "results")))
+    return emulator.command("qemu", *(Path(name) for name in ("kernel", "initrd", "usr", "console", "results")))
 
 
 def test_the_clock_counts_instructions_of_one_processor() -> None:
     line = " ".join(argv())
     assert "-icount shift=0,sleep=off" in line
     assert "-smp 1" in line
+    assert f"-seed {emulator.SEED}" in line
     # throttling of the host's block layer runs on the host's clock
     assert "throttl" not in line
 

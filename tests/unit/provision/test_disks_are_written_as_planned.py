@@ -160,3 +160,14 @@ def test_the_log_inside_gets_a_power_of_two_that_its_buffers_can_hold() -> None:
     )
     command = mkfs_command(filesystem, "U", force=False)
     assert command[command.index("-l") + 1] == "su=65536"
+
+
+def test_systemd_reads_its_units_again_only_where_it_knows_an_older_mount(world: World) -> None:
+    reload = ["systemctl", "daemon-reload"]
+    built(world, raid6_plan())
+    assert reload not in world.commands
+    other = server_for(raid6_plan())
+    other.knows_older_mount = True
+    paths.pool_file().unlink()
+    built(other, raid6_plan())
+    assert reload in other.commands

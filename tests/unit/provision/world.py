@@ -34,6 +34,7 @@ class World:
         self.commands: list[list[str]] = []
         self.unstarted: set[str] = set()
         self.starts_what_never_ran = True
+        self.knows_older_mount = False
         self.cut_at: int | None = None
         self.moment = 0
         self.waited = 0.0
@@ -119,9 +120,12 @@ class World:
             "xfs_db": self._xfs_db,
             "modprobe": fine,
             "udevadm": fine,
-            "systemctl": fine,
+            "systemctl": self._systemctl,
         }
         return tools[name]
+
+    def _systemctl(self, command: list[str], _: str) -> Result:
+        return Result(0, "yes\n" if self.knows_older_mount else "no\n", "") if command[1] == "show" else fine(command, _)
 
     # Reading tools
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The appliance measures itself: every layer, reports that open, nothing left behind."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -27,8 +28,8 @@ def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
 
 
 @unproven
-def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any]) -> None:
-    measured.exports_open_again(box, ladder)
+def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any], tmp_path: Path) -> None:
+    measured.exports_open_again(box, ladder, tmp_path)
 
 
 @unproven

@@ -2,7 +2,8 @@
 """The emulated machine: the image's own kernel, initrd and /usr, on one processor whose clock counts instructions.
 
 `-icount shift=0,sleep=off`: an instruction takes one nanosecond, and time in which the processor waits is skipped.
-What another process of the host does changes how long a run takes, not what it measures.
+What another process of the host does changes how long a run takes, not what it measures. `-seed`: what is random in a
+boot (addresses, hashes, the order of free memory) is the same in each; with another seed rates differ by about 1 %.
 """
 
 import hashlib
@@ -15,14 +16,14 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-from host import artefacts
-from host.layout import OUTPUT, REPO
+from host import artefacts, qemu
+from host.layout import OUTPUT, REPO, caches
 from host.perf.cpio import archive
 from host.perf.guest.job import JOB, Job
 from millrace.errors import BadInput, Failed
 from vm import pe
-from vm.accel import QEMU
 
+SEED = 1
 MEMORY_MIB = 4096
 # What QEMU takes besides, for translated code most of all.
 OWN_MIB = 1024
@@ -37,11 +38,12 @@ CONSOLE_TAIL = 30
 
 @dataclass(frozen=True)
 class Image:
-    """A built image, as far as it is needed here."""
+    """A built image, as far as it is needed here, and the QEMU that runs it."""
 
     efi: Path
     usr: Path
     roothash: str
+    qemu: str
 
 
 def built(output: Path = OUTPUT) -> Image:
@@ -50,7 +52,7 @@ def built(output: Path = OUTPUT) -> Image:
     if missing := artefacts.missing(output, name):
         raise BadInput(f"There is no image to measure, {output / missing[0]} is missing; run tools/build first.")
     roothash = (output / f"{name}.roothash").read_text().strip()
-    return Image(output / f"{name}.efi", output / f"{name}.usr-x86-64.raw", roothash)
+    return Image(output / f"{name}.efi", output / f"{name}.usr-x86-64.raw", roothash, qemu.command(caches()))
 
 
 def overlay(job: Job) -> bytes:
@@ -64,10 +66,10 @@ def overlay(job: Job) -> bytes:
     return archive(files)
 
 
-def command(kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
-    """Return QEMU's command line. Never with -smp above 1: emulated processors would only take turns."""
+def command(program: str, kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
+    """Return the command line of the QEMU `program`, one processor: emulated ones would only take turns."""
     return [
-        *(QEMU, "-accel", "tcg", "-icount", "shift=0,sleep=off"),
+        *(program, "-accel", "tcg", "-icount", "shift=0,sleep=off", "-seed", str(SEED)),
         # Without these two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
         *("-cpu", "max,erms=off,fsrm=off", "-smp", "1", "-M", "q35", "-m", str(MEMORY_MIB)),
         *("-nodefaults", "-no-user-config", "-no-reboot", "-display", "none"),
@@ -82,8 +84,8 @@ def command(kernel: Path, initrd: Path, usr: Path, console: Path, results: Path)
 
 def key(image: Image, job: Job) -> str:
     """Return a digest of everything that a result depends on."""
-    version = subprocess.run([QEMU, "--version"], capture_output=True, text=True, check=True).stdout
-    machine = command(Path("kernel"), Path("initrd"), Path("usr"), Path("console"), Path("results"))
+    version = subprocess.run([image.qemu, "--version"], capture_output=True, text=True, check=True).stdout
+    machine = command("qemu", Path("kernel"), Path("initrd"), Path("usr"), Path("console"), Path("results"))
     digest = hashlib.sha256(json.dumps([image.roothash, version, machine]).encode())
     digest.update(overlay(job))
     return digest.hexdigest()
@@ -96,7 +98,7 @@ def run(image: Image, job: Job, seconds: float = SECONDS) -> list[dict[str, Any]
         kernel, initrd, console, results = (place / name for name in ("kernel", "initrd", "console", "results"))
         kernel.write_bytes(pe.section(image.efi, ".linux"))
         initrd.write_bytes(pe.section(image.efi, ".initrd") + overlay(job))
-        argv = command(kernel, initrd, image.usr, console, results)
+        argv = command(image.qemu, kernel, initrd, image.usr, console, results)
         begin = time.monotonic()
         try:
             done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=seconds, check=False)

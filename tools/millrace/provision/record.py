@@ -23,10 +23,17 @@ def publish(system: System, transaction: Transaction) -> Pool:
     store.write_model(paths.approved_plan_file(), transaction.plan)
     store.write_model(history / "plan.json", transaction.plan)
     store.write_model(history / "pool.json", pool)
-    demand(system, ["systemctl", "daemon-reload"])
+    _tell_systemd(system)
     store.write_model(paths.pool_file(), pool)
     clean_up()
     return pool
+
+
+def _tell_systemd(system: System) -> None:
+    """Have systemd read the mount unit again where it knows an older one; one that was missing it finds by itself."""
+    asked = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]
+    if demand(system, asked).strip() != "no":
+        demand(system, ["systemctl", "daemon-reload"])
 
 
 def clean_up() -> None:

@@ -9,7 +9,6 @@ import pytest
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from tests.vm.life.words import PROTOCOLS, mounted
-from tests.vm.unproven import unproven
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -20,26 +19,22 @@ def ladder(box: Box) -> dict[str, Any]:
     return measured.run(box, "--quick --profile seq")
 
 
-@unproven
 def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
     protocols = {f"L2/{name}" for name in PROTOCOLS}
     assert measured.places(ladder) == {"L0/drives", "L1/array", "L1/xfs", *protocols}
     measured.nothing_is_left(box)
 
 
-@unproven
 def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any], tmp_path: Path) -> None:
     measured.exports_open_again(box, ladder, tmp_path)
 
 
-@unproven
 def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
     measured.a_full_run_is_told_before_it_starts(box)
     measured.refused(box, "millrace bench start --quick", "a benchmark is running already")
     measured.a_killed_run_leaves_nothing(box)
 
 
-@unproven
 def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
@@ -57,7 +52,6 @@ def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> N
     measured.refused(box, f"millrace bench run --layer L3 --client {address}", "does not answer on port 8764")
 
 
-@unproven
 def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machine) -> None:
     measured.give_program(box, client)
     with mounted(client, "nfs-tcp") as where:
@@ -66,6 +60,5 @@ def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machin
     assert box.read_json("millrace bench list --json")["runs"][0]["id"] == taken["id"]
 
 
-@unproven
 def test_a_read_only_pool_is_not_measured(box: Box) -> None:
     measured.a_read_only_pool_is_refused(box)

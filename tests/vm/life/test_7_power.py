@@ -6,7 +6,6 @@ import pytest
 from tests.vm import measured, promises
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT, MOUNTPOINT, PATTERN, mounted
-from tests.vm.unproven import unproven
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -52,6 +51,5 @@ def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None
     promises.everything(box)
 
 
-@unproven
 def test_what_a_power_cut_leaves_of_a_benchmark_is_swept_at_boot(box: Box) -> None:
     measured.swept_at_boot(box)

@@ -18,7 +18,7 @@ from host.layout import REPO
 PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
-# Two virtual servers, two clients, and what else there is; or one of each and two emulated machines of tests/perf.
+# Two virtual servers, two clients, and what else there is.
 MEMORY_OF_TWO = 16 << 30
 # With fewer a domain controller answers too late for those who ask it.
 PROCESSORS_OF_TWO = 4
@@ -78,32 +78,16 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def schedule(chosen: list[str], memory: int) -> list[tuple[str, ...]]:
-    """Return the parts in their order, and beside `vm` what can wait for the processors; `memory` in bytes is free.
-
-    The clock of tests/perf counts instructions: what else the host does makes it last longer and measures the same.
-    """
-    if not {"perf", "vm"} <= set(chosen) or memory < MEMORY_OF_TWO:
-        return [(part,) for part in chosen]
-    return [("vm", "perf") if part == "vm" else (part,) for part in chosen if part != "perf"]
-
-
-def tested(part: str, *beside: str) -> Count:
-    """Run the tests of one part, and of others with the time that it leaves.
-
-    A pytest that ended without a report is one failure.
-    """
-    print(f"== {' and '.join(f'tests/{one}' for one in (part, *beside))}", flush=True)
+def tested(part: str) -> Count:
+    """Run the tests of one part; a pytest that ended without a report is one failure."""
+    print(f"== tests/{part}", flush=True)
     # Children that are interrupted are waited for: they switch their virtual servers off.
     with TemporaryDirectory(prefix="millrace-test-") as directory, ExitStack() as children:
         running = []
-        chosen = selections(part, free_memory(), os.cpu_count() or 1)
-        for number, selection in enumerate([*chosen, *([f"tests/{one}"] for one in beside)]):
+        for number, selection in enumerate(selections(part, free_memory(), os.cpu_count() or 1)):
             report = Path(directory) / f"{number}.xml"
             options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
             argv = [sys.executable, "-m", "pytest", *options, *selection]
-            if number >= len(chosen):
-                argv = ["nice", "-n", "19", *argv]
             process = children.enter_context(subprocess.Popen(argv, cwd=REPO, env=_environment()))
             running.append((process, report))
         return sum((_ended(process, report) for process, report in running), Count())
@@ -134,8 +118,8 @@ def tested_pages() -> Count:
     return total + (count + Count(failed=1) if status and count.failed == 0 else count)
 
 
-def run_part(part: str, *beside: str) -> Count:
-    """Prepare and run one part, and others beside it."""
+def run_part(part: str) -> Count:
+    """Prepare and run one part."""
     if part == "unit":
         lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
         types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])
@@ -145,7 +129,7 @@ def run_part(part: str, *beside: str) -> Count:
     build.build_appliance()
     if part == "vm":
         build.build_client()
-    return tested(part, *beside)
+    return tested(part)
 
 
 def main(arguments: list[str]) -> int:
@@ -156,8 +140,8 @@ def main(arguments: list[str]) -> int:
     if unknown := [part for part in chosen if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join(PARTS)}")
     total = Count()
-    for parts in schedule(chosen, free_memory()):
-        total += run_part(*parts)
+    for part in chosen:
+        total += run_part(part)
     print(total)
     return 1 if total.failed or not total.passed else 0
 

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from host.test import MEMORY_OF_TWO, PROCESSORS_OF_TWO, Count, counted, schedule, selections
+from host.test import MEMORY_OF_TWO, PROCESSORS_OF_TWO, Count, counted, selections
 
 REPORT = """<?xml version="1.0"?><testsuites>
 <testsuite name="a" tests="10" failures="2" errors="1" skipped="3"/></testsuites>"""
@@ -26,9 +26,3 @@ def test_two_virtual_servers_at_once_need_a_larger_host_and_leave_no_story_out()
     assert selections("vm", MEMORY_OF_TWO - 1, PROCESSORS_OF_TWO) == [["tests/vm"]]
     assert selections("vm", MEMORY_OF_TWO, PROCESSORS_OF_TWO - 1) == [["tests/vm"]]
     assert selections("unit", MEMORY_OF_TWO, PROCESSORS_OF_TWO) == [["tests/unit"]]
-
-
-def test_what_is_measured_in_emulated_time_gets_what_the_virtual_servers_leave() -> None:
-    assert schedule(["unit", "perf", "vm"], MEMORY_OF_TWO) == [("unit",), ("vm", "perf")]
-    assert schedule(["unit", "perf", "vm"], MEMORY_OF_TWO - 1) == [("unit",), ("perf",), ("vm",)]
-    assert schedule(["perf"], MEMORY_OF_TWO) == [("perf",)]

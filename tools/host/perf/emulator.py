@@ -27,8 +27,7 @@ SEED = 1
 MEMORY_MIB = 4096
 # What QEMU takes besides, for translated code most of all.
 OWN_MIB = 1024
-# A minute or two on an idle host; behind virtual servers it waits for what they leave.
-SECONDS = 3600.0
+SECONDS = 900.0
 PACKAGES = ("host", "host/perf", "host/perf/guest")
 PLACE = JOB.rpartition("/")[0].strip("/")
 INIT = f"{PLACE}/init"

@@ -125,7 +125,9 @@ class World:
         return tools[name]
 
     def _systemctl(self, command: list[str], _: str) -> Result:
-        return Result(0, "yes\n" if self.knows_older_mount else "no\n", "") if command[1] == "show" else fine(command, _)
+        return (
+            Result(0, "yes\n" if self.knows_older_mount else "no\n", "") if command[1] == "show" else fine(command, _)
+        )
 
     # Reading tools
 

@@ -45,11 +45,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _name(words: list[str]) -> str:
-    verb: list[str] = []
-    for word in words:
-        if word.startswith("-") or len(verb) == 2:
-            break
-        verb.append(word)
+    length = 3 if words[:2] == ["bench", "clients"] else 2
+    verb = list(itertools.takewhile(lambda word: not word.startswith("-"), words[:length]))
     verb += [word.partition("=")[2] for word in words if word.startswith("--protocol=")]
     return "-".join(verb) + ".json"
 

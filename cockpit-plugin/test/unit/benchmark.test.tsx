@@ -36,6 +36,7 @@ beforeEach(() => {
     golden("bench list");
     golden("bench estimate");
     golden("bench show");
+    golden("bench clients list", "empty");
 });
 
 test("before a run starts it says how long, how much and where it writes", async () => {
@@ -225,4 +226,31 @@ test("a run that is not there is refused in the program's words", async () => {
     refuses("bench show", "there is no run 2020: millrace bench list");
     show(["benchmark", "run", "2020"]);
     await screen.findByText("there is no run 2020: millrace bench list");
+});
+
+test("clients that were added are offered for a run, and one that is forgotten is not asked for", async () => {
+    golden("bench clients list");
+    const user = show();
+    await user.click(await screen.findByLabelText(/^Drive gpu1, too/));
+    await user.click(screen.getByLabelText(/^Drive 10\.77\.0\.22, too/));
+    await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", "--quick", "--client=gpu1", "--client=10.77.0.22", "--json"]));
+    const [left] = document<{ clients: object[] }>("bench-clients-list.json").clients.slice(1);
+    does("bench clients remove", (call) => {
+        golden("bench clients list", "empty");
+        says("bench clients list", { schema_version: 1, clients: [left] });
+        call.end(JSON.stringify({ schema_version: 1, clients: [left] }));
+    });
+    await user.click(screen.getByRole("button", { name: "Forget gpu1" }));
+    await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", "--quick", "--client=10.77.0.22", "--json"]));
+    expect(started("bench clients remove")[0]?.argv).toEqual(["millrace", "bench", "clients", "remove", "gpu1", "--json"]);
+});
+
+test("a client that does not answer is not added, in the program's words", async () => {
+    refuses("bench clients add", "gpu3 does not answer on port 8764: run millrace-bench.pyz --listen there");
+    const user = show();
+    const panel = within(await screen.findByTestId("bench-clients"));
+    await user.type(await panel.findByLabelText("Name or address of the client"), " gpu3 ");
+    await user.click(panel.getByRole("button", { name: "Add the client" }));
+    expect((await panel.findByTestId("error")).textContent).toContain("gpu3 does not answer on port 8764");
+    expect(started("bench clients add")[0]?.argv).toEqual(["millrace", "bench", "clients", "add", "gpu3", "--json"]);
 });

@@ -8,7 +8,9 @@ from pathlib import Path
 from playwright.sync_api import expect
 
 from tests.browser.person import Person
-from tests.vm.box import Box
+from tests.vm import measured
+from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from vm.machine import Machine
 
 # Seconds on the reference host under emulation: a server is looked at before its run begins, and cleaned after it.
 BEGIN_SECONDS = 240
@@ -55,3 +57,24 @@ def test_a_run_of_the_past_is_drawn_and_taken_along(box: Box, admin: Person, tmp
     assert file.name == f"millrace-{done['id']}.csv"
     lines = list(csv.DictReader(file.read_text().splitlines()))
     assert {line["rung"] for line in lines} == {rung["id"] for rung in made["rungs"] if rung["state"] == "done"}
+
+
+def test_a_client_is_added_offered_and_forgotten(box: Box, client: Machine, admin: Person) -> None:
+    patience = 1000 * BEGIN_SECONDS * box.machine.accel.scale
+    address = CLIENT_ADDRESSES[0]
+    # an earlier story may have added it
+    box.machine.run(["millrace", "bench", "clients", "remove", address], check=False)
+    admin.go("Benchmark")
+    panel = admin.ours.get_by_test_id("bench-clients")
+    panel.get_by_label("Name or address of the client").fill(address)
+    panel.get_by_role("button", name="Add the client").click()
+    expect(panel.get_by_test_id("error")).to_contain_text("does not answer on port 8764", timeout=patience)
+    measured.give_program(box, client)
+    with measured.listening(client, SERVER_ADDRESSES[0]):
+        panel.get_by_role("button", name="Add the client").click()
+        expect(panel.get_by_role("rowheader", name=address)).to_be_visible(timeout=patience)
+    drive = admin.ours.get_by_test_id("start").get_by_label(f"Drive {address}, too")
+    expect(drive).to_be_visible()
+    panel.get_by_role("button", name=f"Forget {address}").click()
+    expect(drive).to_have_count(0, timeout=patience)
+    assert box.read_json("millrace bench clients list --json")["clients"] == []

@@ -3,7 +3,7 @@ import { useState, type JSX } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js";
-import type { Estimate } from "../../types/millrace";
+import type { BenchClient, Estimate } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Panel } from "../../components/Panel";
 import { Empty, ErrorAlert, Loaded } from "../../components/States";
@@ -47,7 +47,7 @@ function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
     );
 }
 
-interface Ends { busy: boolean; onStarted: () => void }
+interface Ends { clients: BenchClient[]; busy: boolean; onStarted: () => void }
 
 /** Without a pool there is nothing to measure, and that is no fault. */
 export function StartPanel(ends: Ends): JSX.Element {
@@ -66,16 +66,20 @@ export function StartPanel(ends: Ends): JSX.Element {
 }
 
 /** Pick a run, see what it would do, start it. */
-function Choose({ busy, onStarted }: Ends): JSX.Element {
+function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
     const all = presets();
     const admin = useAdmin();
     const [chosen, setChosen] = useState(all[0]?.id);
     const [degraded, setDegraded] = useState(false);
     const [withClients, setWithClients] = useState(false);
+    const [driven, setDriven] = useState<string[]>([]);
+    const drive = (name: string, on: boolean) => setDriven((before) => (on ? [...before, name] : before.filter((one) => one !== name)));
     const words = [
         ...(all.find(({ id }) => id === chosen)?.words ?? []),
         ...(degraded ? ["--degraded"] : []),
         ...(withClients ? ["--with-clients"] : []),
+        // one that was forgotten meanwhile is not asked for
+        ...clients.filter(({ name }) => driven.includes(name)).map(({ name }) => `--client=${name}`),
     ];
     const estimate = useVerb("bench estimate", words, { admin: admin === true, when: admin !== null, timeout: START_SECONDS });
     const start = useChange("bench start", { timeout: START_SECONDS });
@@ -92,6 +96,14 @@ function Choose({ busy, onStarted }: Ends): JSX.Element {
                 ))}
             </div>
             <Loaded of={estimate} what={_("Estimating")}>{(found) => <Planned estimate={found} />}</Loaded>
+            {clients.length > 0 && (
+                <div className="mr-fields" role="group" aria-label={_("Clients that take part")}>
+                    {clients.map(({ name }) => (
+                        <Checkbox key={name} id={`drive-${name}`} isChecked={driven.includes(name)} onChange={(_event, on) => drive(name, on)}
+                            label={format(_("Drive $0, too"), name)} description={_("The topmost rung: what a client reaches over the network.")} />
+                    ))}
+                </div>
+            )}
             <div className="mr-fields">
                 <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
                     label={_("Also while clients are connected")} description={_("They get slower, and the figures are labelled.")} />

@@ -6,6 +6,7 @@ import { ErrorAlert } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { link, useRoute } from "../../lib/route";
+import { ClientsPanel } from "./ClientsPanel";
 import { CompareView } from "./CompareView";
 import { isEmulated } from "./figures";
 import { HistoryPanel } from "./HistoryPanel";
@@ -18,6 +19,7 @@ import { stateWord } from "./words";
 function Runs(): JSX.Element {
     const live = useFollow();
     const history = useVerb("bench list");
+    const clients = useVerb("bench clients list");
     const { last, error, again } = live;
     const running = isRunning(live);
     const summary = history.data?.runs.find(({ id }) => id === last?.run);
@@ -40,8 +42,9 @@ function Runs(): JSX.Element {
             <div className="mr-pair">
                 {/* Whose figures these are is known from the list only: until then none are shown. */}
                 {last && running && <LivePanel live={live} last={last} figures={summary !== undefined && !isEmulated(summary.labels)} onStopped={again} />}
-                <StartPanel busy={running} onStarted={again} />
+                <StartPanel clients={clients.data?.clients ?? []} busy={running} onStarted={again} />
                 <HistoryPanel of={history} />
+                <ClientsPanel of={clients} />
             </div>
         </>
     );

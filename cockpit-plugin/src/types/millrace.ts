@@ -61,7 +61,7 @@ export interface BenchClient {
     facts: ClientFacts;
 }
 
-/** `millrace bench clients list --json`. */
+/** `millrace bench clients list --json`, and those that are there after `add` or `remove`. */
 export interface BenchClients {
     schema_version: 1;
     clients: BenchClient[];
@@ -1641,7 +1641,7 @@ export interface Outputs {
     "admin create": AdminReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
-    "bench clients add": BenchClient;
+    "bench clients add": BenchClients;
     "bench clients list": BenchClients;
     "bench clients remove": BenchClients;
     "bench clients take": Run;

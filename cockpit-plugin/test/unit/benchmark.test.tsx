@@ -245,6 +245,16 @@ test("clients that were added are offered for a run, and one that is forgotten i
     expect(started("bench clients remove")[0]?.argv).toEqual(["millrace", "bench", "clients", "remove", "gpu1", "--json"]);
 });
 
+test("a client that answered is in the list, and its name is asked for no more", async () => {
+    does("bench clients add", (call) => { golden("bench clients list"); call.end(JSON.stringify(document("bench-clients-list.json"))); });
+    const user = show();
+    const panel = within(await screen.findByTestId("bench-clients"));
+    await user.type(await panel.findByLabelText("Name or address of the client"), "gpu1");
+    await user.click(panel.getByRole("button", { name: "Add the client" }));
+    expect((await panel.findByRole("rowheader", { name: "gpu1 (10.77.0.21)" }))).toBeTruthy();
+    expect(panel.getByLabelText("Name or address of the client")).toHaveProperty("value", "");
+});
+
 test("a client that does not answer is not added, in the program's words", async () => {
     refuses("bench clients add", "gpu3 does not answer on port 8764: run millrace-bench.pyz --listen there");
     const user = show();

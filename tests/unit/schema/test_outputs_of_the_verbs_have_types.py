@@ -75,3 +75,10 @@ def test_the_verb_prints_the_document_or_the_list() -> None:
     listed = CliRunner().invoke(verbs.schema, [], catch_exceptions=False).stdout
     assert re.search(r"^share list +ShareList$", listed, re.MULTILINE)
     assert re.search(r"^approve +ApproveLine, a line each$", listed, re.MULTILINE)
+
+
+@pytest.mark.parametrize("verb", [verb for verb in outputs.OUTPUTS if verb not in outputs.LINES])
+def test_every_document_says_its_version(verb: str) -> None:
+    """A page refuses what does not."""
+    module, _, name = outputs.OUTPUTS[verb].partition(":")
+    assert "schema_version" in getattr(import_module(module), name).model_fields

@@ -7,7 +7,7 @@ OUTPUTS = {
     "admin create": "millrace.admin.create:AdminReport",
     "approve": "millrace.provision.follow:ApproveLine",
     "assemble": "millrace.provision.model:Pool",
-    "bench clients add": "millrace.bench.remote.model:BenchClient",
+    "bench clients add": "millrace.bench.remote.model:BenchClients",
     "bench clients list": "millrace.bench.remote.model:BenchClients",
     "bench clients remove": "millrace.bench.remote.model:BenchClients",
     "bench clients take": "millrace.bench.model:Run",

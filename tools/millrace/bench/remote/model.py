@@ -30,7 +30,7 @@ class BenchClient(Contract):
 
 
 class BenchClients(Contract):
-    """`millrace bench clients list --json`."""
+    """`millrace bench clients list --json`, and those that are there after `add` or `remove`."""
 
     schema_version: Literal[1] = 1
     clients: list[BenchClient] = Field(default_factory=list)

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Failed, Refused
+from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision.assemble import GRACE, assemble
-from millrace.provision.md import PREFIX
 from tests.unit.provision.disks import Disk, Running
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import built, server_for
@@ -37,7 +37,7 @@ def test_all_arrays_start_the_raid0_after_its_legs() -> None:
         "RAID1 log: started, 2 members",
         "RAID0 data: started, 2 members",
     ]
-    assert {array.name for array in world.arrays.values()} == {PREFIX + n for n in ("leg0", "leg1", "log", "data")}
+    assert {array.name for array in world.arrays.values()} == set(map(array_link, ("leg0", "leg1", "log", "data")))
 
 
 def test_a_second_time_changes_nothing(world: World) -> None:

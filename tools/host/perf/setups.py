@@ -10,10 +10,10 @@ from dataclasses import replace
 
 from host.perf.guest.job import Setup
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, Node, PcieLink
+from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Plan
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
-from millrace.provision import md
 from millrace.provision.array import create_command
 from millrace.provision.filesystem import mkfs_command
 from millrace.provision.model import ArrayRecord
@@ -91,7 +91,7 @@ def planned(name: str, policy: Policy | None = None, drives: int = DATA_DRIVES) 
     return Setup(
         name=name,
         arrays=[_create(record, devices) for record in _records(plan)],
-        md={md.link_name(array): knobs for array in parity},
+        md={array_link(array): knobs for array in parity},
         read_ahead=plan.md.read_ahead,
         mkfs=mkfs_command(plan.filesystem, str(_identity("filesystem")), force=True),
         mount=",".join(plan.filesystem.mount_options),
@@ -121,7 +121,7 @@ def _digits(name: str) -> str:
 
 def _create(record: ArrayRecord, devices: dict[str, str]) -> list[str]:
     array = record.array
-    members = [md.path(name) if array.over_arrays else devices[name] for name in array.members]
+    members = [array_path(name) if array.over_arrays else devices[name] for name in array.members]
     command = create_command(record, members, [devices[name] for name in array.spares])
     return [*command, IN_SYNC] if array.level != "raid0" else command
 
@@ -132,13 +132,13 @@ def stock() -> Setup:
     The internal bitmap is a default too: mdadm adds it by itself to members of 100 GB and more.
     """
     members = [f"/dev/nullb{number}" for number in range(DATA_DRIVES)]
-    create = ["mdadm", "--create", md.path("data"), "--run", "--level=6", f"--raid-devices={DATA_DRIVES}"]
+    create = ["mdadm", "--create", array_path("data"), "--run", "--level=6", f"--raid-devices={DATA_DRIVES}"]
     return Setup(
         name="stock",
         arrays=[[*create, "--bitmap=internal", *members, IN_SYNC]],
         md={},
         read_ahead=None,
-        mkfs=["mkfs.xfs", "-f", md.path("data")],
+        mkfs=["mkfs.xfs", "-f", array_path("data")],
         mount="",
         sysctl={"vm.dirty_background_ratio": "10", "vm.dirty_ratio": "20"},
         nfsd=None,

@@ -33,7 +33,7 @@ from millrace.bench.watch import Watch
 from millrace.bench.workloads import digest
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.inventory.model import DriveState
-from millrace.provision.md import path as array_path
+from millrace.plan.labels import array_path
 from millrace.provision.system import Linux
 from millrace.share.tools import Runner
 from millrace.tune.devices import array_device

@@ -4,6 +4,7 @@
 from math import isqrt
 
 from millrace.plan import sources
+from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
@@ -18,7 +19,6 @@ FEWEST_GROUPS, MOST_GROUPS = 32, 128
 REAL_MEMBER = 100 * 10**9
 SMALLEST_GROUP_REAL, SMALLEST_GROUP, SMALLEST_OF_XFS = 4 * GIB, 64 * MIB, 16 * MIB
 SECTOR = 4096
-LOG_DEVICE = "/dev/md/millrace-log"
 MOUNT_OPTIONS = ("noatime", "logbsize=256k", "largeio", "prjquota")
 
 
@@ -31,8 +31,8 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
     filesystem = Filesystem(
         label="millrace",
         mountpoint="/srv/pool",
-        device="/dev/md/millrace-data",
-        log_device=LOG_DEVICE if external else None,
+        device=array_path("data"),
+        log_device=array_path("log") if external else None,
         log_size=_log_size(layout, groups, policy),
         stripe_unit=layout.data.chunk or 0,
         stripe_width=layout.data.data_members if layout.data.chunk else 0,
@@ -68,7 +68,7 @@ def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
     """The planned options, then the owner's in place of those of the same name."""
     extra = {option.partition("=")[0]: option for option in policy.mount_options_extra}
     planned = [option for option in MOUNT_OPTIONS if option.partition("=")[0] not in extra]
-    return [*planned, *extra.values(), *([f"logdev={LOG_DEVICE}"] if external_log else [])]
+    return [*planned, *extra.values(), *([f"logdev={array_path('log')}"] if external_log else [])]
 
 
 def _check_groups(groups: int, layout: Layout) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The names of our partitions."""
+"""The names of our partitions and arrays."""
 
 from collections.abc import Iterable
 
@@ -16,3 +16,13 @@ def labels(drives: Iterable[DriveRole]) -> dict[tuple[str, Role], str]:
             numbers[partition.role] = number + 1
             found[drive.serial, partition.role] = f"millrace-{partition.role.value}-{number:02}"
     return found
+
+
+def array_link(array: str) -> str:
+    """Name in /dev/md and in its superblocks of an array that the plan calls `array`."""
+    return f"millrace-{array}"
+
+
+def array_path(array: str) -> str:
+    """Device of an array that the plan calls `array`."""
+    return f"/dev/md/{array_link(array)}"

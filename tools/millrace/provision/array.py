@@ -2,6 +2,7 @@
 """One md array over partitions, or over other arrays."""
 
 from millrace.errors import Failed, MillraceError, Refused
+from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Array
 from millrace.provision import md
 from millrace.provision.drives import Drives
@@ -69,7 +70,7 @@ class ArrayStep:
     def _members(self) -> list[tuple[str, str]]:
         """Device and, for people, the drive or array that it is on."""
         if self._record.array.over_arrays:
-            return [(md.path(name), f"array {name}") for name in self._record.array.members]
+            return [(array_path(name), f"array {name}") for name in self._record.array.members]
         return self._partitions(self._record.members)
 
     def _spares(self) -> list[tuple[str, str]]:
@@ -98,8 +99,8 @@ def create_command(record: ArrayRecord, members: list[str], spares: list[str]) -
     """The mdadm command that makes an array."""
     array = record.array
     return [
-        *("mdadm", "--create", md.path(array.name), "--run", "--metadata=1.2"),
-        *(f"--homehost={md.HOMEHOST}", f"--name={md.link_name(array.name)}", f"--uuid={record.uuid}"),
+        *("mdadm", "--create", array_path(array.name), "--run", "--metadata=1.2"),
+        *(f"--homehost={md.HOMEHOST}", f"--name={array_link(array.name)}", f"--uuid={record.uuid}"),
         *(f"--level={array.level}", f"--raid-devices={len(members)}"),
         *([f"--spare-devices={len(spares)}"] if spares else []),
         *([f"--chunk={array.chunk // KIB}K"] if array.chunk is not None else []),

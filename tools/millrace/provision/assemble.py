@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from millrace import paths, store
 from millrace.errors import Failed, Refused
+from millrace.plan.labels import array_path
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.provision.system import System
@@ -65,7 +66,7 @@ def _start(system: System, record: ArrayRecord) -> str:
 def _members(system: System, record: ArrayRecord) -> tuple[list[str], list[str]]:
     """Devices to pass to mdadm, and the serials of the drives that did not come in time."""
     if record.array.over_arrays:
-        return [md.path(name) for name in record.array.members], []
+        return [array_path(name) for name in record.array.members], []
     # A hot spare may have taken the place of a member since the pool was made.
     wanted = [*record.members, *record.spares]
     waited = 0.0

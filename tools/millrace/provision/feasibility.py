@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
+from millrace.plan.labels import array_link, array_path
 from millrace.provision import md
 from millrace.provision.drives import Drives
 from millrace.provision.journal import Journal
@@ -21,8 +22,10 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
     """What only has to hold where nothing has been made yet: drives as planned, names free."""
     planned = {drive.serial: drive for drive in transaction.plan.drives}
     for record in transaction.arrays:
-        if system.md_link(md.link_name(record.array.name)) is not None:
-            raise Refused(f"{md.path(record.array.name)} exists already and is not of this plan; nothing was written")
+        if system.md_link(array_link(record.array.name)) is not None:
+            raise Refused(
+                f"{array_path(record.array.name)} exists already and is not of this plan; nothing was written"
+            )
     for used in transaction.drives:
         drive, wanted = drives.now(used), sum(partition.size for partition in used.partitions)
         if drive.size != planned[used.serial].size or START + wanted + TABLE_END > drive.size:

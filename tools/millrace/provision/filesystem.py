@@ -4,6 +4,7 @@
 from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
+from millrace.plan.labels import array_path
 from millrace.plan.model import Filesystem
 from millrace.plan.units import down_to_power_of_two
 from millrace.provision import md
@@ -26,7 +27,7 @@ class FilesystemStep:
         self._system = system
         self._filesystem = filesystem
         self._uuid = uuid
-        self._arrays = {md.path(record.array.name): record for record in arrays}
+        self._arrays = {array_path(record.array.name): record for record in arrays}
 
     def look(self) -> Found:
         data = self._content(self._filesystem.device, "xfs", "UUID")

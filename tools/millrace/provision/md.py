@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millrace.errors import Failed
+from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Array
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import exported
 from millrace.provision.system import System, demand, settle
 
 HOMEHOST = "millrace"
-PREFIX = "millrace-"
 LOST_MEMBERS = {"raid0": 0, "raid5": 1, "raid6": 2}
 MODULES = ("raid0", "raid1", "raid456")
 
@@ -24,16 +24,6 @@ class Active:
     running: bool
     level: str
     members: int
-
-
-def link_name(array: str) -> str:
-    """Name of an array in /dev/md and in its superblocks."""
-    return PREFIX + array
-
-
-def path(array: str) -> str:
-    """Device of an array by its name in the plan."""
-    return f"/dev/md/{link_name(array)}"
 
 
 def title(array: Array) -> str:
@@ -79,7 +69,7 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str]) -> Non
     demand(
         system,
         [
-            *("mdadm", "--assemble", path(record.array.name), "--run"),
+            *("mdadm", "--assemble", array_path(record.array.name), "--run"),
             *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
             *devices,
         ],
@@ -95,7 +85,7 @@ def stop_inactive(system: System, record: ArrayRecord) -> None:
 
 def linked(system: System, record: ArrayRecord, active: Active) -> bool:
     """Whether /dev/md/NAME, which everything else uses, leads to this array."""
-    return system.md_link(link_name(record.array.name)) == active.device
+    return system.md_link(array_link(record.array.name)) == active.device
 
 
 def ensure_link(system: System, record: ArrayRecord) -> None:
@@ -108,7 +98,9 @@ def ensure_link(system: System, record: ArrayRecord) -> None:
         return
     demand(system, ["udevadm", "trigger", "--settle", "--action=change", f"/dev/{active.device}"])
     if not linked(system, record, active):
-        raise Failed(f"{title(record.array)} runs as {active.device} but {path(record.array.name)} is missing; reboot")
+        raise Failed(
+            f"{title(record.array)} runs as {active.device} but {array_path(record.array.name)} is missing; reboot"
+        )
 
 
 def _digits(uuid: str) -> str:

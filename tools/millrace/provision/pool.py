@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.plan.labels import array_link, array_path
 from millrace.provision import md
 from millrace.provision.assemble import load_pool
 from millrace.provision.model import ArrayRecord, Pool
@@ -31,7 +32,7 @@ def verify(system: System) -> Pool:
         raise Failed(f"{filesystem.mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
     if mount.kind != "xfs":
         raise Failed(f"{filesystem.mountpoint} is a {mount.kind}, not the pool")
-    arrays = {md.path(record.array.name): record for record in pool.arrays}
+    arrays = {array_path(record.array.name): record for record in pool.arrays}
     _same_array(system, mount.source, arrays[filesystem.device], filesystem.mountpoint)
     found = signature(system, mount.source).get("UUID")
     if found != pool.filesystem_uuid:
@@ -65,6 +66,6 @@ def _same_array(system: System, source: str, record: ArrayRecord, point: str) ->
     active = md.find(system, record.uuid)
     names = {active.device} if active is not None else set()
     if active is not None and md.linked(system, record, active):
-        names.add(md.link_name(record.array.name))
+        names.add(array_link(record.array.name))
     if source.rsplit("/", 1)[-1] not in names:
         raise Failed(f"{point} uses {source}, which is not {md.title(record.array)} of the pool")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Settings of our arrays and of the drives under them, by the kernel names of this boot."""
 
+from millrace.plan.labels import array_path
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.tune.devices import array_device, block, member_drives, requests
@@ -23,7 +24,7 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
         drives |= member_drives(device)
         if record.array.level in ("raid5", "raid6"):
             settings += _parity(plan, device)
-        if plan.filesystem.device == f"/dev/md/millrace-{record.array.name}":
+        if plan.filesystem.device == array_path(record.array.name):
             settings.append(_read_ahead(plan, device))
     for drive in sorted(drives):
         for queue in requests(drive):

@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 from millrace import paths
+from millrace.plan.labels import array_path
 
 
 def array_device(name: str) -> str | None:
     """The kernel's name (`md127`) of the array that the plan calls `name`; None where it is not assembled."""
     try:
-        return Path(os.readlink(paths.ROOT / f"dev/md/millrace-{name}")).name
+        return Path(os.readlink(paths.ROOT / array_path(name).lstrip("/"))).name
     except OSError:
         return None
 

@@ -49,6 +49,7 @@ class Member(Appliance):
         if words[0] == "-s":
             assert "security = ads" in Path(words[1]).read_text()
             assert words[3] in ("lookup", "info") or "idmap config EXAMPLE : range" in Path(words[1]).read_text()
+            assert words[3] != "join" or "ldap timeout = 60" in Path(words[1]).read_text()
             words = words[2:]
         if words[0] != "ads":
             return GOOD

@@ -236,7 +236,6 @@ test("clients that were added are offered for a run, and one that is forgotten i
     await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", "--quick", "--client=gpu1", "--client=10.77.0.22", "--json"]));
     const [left] = document<{ clients: object[] }>("bench-clients-list.json").clients.slice(1);
     does("bench clients remove", (call) => {
-        golden("bench clients list", "empty");
         says("bench clients list", { schema_version: 1, clients: [left] });
         call.end(JSON.stringify({ schema_version: 1, clients: [left] }));
     });

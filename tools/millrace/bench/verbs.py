@@ -194,8 +194,7 @@ def add(host: str, as_json: bool) -> None:
 
     made = clients.add(host)
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
-    known = clients.load()
-    click.echo(known.model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
+    click.echo(clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
 
 
 @clients.command("list")

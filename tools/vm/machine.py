@@ -85,8 +85,9 @@ class Machine:
                 stdin=subprocess.DEVNULL,
                 stdout=out,
                 stderr=out,
-                # Ctrl-C on the terminal belongs to the tool, which then shuts the guest down.
-                start_new_session=True,
+                # Ctrl-C on the terminal belongs to the tool, which then shuts the guest down. Not a session of its own:
+                # the kernel shares processors out by session first, and a priority would mean nothing (sched(7)).
+                process_group=0,
             )
         self.wait_for(self._connect, "QEMU's sockets", MONITOR_SECONDS)
 

@@ -18,8 +18,13 @@ LEFT_OUT = {"__pycache__", ".gitkeep", ".mypy_cache", ".ruff_cache"}
 
 def image_inputs(repo: Path) -> list[Path]:
     """Return what the appliance image is made of, relative to the repository."""
+    return [*system_inputs(repo), Path("tools/millrace"), *page_inputs()]
+
+
+def system_inputs(repo: Path) -> list[Path]:
+    """Return what the system below our own program and pages is made of, relative to the repository."""
     named = sorted(p.relative_to(repo) for p in repo.glob("mkosi.*") if p.name not in GENERATED)
-    return [*named, Path("units"), Path("tools/millrace"), *page_inputs()]
+    return [*named, Path("units")]
 
 
 def page_inputs() -> list[Path]:

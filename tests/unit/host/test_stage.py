@@ -116,3 +116,10 @@ def test_every_kind_of_change_changes_the_key(repo: Path, change: str) -> None:
         case _:
             salt = "27.2"
     assert key(repo, salt) != before
+
+
+def test_the_system_is_the_image_without_our_own_program_and_pages(repo: Path) -> None:
+    system, image = stage.system_inputs(repo), stage.image_inputs(repo)
+    assert set(image) - set(system) == {Path("tools/millrace"), *stage.page_inputs()}
+    assert set(system) < set(image)
+    assert Path("units") in system

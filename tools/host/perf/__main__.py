@@ -19,7 +19,7 @@ def main(arguments: list[str]) -> int:
     """Measure, print the ratios and write the tables."""
     parser = argparse.ArgumentParser(prog="tools/perf", description="Measure the built image against stock settings.")
     parser.add_argument("benchmark", nargs="*", help=f"{', '.join(benchmarks.NAMES)}")
-    parser.add_argument("--fresh", action="store_true", help="measure again what was measured on this very image")
+    parser.add_argument("--fresh", action="store_true", help="measure again what was measured on this very system")
     chosen = parser.parse_args(arguments)
     usual = [name for name in benchmarks.NAMES if name not in benchmarks.UNBANDED]
     names = [benchmarks.known(name) for name in chosen.benchmark or usual]

@@ -96,7 +96,7 @@ def _row(record: dict[str, Any]) -> Row:
 
 
 def kept(cache: Path, image: emulator.Image, job: Job, fresh: bool) -> Result:
-    """Return the result of a job, from the cache where exactly this job ran on exactly this image."""
+    """Return the result of a job, from the cache where exactly this job ran on exactly this system."""
     file = cache / f"{job.benchmark}-{emulator.key(image, job)}.json"
     if fresh or not file.is_file():
         store.write_text(file, json.dumps(emulator.run(image, job)))

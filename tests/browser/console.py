@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from playwright.sync_api import Browser, sync_playwright
+
 from host.layout import REPO
 from tests.image.served import NAMESPACES, PORT
 
@@ -36,6 +38,15 @@ class Console:
         said = self.run(["cat", f"/{ISSUE}"], "")
         (password,) = re.findall(r"password: (\S+)", said)
         return str(password)
+
+
+@contextmanager
+def started(browser: str) -> Iterator[Browser]:
+    """Chromium, which runs as root here and so without its sandbox."""
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        yield chromium
+        chromium.close()
 
 
 @contextmanager

@@ -4,9 +4,9 @@
 from collections.abc import Callable, Iterator
 
 import pytest
-from playwright.sync_api import Browser, expect, sync_playwright
+from playwright.sync_api import Browser, expect
 
-from tests.browser.console import Console
+from tests.browser.console import Console, started
 from tests.browser.person import PATIENCE, Person
 from tests.vm.box import ADMIN_PASSWORD
 
@@ -15,12 +15,10 @@ Meet = Callable[..., Person]
 
 @pytest.fixture(scope="module")
 def chromium(console: Console) -> Iterator[Browser]:
-    """Debian's Chromium, which runs as root here and so without its sandbox."""
+    """The browser that everybody of a module uses, as patient as the server is slow."""
     expect.set_options(timeout=PATIENCE * console.slowness)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=console.browser, args=["--no-sandbox"])
+    with started(console.browser) as browser:
         yield browser
-        browser.close()
 
 
 @pytest.fixture(scope="module")

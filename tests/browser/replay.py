@@ -33,9 +33,8 @@ def main(arguments: list[str]) -> int:
     if words[:2] == ["bench", "follow"]:
         print((GOLDEN / "bench-follow.jsonl").read_text(), end="")
         return 0
-    name = _name(words)
-    for file in (state / name, GOLDEN / name):
-        if file.exists():
+    for name, place in itertools.product(_names(words), (state, GOLDEN)):
+        if (file := place / name).exists():
             text = file.read_text()
             print(text, end="")
             # a plan that is refused is a document and a refusal
@@ -44,11 +43,11 @@ def main(arguments: list[str]) -> int:
     return 1
 
 
-def _name(words: list[str]) -> str:
-    length = 3 if words[:2] == ["bench", "clients"] else 2
-    verb = list(itertools.takewhile(lambda word: not word.startswith("-"), words[:length]))
-    verb += [word.partition("=")[2] for word in words if word.startswith("--protocol=")]
-    return "-".join(verb) + ".json"
+def _names(words: list[str]) -> list[str]:
+    """The longest first: which words are the verb and which its arguments is told by the document that there is."""
+    verb = list(itertools.takewhile(lambda word: not word.startswith("-"), words))
+    protocol = [word.partition("=")[2] for word in words if word.startswith("--protocol=")]
+    return ["-".join([*verb[:length], *protocol]) + ".json" for length in range(len(verb), 0, -1)]
 
 
 def _watch(file: Path) -> int:

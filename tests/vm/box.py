@@ -106,6 +106,11 @@ class Box:
     def array_sysfs(self, name: str, attribute: str) -> str:
         return self.say(f"cat /sys/class/block/$(basename $(readlink -f /dev/md/millrace-{name}))/{attribute}")
 
+    def uuids(self) -> dict[str, str]:
+        """Return the UUID of each of our arrays by its name, as the drives have it."""
+        names = [record["array"]["name"] for record in self.pool["arrays"]]
+        return {name: self.array_detail(name)["MD_UUID"] for name in names}
+
     def members_by_serial(self, name: str) -> set[str]:
         """Return the serials of the drives that an array really sits on."""
         device = f"$(basename $(readlink -f /dev/md/millrace-{name}))"

@@ -4,9 +4,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from playwright.sync_api import sync_playwright
-
-from tests.browser.console import CHROMIUM
+from tests.browser.console import CHROMIUM, started
 
 
 @dataclass(frozen=True)
@@ -22,8 +20,7 @@ def in_chromium(file: Path) -> Opened:
     """Open a page from a file, without a network."""
     requests: list[str] = []
     complaints: list[str] = []
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+    with started(CHROMIUM) as browser:
         context = browser.new_context(offline=True)
         context.on("request", lambda request: requests.append(request.url))
         page = context.new_page()
@@ -31,5 +28,4 @@ def in_chromium(file: Path) -> Opened:
         page.on("pageerror", lambda error: complaints.append(error.message))
         page.goto(file.as_uri(), wait_until="networkidle")
         boxes = [picture.bounding_box() for picture in page.locator("svg").all()]
-        browser.close()
     return Opened(requests, complaints, sum(bool(box and box["width"] and box["height"]) for box in boxes))

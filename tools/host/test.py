@@ -6,10 +6,13 @@ import os
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Event
 
 from host import build, pages
 from host.entry import finish
@@ -18,12 +21,27 @@ from host.layout import REPO
 PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
+IMAGE_NEEDED = ("image", "browser", "perf", "vm")
 # Two virtual servers, two clients, and what else there is.
 MEMORY_OF_TWO = 16 << 30
-# With fewer a domain controller answers too late for those who ask it.
-PROCESSORS_OF_TWO = 4
+# They have a server and a client of their own. One pair leaves a third of two processors idle.
+SHARES = "tests/vm/shares"
+# What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority, 19, would
+# starve a guest for seconds while another boots.
+BESIDE = ("nice", "-n", "10")
 # pytest(1): no tests were collected
 NOTHING_COLLECTED = 5
+
+
+@dataclass(frozen=True)
+class Step:
+    """Tests of a part that one pytest runs: its arguments."""
+
+    part: str
+    selection: tuple[str, ...]
+
+
+Lanes = tuple[list[Step], list[Step]]
 
 
 @dataclass(frozen=True)
@@ -62,14 +80,22 @@ def counted(report: Path) -> Count:
     return total
 
 
-def selections(part: str, memory: int, processors: int) -> list[list[str]]:
-    """What of a part is run at the same time, as pytest's arguments; `memory` in bytes is free."""
-    whole = f"tests/{part}"
-    if part != "vm" or memory < MEMORY_OF_TWO or processors < PROCESSORS_OF_TWO:
-        return [[whole]]
-    # Each of these starts a virtual server and its client.
-    apart = f"{whole}/shares"
-    return [[apart], [whole, f"--ignore={apart}"]]
+def lanes(parts: Sequence[str], memory: int, processors: int) -> Lanes:
+    """Return what is run one after another, and what beside that; `memory` in bytes is free."""
+    steps = [Step(part, (f"tests/{part}",)) for part in parts]
+    if memory < MEMORY_OF_TWO or processors < 2:
+        return steps, []
+    main: list[Step] = []
+    beside: list[Step] = []
+    for step in steps:
+        if step.part == "vm":
+            main.append(Step("vm", (*step.selection, f"--ignore={SHARES}")))
+            beside.append(Step("vm", (SHARES,)))
+        elif step.part != "perf":
+            main.append(step)
+    # Simulated time does not care how busy the host is, and it fills both processors: it comes when the rest is over.
+    beside += [step for step in steps if step.part == "perf"]
+    return (main, beside) if main else (beside, [])
 
 
 def free_memory() -> int:
@@ -78,19 +104,36 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def tested(part: str) -> Count:
-    """Run the tests of one part; a pytest that ended without a report is one failure."""
-    print(f"== tests/{part}", flush=True)
-    # Children that are interrupted are waited for: they switch their virtual servers off.
-    with TemporaryDirectory(prefix="millrace-test-") as directory, ExitStack() as children:
-        running = []
-        for number, selection in enumerate(selections(part, free_memory(), os.cpu_count() or 1)):
-            report = Path(directory) / f"{number}.xml"
-            options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
-            argv = [sys.executable, "-m", "pytest", *options, *selection]
-            process = children.enter_context(subprocess.Popen(argv, cwd=REPO, env=_environment()))
-            running.append((process, report))
-        return sum((_ended(process, report) for process, report in running), Count())
+def tested(step: Step, before: Sequence[str] = ()) -> Count:
+    """Run a step, its command line after `before`; a pytest that ended without a report is one failure."""
+    print(f"== {' '.join(step.selection)}", flush=True)
+    with TemporaryDirectory(prefix="millrace-test-") as directory:
+        report = Path(directory) / "report.xml"
+        options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
+        argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
+        # One that is interrupted is waited for: it switches its virtual servers off.
+        with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:
+            return _ended(process, report)
+
+
+@contextmanager
+def run_beside(steps: list[Step]) -> Iterator[Sequence[Count]]:
+    """Run steps one after another while the context lasts and until they end; their counts are there afterwards."""
+    counts: list[Count] = []
+    interrupted = Event()
+
+    def run() -> None:
+        for step in steps:
+            if not interrupted.is_set():
+                counts.append(tested(step, BESIDE))
+
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(run)
+        try:
+            yield counts
+            running.result()
+        finally:
+            interrupted.set()
 
 
 def _ended(process: subprocess.Popen[bytes], report: Path) -> Count:
@@ -118,18 +161,15 @@ def tested_pages() -> Count:
     return total + (count + Count(failed=1) if status and count.failed == 0 else count)
 
 
-def run_part(part: str) -> Count:
-    """Prepare and run one part."""
-    if part == "unit":
+def run_step(step: Step) -> Count:
+    """Run a step and what belongs to its part besides."""
+    if step.part == "pages":
+        return tested_pages()
+    if step.part == "unit":
         lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
         types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])
-        return lint + types + tested(part)
-    if part == "pages":
-        return tested_pages()
-    build.build_appliance()
-    if part == "vm":
-        build.build_client()
-    return tested(part)
+        return lint + types + tested(step)
+    return tested(step)
 
 
 def main(arguments: list[str]) -> int:
@@ -139,9 +179,14 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments).part or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join(PARTS)}")
-    total = Count()
-    for part in chosen:
-        total += run_part(part)
+    if set(chosen) & set(IMAGE_NEEDED):
+        build.build_appliance()
+    if "vm" in chosen:
+        build.build_client()
+    steps, beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
+    with run_beside(beside) as counts:
+        total = sum((run_step(step) for step in steps), Count())
+    total = sum(counts, total)
     print(total)
     return 1 if total.failed or not total.passed else 0
 

@@ -30,7 +30,7 @@ print("whole")
 
 
 def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None:
-    uuids = {record["array"]["name"]: record["uuid"] for record in box.pool["arrays"]}
+    uuids = box.uuids()
     with mounted(client, "nfs-tcp") as where:
         client.run("rm -f /run/synced; cat > /run/writer.py", stdin=WRITER)
         client.run("systemd-run --unit=writer python3 /run/writer.py")
@@ -47,7 +47,7 @@ def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None
         client.run(f"cmp {PATTERN} {where}/by-smb", seconds=900)
     box.wait_booted()
     assert box.failed_units() == []
-    assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
+    assert box.uuids() == uuids
     promises.everything(box)
 
 

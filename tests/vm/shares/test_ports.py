@@ -4,6 +4,7 @@
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
+from tests.vm.command_lines import said_to
 from tests.vm.shares.words import MORE_ADDRESSES
 from vm.machine import Machine
 
@@ -65,9 +66,8 @@ def test_bad_addresses_are_one_sentence_and_change_nothing(box: Box, trunk: list
     name = box.say(f"ip -o -4 address show to {SERVER_ADDRESSES[0]} | awk '{{print $2}}'")
     state = "sha256sum /var/lib/millrace/config.json /etc/systemd/network/*; ip -4 -br addr"
     before = box.say(state)
-    for words in BAD:
-        argv = ["millrace", "port", "set", *(name if one == "PORT" else one for one in words)]
-        said = box.machine.run(argv, check=False, seconds=300)
-        assert said.status in {1, 2}, words
-        assert len(said.err.strip().splitlines()) == 1, (words, said.err)
+    lines = [["port", "set", *(name if one == "PORT" else one for one in words)] for words in BAD]
+    for said in said_to(box, lines):
+        assert said.status in {1, 2}, said
+        assert len(said.err.strip().splitlines()) == 1, said
     assert box.say(state) == before

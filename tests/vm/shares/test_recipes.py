@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client is told to do, done as it stands: every profile over every protocol passes its own check."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, Box
+from tests.vm.command_lines import said_to
 from tests.vm.shares.words import HOST, PASSWORD
+from vm.agent import Result
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("models", "trunk")
@@ -17,25 +17,9 @@ PROFILES = ("training", "checkpoint", "dataloader", "mixed")
 WAYS = list(zip(PROFILES, ("fstab", "units", "fstab", "units"), strict=True))
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
-# The command line once for each pair, in one process: under emulation Python takes seconds to start.
-ASK = """
-import contextlib, io, json, sys
-from millrace.cli import main
-found = {}
-for profile, protocol in json.load(sys.stdin):
-    out, err = io.StringIO(), io.StringIO()
-    words = ["client", "recipe", "--profile", profile, "--protocol", protocol, "--share", "models", "--user", "anna"]
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            main([*words, "--json"])
-        except SystemExit as end:
-            found[f"{profile} {protocol}"] = {"status": end.code, "out": out.getvalue(), "err": err.getvalue()}
-print(json.dumps(found))
-"""
-
 
 @pytest.fixture(scope="module")
-def recipes(box: Box, client: Machine) -> dict[str, Any]:
+def recipes(box: Box, client: Machine) -> dict[str, Result]:
     """What the server says for each pair, and a client that has RDMA and the two programs."""
     for machine, address in ((box.machine, HOST), (client, CLIENT_ADDRESSES[0])):
         port = machine.run(f"ip -o address show to {address} | awk '{{print $2}}'").out.strip()
@@ -46,27 +30,28 @@ def recipes(box: Box, client: Machine) -> dict[str, Any]:
     client.run("cat > /run/check.py", stdin=box.machine.run("millrace client check-script").out)
     client.run("cat > /run/apply.py", stdin=(Path(__file__).parent / "apply_recipe.py").read_text())
     pairs = [(profile, protocol) for profile in PROFILES for protocol in (*PROTOCOLS, "smb-rdma")]
-    answer = box.machine.run(["python3", "-c", ASK], stdin=json.dumps(pairs), seconds=600)
-    return dict(json.loads(answer.out))
+    ask = ["client", "recipe", "--share", "models", "--user", "anna", "--json"]
+    lines = [[*ask, "--profile", profile, "--protocol", protocol] for profile, protocol in pairs]
+    return {" ".join(pair): said for pair, said in zip(pairs, said_to(box, lines), strict=True)}
 
 
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("profile", "way"), WAYS)
 def test_a_recipe_applied_as_it_stands_passes_its_own_check(
-    recipes: dict[str, Any], client: Machine, profile: str, way: str, protocol: str
+    recipes: dict[str, Result], client: Machine, profile: str, way: str, protocol: str
 ) -> None:
     said = recipes[f"{profile} {protocol}"]
-    assert said["status"] == 0, said["err"]
+    assert said.status == 0, said.err
     done = client.run(
-        ["python3", "/run/apply.py", way, "/run/check.py", PASSWORD], stdin=said["out"], check=False, seconds=600
+        ["python3", "/run/apply.py", way, "/run/check.py", PASSWORD], stdin=said.out, check=False, seconds=600
     )
     assert done.status == 0, done.out + done.err
 
 
-def test_smb_direct_is_refused_with_the_reason(recipes: dict[str, Any]) -> None:
+def test_smb_direct_is_refused_with_the_reason(recipes: dict[str, Result]) -> None:
     for profile in PROFILES:
         said = recipes[f"{profile} smb-rdma"]
-        assert said["status"] == 1
-        assert "SMB Direct" in said["err"] and "--protocol nfs-rdma" in said["err"]
-        assert len(said["err"].strip().splitlines()) == 1
+        assert said.status == 1
+        assert "SMB Direct" in said.err and "--protocol nfs-rdma" in said.err
+        assert len(said.err.strip().splitlines()) == 1

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state: taken back, edited by hand, moved, damaged; with many shares. Last: it boots the server again."""
+"""The wanted state: taken back, edited by hand, moved, damaged, after a reboot; with many shares."""
 
 import dataclasses
 import json
@@ -85,7 +85,7 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
 def test_a_reboot_with_damaged_state_and_drives_in_other_bays_brings_back_pool_data_and_every_share(
     box: Box, client: Machine
 ) -> None:
-    uuids = {record["array"]["name"]: record["uuid"] for record in box.pool["arrays"]}
+    uuids = box.uuids()
     kept = box.say("head -c 64M /dev/urandom > /srv/pool/data/kept && sha256sum /srv/pool/data/kept")
     box.say("truncate -s 100 /var/lib/millrace/config.json; sync")
     drives = list(reversed(box.machine.server.drives))
@@ -94,7 +94,7 @@ def test_a_reboot_with_damaged_state_and_drives_in_other_bays_brings_back_pool_d
     box.wait_serving()
     box.wait_booted()
     assert box.failed_units() == []
-    assert {name: box.array_detail(name)["MD_UUID"] for name in uuids} == uuids
+    assert box.uuids() == uuids
     promises.everything(box)
     assert box.say("sha256sum /srv/pool/data/kept") == kept
     assert "config.json" in json.dumps(box.read_json("millrace health --json"))

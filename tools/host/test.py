@@ -7,7 +7,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,13 +22,16 @@ PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "perf", "vm")
-# Two virtual servers, two clients, and what else there is.
+# Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.
 MEMORY_OF_TWO = 16 << 30
+MEMORY_OF_THREE = 20 << 30
 # They have a server and a client of their own. One pair leaves a third of two processors idle.
 SHARES = "tests/vm/shares"
-# What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority, 19, would
-# starve a guest for seconds while another boots.
-BESIDE = ("nice", "-n", "10")
+# What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority would starve
+# a guest for seconds while another boots.
+BESIDE = 10
+# For those who do not care: the clock of tests/perf counts instructions.
+LAST = 19
 # pytest(1): no tests were collected
 NOTHING_COLLECTED = 5
 
@@ -41,7 +44,12 @@ class Step:
     selection: tuple[str, ...]
 
 
-Lanes = tuple[list[Step], list[Step]]
+@dataclass(frozen=True)
+class Lane:
+    """Steps that are run one after another, beside those of other lanes, and how nice they are to these (nice(1))."""
+
+    steps: list[Step]
+    nice: int = 0
 
 
 @dataclass(frozen=True)
@@ -80,22 +88,27 @@ def counted(report: Path) -> Count:
     return total
 
 
-def lanes(parts: Sequence[str], memory: int, processors: int) -> Lanes:
-    """Return what is run one after another, and what beside that; `memory` in bytes is free."""
+def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
+    """Return what is run beside what, the lane of most steps first; `memory` in bytes is free."""
     steps = [Step(part, (f"tests/{part}",)) for part in parts]
     if memory < MEMORY_OF_TWO or processors < 2:
-        return steps, []
+        return [Lane(steps)]
     main: list[Step] = []
     beside: list[Step] = []
+    last: list[Step] = []
     for step in steps:
         if step.part == "vm":
             main.append(Step("vm", (*step.selection, f"--ignore={SHARES}")))
             beside.append(Step("vm", (SHARES,)))
-        elif step.part != "perf":
+        elif step.part == "perf":
+            last.append(step)
+        else:
             main.append(step)
-    # Simulated time does not care how busy the host is, and it fills both processors: it comes when the rest is over.
-    beside += [step for step in steps if step.part == "perf"]
-    return (main, beside) if main else (beside, [])
+    if not main:
+        return [Lane(last)]
+    if memory < MEMORY_OF_THREE:
+        beside, last = beside + last, []
+    return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, LAST)) if lane.steps]
 
 
 def free_memory() -> int:
@@ -104,34 +117,36 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def tested(step: Step, before: Sequence[str] = ()) -> Count:
-    """Run a step, its command line after `before`; a pytest that ended without a report is one failure."""
+def tested(step: Step, nice: int = 0) -> Count:
+    """Run a step so nicely; a pytest that ended without a report is one failure."""
     print(f"== {' '.join(step.selection)}", flush=True)
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
         options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
-        argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
+        argv = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", *options, *step.selection]
         # One that is interrupted is waited for: it switches its virtual servers off.
         with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:
             return _ended(process, report)
 
 
 @contextmanager
-def run_beside(steps: list[Step]) -> Iterator[Sequence[Count]]:
-    """Run steps one after another while the context lasts and until they end; their counts are there afterwards."""
+def run_beside(beside: Sequence[Lane], images: "Future[None]") -> Iterator[list[Count]]:
+    """Run lanes while the context lasts and until they end; the counts of their steps are there afterwards."""
     counts: list[Count] = []
     interrupted = Event()
 
-    def run() -> None:
-        for step in steps:
+    def run(lane: Lane) -> None:
+        for step in lane.steps:
+            wait_for_images(step, images)
             if not interrupted.is_set():
-                counts.append(tested(step, BESIDE))
+                counts.append(tested(step, lane.nice))
 
-    with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(run)
+    with ThreadPoolExecutor(len(beside) or 1) as pool:
+        running = [pool.submit(run, lane) for lane in beside]
         try:
             yield counts
-            running.result()
+            for one in running:
+                one.result()
         finally:
             interrupted.set()
 
@@ -161,8 +176,24 @@ def tested_pages() -> Count:
     return total + (count + Count(failed=1) if status and count.failed == 0 else count)
 
 
-def run_step(step: Step) -> Count:
+def build_images(parts: Sequence[str]) -> None:
+    """Bring up to date what these parts need, nicer than whatever runs meanwhile."""
+    os.nice(BESIDE)
+    if set(parts) & set(IMAGE_NEEDED):
+        build.build_appliance()
+    if "vm" in parts:
+        build.build_client()
+
+
+def wait_for_images(step: Step, images: "Future[None]") -> None:
+    """Return when a step has the images that it needs; Failed where they cannot be built."""
+    if step.part in IMAGE_NEEDED:
+        images.result()
+
+
+def run_step(step: Step, images: "Future[None]") -> Count:
     """Run a step and what belongs to its part besides."""
+    wait_for_images(step, images)
     if step.part == "pages":
         return tested_pages()
     if step.part == "unit":
@@ -179,13 +210,12 @@ def main(arguments: list[str]) -> int:
     chosen = parser.parse_args(arguments).part or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join(PARTS)}")
-    if set(chosen) & set(IMAGE_NEEDED):
-        build.build_appliance()
-    if "vm" in chosen:
-        build.build_client()
-    steps, beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
-    with run_beside(beside) as counts:
-        total = sum((run_step(step) for step in steps), Count())
+    first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
+    # A build takes one processor, so do the parts that need none.
+    with ThreadPoolExecutor(1) as pool:
+        images = pool.submit(build_images, chosen)
+        with run_beside(beside, images) as counts:
+            total = sum((run_step(step, images) for step in first.steps), Count())
     total = sum(counts, total)
     print(total)
     return 1 if total.failed or not total.passed else 0

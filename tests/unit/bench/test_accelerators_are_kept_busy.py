@@ -166,9 +166,12 @@ def test_more_than_a_host_can_start_ends_everything(tmp_path: Path, monkeypatch:
             raise RuntimeError("can't start new thread")
         start(thread)
 
+    def read(path: str, memory: mmap.mmap) -> int:
+        return RETINANET.batch * RETINANET.sample
+
     monkeypatch.setattr(threading.Thread, "start", full)
     with pytest.raises(OSError, match="can't start new thread"):
-        au.probe(RETINANET, [str(tmp_path)], 16, 1)
+        au.probe(RETINANET, [str(tmp_path)], 16, 1, read)
 
 
 def test_an_accelerator_without_a_computation_time_is_wrong_usage(tmp_path: Path) -> None:

@@ -1,11 +1,31 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tools/test` ends with a count that leaves nothing out."""
 
+import os
+import subprocess
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from host.test import MEMORY_OF_TWO, PARTS, Count, Step, counted, lanes, run_beside
+from host.test import (
+    BESIDE,
+    LAST,
+    MEMORY_OF_THREE,
+    MEMORY_OF_TWO,
+    PARTS,
+    Count,
+    Lane,
+    Step,
+    build_images,
+    counted,
+    lanes,
+    run_beside,
+    run_step,
+)
+from millrace.errors import Failed
 
 REPORT = """<?xml version="1.0"?><testsuites>
 <testsuite name="a" tests="10" failures="2" errors="1" skipped="3"/></testsuites>"""
@@ -23,28 +43,88 @@ def test_parts_add_up_to_a_plain_line() -> None:
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:
-    alone = [Step(part, (f"tests/{part}",)) for part in PARTS]
-    assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == (alone, [])
-    assert lanes(PARTS, MEMORY_OF_TWO, 1) == (alone, [])
-    main, beside = lanes(PARTS, MEMORY_OF_TWO, 2)
-    assert [step.part for step in main] == ["unit", "pages", "image", "browser", "vm"]
-    assert main[-1].selection == ("tests/vm", "--ignore=tests/vm/shares")
-    assert beside == [Step("vm", ("tests/vm/shares",)), Step("perf", ("tests/perf",))]
+    alone = [Lane([Step(part, (f"tests/{part}",)) for part in PARTS])]
+    assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == alone
+    assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
+    main, beside, last = lanes(PARTS, MEMORY_OF_THREE, 2)
+    assert [step.part for step in main.steps] == ["unit", "pages", "image", "browser", "vm"]
+    assert (main.nice, main.steps[-1].selection) == (0, ("tests/vm", "--ignore=tests/vm/shares"))
+    assert beside == Lane([Step("vm", ("tests/vm/shares",))], BESIDE)
+    assert last == Lane([Step("perf", ("tests/perf",))], LAST)
+
+
+def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
+    main, beside = lanes(PARTS, MEMORY_OF_THREE - 1, 2)
+    assert [step.part for step in main.steps] == ["unit", "pages", "image", "browser", "vm"]
+    assert [step.part for step in beside.steps] == ["vm", "perf"]
 
 
 def test_a_part_that_is_named_alone_is_run_alone() -> None:
-    assert lanes(["perf"], MEMORY_OF_TWO, 2) == ([Step("perf", ("tests/perf",))], [])
-    assert lanes(["unit"], MEMORY_OF_TWO, 2) == ([Step("unit", ("tests/unit",))], [])
+    for part in ("perf", "unit"):
+        assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, (f"tests/{part}",))])]
+
+
+NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-either",))], 1)
 
 
 def test_what_fails_beside_is_counted(capfd: pytest.CaptureFixture[str]) -> None:
-    with run_beside([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-either",))]) as counts:
+    with run_beside([NOWHERE, NOWHERE], Future()) as counts:
         pass
-    assert list(counts) == [Count(failed=1), Count(failed=1)]
-    assert "nowhere-either" in capfd.readouterr().out
+    assert counts == [Count(failed=1)] * 4
+    assert capfd.readouterr().out.count("== tests/nowhere-either") == 2
+
+
+def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[list[str]] = []
+
+    def start(argv: list[str], **more: Any) -> "subprocess.Popen[bytes]":
+        begun.append(argv)
+        return subprocess.Popen(["true"], **more)
+
+    monkeypatch.setattr("host.test.subprocess", SimpleNamespace(Popen=start))
+    with run_beside([Lane(NOWHERE.steps[:1], LAST)], Future()):
+        pass
+    assert [argv[:3] for argv in begun] == [["nice", "-n", "19"]]
 
 
 def test_after_an_interrupt_nothing_more_is_begun_beside() -> None:
-    with pytest.raises(KeyboardInterrupt), run_beside([Step("unit", ("tests/nowhere",))] * 50) as counts:
+    with pytest.raises(KeyboardInterrupt), run_beside([Lane(NOWHERE.steps * 25)], Future()) as counts:
         raise KeyboardInterrupt
     assert len(counts) < 50
+
+
+def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    images: Future[None] = Future()
+    begun: list[str] = []
+
+    def tested(step: Step, nice: int = 0) -> Count:
+        begun.append(step.part)
+        return Count(1)
+
+    monkeypatch.setattr("host.test.tested", tested)
+    monkeypatch.setattr("host.test.checked", lambda *_: Count(1))
+    with run_beside([Lane([Step("vm", ()), Step("perf", ())])], images) as counts:
+        run_step(Step("unit", ()), images)
+        before = list(begun)
+        images.set_result(None)
+    assert before == ["unit"]
+    assert (begun, counts) == (["unit", "vm", "perf"], [Count(1), Count(1)])
+
+
+def test_a_build_is_nicer_than_the_tests_that_run_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+    before = os.nice(0)
+    monkeypatch.setattr("host.test.build.build_appliance", lambda: seen.append(os.nice(0)))
+    with ThreadPoolExecutor(1) as pool:
+        pool.submit(build_images, ["unit", "image"]).result()
+    assert (seen, os.nice(0)) == ([min(19, before + BESIDE)], before)
+
+
+def test_an_image_that_cannot_be_built_ends_everything() -> None:
+    images: Future[None] = Future()
+    images.set_exception(Failed("mkosi failed"))
+    with pytest.raises(Failed, match="mkosi failed"), run_beside([Lane([Step("vm", ())])], images) as counts:
+        pass
+    assert counts == []
+    with pytest.raises(Failed, match="mkosi failed"):
+        run_step(Step("image", ()), images)

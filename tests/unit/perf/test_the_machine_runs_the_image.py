@@ -81,6 +81,13 @@ def test_a_job_that_broke_off_is_no_result(said: str) -> None:
         emulator.records(said, "log: QEMU ended with 0", "x\nKernel panic\n")
 
 
+def test_a_machine_that_hangs_is_ended_by_the_processor_time_it_burns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(emulator.pe, "section", lambda *_: b"")
+    monkeypatch.setattr(emulator, "command", lambda *_: ["sh", "-c", "while :; do :; done"])
+    with pytest.raises(Failed, match="log: it took more than 1 s of a processor and left no whole result"):
+        emulator.run(IMAGE, JOB, seconds=1)
+
+
 def test_the_guests_own_words_are_passed_on() -> None:
     with pytest.raises(Failed, match=r"mkfs\.xfs: no space"):
         emulator.records('{"failed": "RuntimeError: mkfs.xfs: no space"}\n', "log", "")

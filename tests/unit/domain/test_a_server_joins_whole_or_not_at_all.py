@@ -107,6 +107,14 @@ def _nobody(member: Member) -> None:
     member.broken["net -s"] = Result(255, "", "Didn't find the cldap server!")
 
 
+def _no_connection(member: Member) -> None:
+    member.refused = ConnectionRefusedError(111, "Connection refused")
+
+
+def _slow_connection(member: Member) -> None:
+    member.refused = TimeoutError("timed out")
+
+
 def _silence(member: Member) -> None:
     member.broken["net -s"] = Result(124, "", "")
 
@@ -126,6 +134,11 @@ def _password(member: Member) -> None:
         (_host_name, "1 to 15"),
         (_no_srv, "knows no domain controller of ad.example.com"),
         (_nobody, "no domain controller answers"),
+        (
+            _no_connection,
+            "dc1.ad.example.com takes no connection for LDAP (TCP, port 389): Connection refused: is it up",
+        ),
+        (_slow_connection, "(TCP, port 389): timed out: is it up"),
         (_silence, "no answer in 120 s"),
         (_foreign_keytab, "/etc/krb5.keytab is there and not of Millrace"),
         (_password, "the password of Administrator is not right"),

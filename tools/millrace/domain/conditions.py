@@ -14,6 +14,7 @@ from millrace.share.tools import Runner
 
 # Kerberos refuses more (RFC 4120, 1.6: five minutes is what everybody configures).
 MOST_SECONDS = 300
+LDAP_PORT, LDAP_SECONDS = 389, 20
 
 
 def not_joined(config: Config) -> None:
@@ -57,6 +58,17 @@ def controller_answers(net: Net) -> Controller:
     except Failed as error:
         raise Refused(
             f"{error}: is it up, and lets the network in between LDAP (389) and Kerberos (88) through?"
+        ) from error
+
+
+def takes_ldap(controller: Controller) -> None:
+    """Refused where the controller answered in datagrams only: all that Samba says then is "Operations error"."""
+    try:
+        socket.create_connection((controller.name, LDAP_PORT), LDAP_SECONDS).close()
+    except OSError as error:
+        raise Refused(
+            f"{controller.name} takes no connection for LDAP (TCP, port {LDAP_PORT}): {error.strerror or error}: "
+            "is it up, and does the network in between let this through?"
         ) from error
 
 

@@ -116,6 +116,7 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
     with _resolving(guess, here.run), asking(guess, here.run) as first:
         conditions.dns_finds(guess, here.run)
         controller = conditions.controller_answers(first)
+        conditions.takes_ldap(controller)
         conditions.clocks_agree(first)
         domain = checked(lambda: Domain.model_validate(guess.model_dump() | {"workgroup": controller.workgroup}))
         with (

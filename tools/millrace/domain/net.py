@@ -18,9 +18,6 @@ from millrace.share.tools import Runner, last_words
 
 # Seconds for one question: a controller that does not answer must not hold up a person or a check.
 PATIENCE = "120"
-# Whoever joins waits for it. Samba's own 15 s for a controller to take an LDAP connection, 2 s to connect (smb.conf(5))
-# are too short for one that is busy or far away, and all it says then is "Operations error".
-UNHURRIED = "[global]\nldap timeout = 60\nldap connection timeout = 20\n"
 
 
 @dataclass(frozen=True)
@@ -89,7 +86,7 @@ def candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Iterat
     from millrace.share.smb import configuration
 
     with _directory() as directory:
-        (directory / "smb.conf").write_text(f"{configuration([], ports, domain)}\n{UNHURRIED}")
+        (directory / "smb.conf").write_text(configuration([], ports, domain))
         (directory / "krb5.conf").write_text(files.texts(domain)[files.KRB5])
         yield Net(run, directory)
 

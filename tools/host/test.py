@@ -52,6 +52,10 @@ class Lane:
     nice: int = 0
 
 
+# What a step of a part waits for.
+Images = dict[str, "Future[None]"]
+
+
 @dataclass(frozen=True)
 class Count:
     """How many tests ended how."""
@@ -130,14 +134,14 @@ def tested(step: Step, nice: int = 0) -> Count:
 
 
 @contextmanager
-def run_beside(beside: Sequence[Lane], images: "Future[None]") -> Iterator[list[Count]]:
+def run_beside(beside: Sequence[Lane], images: Images) -> Iterator[list[Count]]:
     """Run lanes while the context lasts and until they end; the counts of their steps are there afterwards."""
     counts: list[Count] = []
     interrupted = Event()
 
     def run(lane: Lane) -> None:
         for step in lane.steps:
-            wait_for_images(step, images)
+            wait_for_image(step, images)
             if not interrupted.is_set():
                 counts.append(tested(step, lane.nice))
 
@@ -176,24 +180,36 @@ def tested_pages() -> Count:
     return total + (count + Count(failed=1) if status and count.failed == 0 else count)
 
 
-def build_images(parts: Sequence[str]) -> None:
-    """Bring up to date what these parts need, nicer than whatever runs meanwhile."""
-    os.nice(BESIDE)
-    if set(parts) & set(IMAGE_NEEDED):
-        build.build_appliance()
-    if "vm" in parts:
+@contextmanager
+def building(parts: Sequence[str]) -> Iterator[Images]:
+    """Bring the images of these parts up to date while the context lasts, nicer than what runs meanwhile."""
+
+    def build_client() -> None:
+        appliance.result()
         build.build_client()
 
+    pool = ThreadPoolExecutor(1, initializer=os.nice, initargs=(BESIDE,))
+    images: Images = {}
+    if set(parts) & set(IMAGE_NEEDED):
+        appliance = pool.submit(build.build_appliance)
+        images = dict.fromkeys(IMAGE_NEEDED, appliance)
+    if "vm" in parts:
+        images["vm"] = pool.submit(build_client)
+    try:
+        yield images
+    finally:
+        pool.shutdown(cancel_futures=True)
 
-def wait_for_images(step: Step, images: "Future[None]") -> None:
-    """Return when a step has the images that it needs; Failed where they cannot be built."""
-    if step.part in IMAGE_NEEDED:
-        images.result()
+
+def wait_for_image(step: Step, images: Images) -> None:
+    """Return when a step has what it needs; Failed where that cannot be built."""
+    if step.part in images:
+        images[step.part].result()
 
 
-def run_step(step: Step, images: "Future[None]") -> Count:
+def run_step(step: Step, images: Images) -> Count:
     """Run a step and what belongs to its part besides."""
-    wait_for_images(step, images)
+    wait_for_image(step, images)
     if step.part == "pages":
         return tested_pages()
     if step.part == "unit":
@@ -212,10 +228,8 @@ def main(arguments: list[str]) -> int:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join(PARTS)}")
     first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
     # A build takes one processor, so do the parts that need none.
-    with ThreadPoolExecutor(1) as pool:
-        images = pool.submit(build_images, chosen)
-        with run_beside(beside, images) as counts:
-            total = sum((run_step(step, images) for step in first.steps), Count())
+    with building(chosen) as images, run_beside(beside, images) as counts:
+        total = sum((run_step(step, images) for step in first.steps), Count())
     total = sum(counts, total)
     print(total)
     return 1 if total.failed or not total.passed else 0

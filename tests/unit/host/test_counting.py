@@ -3,7 +3,7 @@
 
 import os
 import subprocess
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -19,7 +19,7 @@ from host.test import (
     Count,
     Lane,
     Step,
-    build_images,
+    building,
     counted,
     lanes,
     run_beside,
@@ -68,7 +68,7 @@ NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-e
 
 
 def test_what_fails_beside_is_counted(capfd: pytest.CaptureFixture[str]) -> None:
-    with run_beside([NOWHERE, NOWHERE], Future()) as counts:
+    with run_beside([NOWHERE, NOWHERE], {}) as counts:
         pass
     assert counts == [Count(failed=1)] * 4
     assert capfd.readouterr().out.count("== tests/nowhere-either") == 2
@@ -82,19 +82,19 @@ def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
         return subprocess.Popen(["true"], **more)
 
     monkeypatch.setattr("host.test.subprocess", SimpleNamespace(Popen=start))
-    with run_beside([Lane(NOWHERE.steps[:1], LAST)], Future()):
+    with run_beside([Lane(NOWHERE.steps[:1], LAST)], {}):
         pass
     assert [argv[:3] for argv in begun] == [["nice", "-n", "19"]]
 
 
 def test_after_an_interrupt_nothing_more_is_begun_beside() -> None:
-    with pytest.raises(KeyboardInterrupt), run_beside([Lane(NOWHERE.steps * 25)], Future()) as counts:
+    with pytest.raises(KeyboardInterrupt), run_beside([Lane(NOWHERE.steps * 25)], {}) as counts:
         raise KeyboardInterrupt
     assert len(counts) < 50
 
 
 def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    images: Future[None] = Future()
+    appliance, client = Future[None](), Future[None]()
     begun: list[str] = []
 
     def tested(step: Step, nice: int = 0) -> Count:
@@ -103,28 +103,41 @@ def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyP
 
     monkeypatch.setattr("host.test.tested", tested)
     monkeypatch.setattr("host.test.checked", lambda *_: Count(1))
-    with run_beside([Lane([Step("vm", ()), Step("perf", ())])], images) as counts:
-        run_step(Step("unit", ()), images)
+    with run_beside([Lane([Step("vm", ()), Step("perf", ())])], {"vm": client, "image": appliance}) as counts:
+        run_step(Step("unit", ()), {"vm": client, "image": appliance})
         before = list(begun)
-        images.set_result(None)
+        client.set_result(None)
     assert before == ["unit"]
     assert (begun, counts) == (["unit", "vm", "perf"], [Count(1), Count(1)])
 
 
 def test_a_build_is_nicer_than_the_tests_that_run_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
-    seen: list[int] = []
+    seen: list[tuple[str, int]] = []
     before = os.nice(0)
-    monkeypatch.setattr("host.test.build.build_appliance", lambda: seen.append(os.nice(0)))
-    with ThreadPoolExecutor(1) as pool:
-        pool.submit(build_images, ["unit", "image"]).result()
-    assert (seen, os.nice(0)) == ([min(19, before + BESIDE)], before)
+    monkeypatch.setattr("host.test.build.build_appliance", lambda: seen.append(("appliance", os.nice(0))))
+    monkeypatch.setattr("host.test.build.build_client", lambda: seen.append(("client", os.nice(0))))
+    with building(["unit", "vm"]) as images:
+        images["vm"].result()
+    nicer = min(19, before + BESIDE)
+    assert (seen, os.nice(0)) == ([("appliance", nicer), ("client", nicer)], before)
 
 
-def test_an_image_that_cannot_be_built_ends_everything() -> None:
-    images: Future[None] = Future()
-    images.set_exception(Failed("mkosi failed"))
-    with pytest.raises(Failed, match="mkosi failed"), run_beside([Lane([Step("vm", ())])], images) as counts:
-        pass
-    assert counts == []
-    with pytest.raises(Failed, match="mkosi failed"):
-        run_step(Step("image", ()), images)
+def test_nothing_is_built_for_what_needs_no_image(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("host.test.build.build_appliance", lambda: pytest.fail("it is built"))
+    with building(["unit", "pages"]) as images:
+        assert images == {}
+
+
+def test_an_image_that_cannot_be_built_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail() -> None:
+        raise Failed("mkosi failed")
+
+    monkeypatch.setattr("host.test.build.build_appliance", fail)
+    monkeypatch.setattr("host.test.build.build_client", lambda: pytest.fail("the client is built all the same"))
+    steps = [Lane([Step("vm", ())])]
+    with building(["vm"]) as images:
+        with pytest.raises(Failed, match="mkosi failed"), run_beside(steps, images) as counts:
+            pass
+        assert counts == []
+        with pytest.raises(Failed, match="mkosi failed"):
+            run_step(Step("image", ()), images)

@@ -105,7 +105,7 @@ def test_a_number_that_does_not_hold_in_full_is_taken_back() -> None:
 
 @pytest.mark.parametrize("fed", [0.1, 3.5])
 def test_a_device_of_so_many_bytes_a_second_keeps_so_many_busy(tmp_path: Path, fed: float) -> None:
-    training = Training("test", "X", 1 << 16, 4, 0.03, 0.9, 2)
+    training = Training("test", "X", 1 << 16, 4, 0.1, 0.9, 2)
     files = [str(tmp_path / str(number)) for number in range(8)]
     for file in files:
         Path(file).write_bytes(bytes(1 << 16))

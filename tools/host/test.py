@@ -29,9 +29,10 @@ MEMORY_OF_THREE = 20 << 30
 SHARES = "tests/vm/shares"
 # What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority would starve
 # a guest for seconds while another boots.
-BESIDE = 10
-# For those who do not care: the clock of tests/perf counts instructions.
-LAST = 19
+NICE = 10
+BESIDE = ("nice", "-n", str(NICE))
+# For those who do not care, as the clock of tests/perf counts instructions: only what is left idle (sched(7)).
+IDLE = ("chrt", "--idle", "0")
 # pytest(1): no tests were collected
 NOTHING_COLLECTED = 5
 
@@ -46,10 +47,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Lane:
-    """Steps that are run one after another, beside those of other lanes, and how nice they are to these (nice(1))."""
+    """Steps that are run one after another, beside those of other lanes; `before` their command lines: how nicely."""
 
     steps: list[Step]
-    nice: int = 0
+    before: tuple[str, ...] = ()
 
 
 # What a step of a part waits for.
@@ -112,7 +113,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
         return [Lane(last)]
     if memory < MEMORY_OF_THREE:
         beside, last = beside + last, []
-    return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, LAST)) if lane.steps]
+    return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, IDLE)) if lane.steps]
 
 
 def free_memory() -> int:
@@ -121,13 +122,13 @@ def free_memory() -> int:
     return int(line.split()[1]) << 10
 
 
-def tested(step: Step, nice: int = 0) -> Count:
-    """Run a step so nicely; a pytest that ended without a report is one failure."""
+def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
+    """Run a step, its command line after `before`; a pytest that ended without a report is one failure."""
     print(f"== {' '.join(step.selection)}", flush=True)
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
         options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
-        argv = ["nice", "-n", str(nice), sys.executable, "-m", "pytest", *options, *step.selection]
+        argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
         # One that is interrupted is waited for: it switches its virtual servers off.
         with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:
             return _ended(process, report)
@@ -143,7 +144,7 @@ def run_beside(beside: Sequence[Lane], images: Images) -> Iterator[list[Count]]:
         for step in lane.steps:
             wait_for_image(step, images)
             if not interrupted.is_set():
-                counts.append(tested(step, lane.nice))
+                counts.append(tested(step, lane.before))
 
     with ThreadPoolExecutor(len(beside) or 1) as pool:
         running = [pool.submit(run, lane) for lane in beside]
@@ -188,7 +189,7 @@ def building(parts: Sequence[str]) -> Iterator[Images]:
         appliance.result()
         build.build_client()
 
-    pool = ThreadPoolExecutor(1, initializer=os.nice, initargs=(BESIDE,))
+    pool = ThreadPoolExecutor(1, initializer=os.nice, initargs=(NICE,))
     images: Images = {}
     if set(parts) & set(IMAGE_NEEDED):
         appliance = pool.submit(build.build_appliance)

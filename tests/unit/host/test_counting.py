@@ -12,9 +12,10 @@ import pytest
 
 from host.test import (
     BESIDE,
-    LAST,
+    IDLE,
     MEMORY_OF_THREE,
     MEMORY_OF_TWO,
+    NICE,
     PARTS,
     Count,
     Lane,
@@ -48,9 +49,9 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
     main, beside, last = lanes(PARTS, MEMORY_OF_THREE, 2)
     assert [step.part for step in main.steps] == ["unit", "pages", "image", "browser", "vm"]
-    assert (main.nice, main.steps[-1].selection) == (0, ("tests/vm", "--ignore=tests/vm/shares"))
+    assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "--ignore=tests/vm/shares"))
     assert beside == Lane([Step("vm", ("tests/vm/shares",))], BESIDE)
-    assert last == Lane([Step("perf", ("tests/perf",))], LAST)
+    assert last == Lane([Step("perf", ("tests/perf",))], IDLE)
 
 
 def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
@@ -64,7 +65,7 @@ def test_a_part_that_is_named_alone_is_run_alone() -> None:
         assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, (f"tests/{part}",))])]
 
 
-NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-either",))], 1)
+NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-either",))], BESIDE)
 
 
 def test_what_fails_beside_is_counted(capfd: pytest.CaptureFixture[str]) -> None:
@@ -82,9 +83,9 @@ def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:
         return subprocess.Popen(["true"], **more)
 
     monkeypatch.setattr("host.test.subprocess", SimpleNamespace(Popen=start))
-    with run_beside([Lane(NOWHERE.steps[:1], LAST)], {}):
+    with run_beside([Lane(NOWHERE.steps[:1], IDLE)], {}):
         pass
-    assert [argv[:3] for argv in begun] == [["nice", "-n", "19"]]
+    assert [argv[:3] for argv in begun] == [["chrt", "--idle", "0"]]
 
 
 def test_after_an_interrupt_nothing_more_is_begun_beside() -> None:
@@ -97,7 +98,7 @@ def test_tests_of_an_image_wait_for_it_and_no_others(monkeypatch: pytest.MonkeyP
     appliance, client = Future[None](), Future[None]()
     begun: list[str] = []
 
-    def tested(step: Step, nice: int = 0) -> Count:
+    def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
         begun.append(step.part)
         return Count(1)
 
@@ -118,7 +119,7 @@ def test_a_build_is_nicer_than_the_tests_that_run_meanwhile(monkeypatch: pytest.
     monkeypatch.setattr("host.test.build.build_client", lambda: seen.append(("client", os.nice(0))))
     with building(["unit", "vm"]) as images:
         images["vm"].result()
-    nicer = min(19, before + BESIDE)
+    nicer = min(19, before + NICE)
     assert (seen, os.nice(0)) == ([("appliance", nicer), ("client", nicer)], before)
 
 

@@ -41,7 +41,7 @@ def test_a_row_that_was_not_measured_is_not_invented() -> None:
 def test_the_report_says_how_far_it_can_be_trusted(tmp_path: Path) -> None:
     run = Run([samples.control(), samples.log()], 1.0, 0.0005)
     text = write(run, "1c6550344c7ed2c515425b1f", tmp_path / "out").read_text()
-    assert "kernel 7.2.12, image 1c6550344c7ed2c5." in text
+    assert "kernel 7.2.12, system 1c6550344c7ed2c5." in text
     assert "Control 1.000 (must be 1.00), two boots of one job differ by 0.05%." in text
     assert "Times are simulated: one instruction takes 1 ns" in text
     assert "GB/s" not in text and "MLPerf" not in text

@@ -34,17 +34,17 @@ def main(arguments: list[str]) -> int:
     status.show(f"measuring {', '.join(dict.fromkeys(waiting))}")
     run = control.measured(names, CACHE, image, chosen.fresh, done)
     status.clear()
-    file = write(run, image.roothash, OUT)
+    file = write(run, image.system, OUT)
     print(table.summary(run.results), end="")
     print(f"The tables are in {file}.")
     return 0
 
 
-def write(run: control.Run, roothash: str, directory: Path) -> Path:
+def write(run: control.Run, system: str, directory: Path) -> Path:
     """Write the report; return its file."""
     directory.mkdir(parents=True, exist_ok=True)
     date = datetime.now(UTC).strftime("%Y-%m-%d")
-    text = table.report(run.results, date, roothash, run.null, run.drift)
+    text = table.report(run.results, date, system, run.null, run.drift)
     file = directory / "table.md"
     file.write_text(text)
     return file

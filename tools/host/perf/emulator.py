@@ -47,7 +47,6 @@ class Image:
 
     efi: Path
     usr: Path
-    roothash: str
     system: str
     qemu: str
 
@@ -57,12 +56,10 @@ def built(output: Path = OUTPUT) -> Image:
     name = artefacts.image_name(REPO)
     if missing := artefacts.missing(output, name):
         raise BadInput(f"There is no image to measure, {output / missing[0]} is missing; run tools/build first.")
-    efi, usr, manifest, roothash = (
-        output / f"{name}{suffix}" for suffix in (".efi", ".usr-x86-64.raw", ".manifest", ".roothash")
-    )
+    efi, usr, manifest = (output / f"{name}{suffix}" for suffix in (".efi", ".usr-x86-64.raw", ".manifest"))
     parts = [pe.section(efi, section) for section in (".linux", ".initrd")] + [manifest.read_bytes()]
     system = stage.key(REPO, stage.system_inputs(REPO), *(hashlib.sha256(part).hexdigest() for part in parts))
-    return Image(efi, usr, roothash.read_text().strip(), system, qemu.command(caches()))
+    return Image(efi, usr, system, qemu.command(caches()))
 
 
 def overlay(job: Job) -> bytes:

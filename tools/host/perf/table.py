@@ -79,12 +79,12 @@ def summary(results: Iterable[Result]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def report(results: list[Result], date: str, roothash: str, null: float, drift: float) -> str:
-    """Return the whole report."""
+def report(results: list[Result], date: str, system: str, null: float, drift: float) -> str:
+    """Return the whole report; `system` is that of emulator.Image."""
     head = [
         "# Millrace against the defaults of mdadm, mkfs.xfs and nfsd",
         "",
-        f"Measured on {date}, kernel {results[0].kernel}, image {roothash[:16]}. "
+        f"Measured on {date}, kernel {results[0].kernel}, system {system[:16]}. "
         f"Control {null:.3f} (must be 1.00), two boots of one job differ by {drift:.2%}.",
         "",
         *(f"- {caveat}" for caveat in CAVEATS),

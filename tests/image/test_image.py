@@ -61,6 +61,7 @@ EXPOSURE = {
     "millrace-admin.service": 42,
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
+    "millrace-retune-arrays.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,

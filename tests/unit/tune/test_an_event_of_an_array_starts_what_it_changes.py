@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What mdadm --monitor reports starts the units that have something to do then, and no others."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from host.layout import REPO
+
+MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
+HEALTH, RETUNE = "millrace-health.service", "millrace-retune-arrays.service"
+
+
+def started(directory: Path, *event: str) -> list[str]:
+    """Return the units that are started, and check that nobody waits for them and that the event is in the journal."""
+    for name in ("systemctl", "logger"):
+        program = directory / name
+        program.write_text(f'#!/bin/sh\necho "$@" >> {directory}/{name}.said\n')
+        program.chmod(0o755)
+    path = f"{directory}:{os.environ['PATH']}"
+    subprocess.run([MD_EVENT, *event], env={"PATH": path}, check=True)
+    assert (directory / "logger.said").read_text() == f"-t millrace-md -- {' '.join(event)}\n"
+    said = directory / "systemctl.said"
+    if not said.exists():
+        return []
+    *verb, health, retune = (said.read_text().split() + [""])[:4]
+    assert verb == ["--no-block", "start"]
+    return [unit for unit in (health, retune) if unit]
+
+
+@pytest.mark.parametrize(
+    "event", ["Fail", "DegradedArray", "DeviceDisappeared", "NewArray", "RebuildStarted", "SpareActive"]
+)
+def test_what_makes_another_array_is_looked_at_and_set_up(tmp_path: Path, event: str) -> None:
+    assert started(tmp_path, event, "/dev/md127", "/dev/nvme3n1") == [HEALTH, RETUNE]
+
+
+def test_the_end_of_a_rebuild_is_looked_at(tmp_path: Path) -> None:
+    assert started(tmp_path, "RebuildFinished", "/dev/md127") == [HEALTH]
+
+
+@pytest.mark.parametrize("event", ["Rebuild20", "Rebuild98"])
+def test_how_far_a_rebuild_is_starts_nothing(tmp_path: Path, event: str) -> None:
+    assert started(tmp_path, event, "/dev/md127") == []

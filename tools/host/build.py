@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, check, mkosi, pages, report, stage
+from host import apt, artefacts, check, lock, mkosi, pages, report, stage
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
@@ -101,7 +101,7 @@ def build(target: Target, cache: Caches) -> bool:
     artefacts.need_space(target.output, SPACE)
     uri = apt.archive_uri()
     tool = mkosi.fetch(cache, uri)
-    with mkosi.building(cache):
+    with lock.building(cache):
         # The build that was waited for may have been of this very tree.
         done, key = up_to_date(target)
         if done:

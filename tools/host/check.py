@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, build, compare, mkosi, pages, stage
+from host import apt, artefacts, build, compare, lock, mkosi, pages, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
 from millrace.errors import Failed
@@ -72,7 +72,7 @@ def check() -> None:
     name = artefacts.image_name(REPO)
     work = cache.root / "check"
     shutil.rmtree(work, ignore_errors=True)
-    with mkosi.building(cache):
+    with lock.building(cache):
         # Both builds are of one moment: the tree may be edited meanwhile.
         stage.stage(REPO, stage.image_inputs(REPO), work / SOURCE, None)
         with _umask(VARIANTS[0].umask):

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """mkosi itself: one pinned release, unpacked into the cache, run with its progress on one line."""
 
-import fcntl
 import hashlib
 import os
 import re
@@ -11,8 +10,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -69,19 +67,6 @@ def fetch(caches: Caches, uri: str | None) -> Mkosi:
     subprocess.run(["dpkg-deb", "-x", str(deb), str(unpacked)], check=True)
     unpacked.rename(home)
     return Mkosi(modules)
-
-
-@contextmanager
-def building(caches: Caches) -> Iterator[None]:
-    """Hold the lock of the build caches, so that two builds never run at once."""
-    caches.lock.parent.mkdir(parents=True, exist_ok=True)
-    with caches.lock.open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("Another build is running; waiting for it.", flush=True)
-            fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def run(tool: Mkosi, stage: Path, options: Sequence[str], log: Path, *, zone: str = "UTC") -> float:

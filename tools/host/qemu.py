@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from host import apt, mkosi
+from host import apt, lock
 from host.layout import Caches
 from vm.accel import QEMU
 
@@ -55,8 +55,10 @@ def command(caches: Caches) -> str:
     if version(program) >= NEEDED:
         return program
     try:
-        with mkosi.building(caches):
-            fetch(home, apt.archive_uri(), platform.freedesktop_os_release().get("VERSION_CODENAME", ""))
+        # Not that of the builds: a machine is not kept waiting for an image that it does not need.
+        with lock.held(caches.root / "qemu.lock", "QEMU is being fetched; waiting for it."):
+            if version(program) < NEEDED:
+                fetch(home, apt.archive_uri(), platform.freedesktop_os_release().get("VERSION_CODENAME", ""))
     except (OSError, subprocess.CalledProcessError):
         print(OLD, file=sys.stderr)
         return QEMU

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """An old QEMU is replaced by that of the host's backports, and only in the cache."""
 
+import fcntl
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -59,6 +62,38 @@ def test_an_old_one_is_replaced_once(host: Path, tmp_path: Path, monkeypatch: py
     for _ in range(2):
         assert qemu.command(caches) == str(caches.root / "qemu" / qemu.PROGRAM)
     assert fetched == [(URI, "bookworm")]
+
+
+def test_a_build_that_runs_meanwhile_is_not_waited_for(
+    host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(host, "7.2.22")
+    caches = Caches(tmp_path / "cache")
+
+    def fetch(home: Path, uri: str | None, codename: str) -> None:
+        with caches.lock.open("w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        program(home / qemu.PROGRAM, "10.0.2")
+
+    monkeypatch.setattr(qemu, "fetch", fetch)
+    assert qemu.command(caches) == str(caches.root / "qemu" / qemu.PROGRAM)
+
+
+def test_what_another_process_fetched_meanwhile_is_taken(
+    host: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program(host, "7.2.22")
+    caches = Caches(tmp_path / "cache")
+    fetched = caches.root / "qemu" / qemu.PROGRAM
+
+    @contextmanager
+    def held(path: Path, waiting: str) -> Iterator[None]:
+        program(fetched, "10.0.2")
+        yield
+
+    monkeypatch.setattr(qemu.lock, "held", held)
+    monkeypatch.setattr(qemu, "fetch", lambda *_: pytest.fail("fetched twice"))
+    assert qemu.command(caches) == str(fetched)
 
 
 def test_without_backports_the_old_one_is_used_and_that_is_said(

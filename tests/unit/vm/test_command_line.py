@@ -88,7 +88,7 @@ def test_commas_on_the_kernel_command_line_survive_qemus_parser() -> None:
 
 
 def test_emulation_is_never_left_to_qemus_own_fallback() -> None:
-    assert values(command("tcg"), "-accel") == ["tcg,thread=multi,tb-size=512"]
+    assert values(command("tcg"), "-accel") == ["tcg,thread=multi,tb-size=1024"]
     assert values(command("kvm"), "-accel") == ["kvm"]
 
 

@@ -19,13 +19,18 @@ export interface Result<T> {
 export interface ReadOptions extends Pick<Options, "schema" | "timeout"> {
     /** Read as root: true always (else it fails with "no-admin"), "allowed" where this session may, and else without. */
     admin?: boolean | "allowed";
-    /** Seconds between an answer and the next question; none: asked once. Nobody asks while the page is hidden. */
+    /** Seconds between an answer and the next question at least, see REST; none: asked once. Not while the page is hidden. */
     every?: number;
     /** Seconds between two questions while the page is hidden; none: not asked then. */
     everyHidden?: number;
     /** false: not asked (yet). */
     when?: boolean;
 }
+
+/** A server that is slow to answer has other work: it is left alone for so many times as long as its answer took, */
+const REST = 4;
+/** but no longer than this, in seconds: what hung once may be well again. */
+const LONGEST_REST = 30;
 
 /** What `millrace VERB ARGS --json` says, asked again when `args` change, every `every` seconds and on reload(). */
 export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: ReadOptions = {}): Result<Outputs[V]> {
@@ -44,23 +49,26 @@ export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: R
         const stop = new AbortController();
         let timer: ReturnType<typeof setTimeout> | undefined;
         let asking = false;
+        let rest = 0;
         // Asked while a question was under way: what comes may be older than what caused it.
         let owed = false;
         const plan = () => {
             clearTimeout(timer);
             const seconds = cockpit.hidden ? everyHidden : every;
-            if (seconds !== undefined && !stop.signal.aborted) timer = setTimeout(ask, seconds * 1000);
+            if (seconds !== undefined && !stop.signal.aborted) timer = setTimeout(ask, Math.max(seconds, rest) * 1000);
         };
         const ask = () => {
             if (asking) { owed = true; return; }
             asking = true;
             clearTimeout(timer);
+            const asked = performance.now();
             setState((before) => ({ ...before, busy: true }));
             run(verb, JSON.parse(words) as string[], { admin, schema, signal: stop.signal, ...(timeout !== undefined && { timeout }) })
                 .then((data) => { if (!stop.signal.aborted) setState({ data, error: undefined, at: new Date(), busy: false }); },
                     (error: CliError) => { if (!stop.signal.aborted) setState((before) => ({ ...before, error, busy: false })); })
                 .finally(() => {
                     asking = false;
+                    rest = Math.min(REST * (performance.now() - asked) / 1000, LONGEST_REST);
                     if (owed && !stop.signal.aborted) { owed = false; ask(); } else plan();
                 });
         };

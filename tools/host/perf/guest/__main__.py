@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from host.perf.guest import bitmap, commit, control, degraded, iocache, job, log, readahead, stripe, transfer
+from host.perf.guest import bitmap, commit, control, degraded, iocache, job, log, readahead, rebuild, stripe, transfer
 from host.perf.guest.lab import Lab
 from host.perf.guest.shell import run
 
@@ -22,6 +22,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "iocache": iocache.bench,
     "transfer": transfer.bench,
     "readahead": readahead.bench,
+    "rebuild": rebuild.bench,
 }
 
 

@@ -27,9 +27,9 @@ MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
 # They have a server and a client of their own. One pair leaves a third of two processors idle.
 SHARES = "tests/vm/shares"
-# What is run beside gives way, but only so much that it ends together with the first lane, not long after it; the
-# lowest priority would also starve a guest for seconds while another boots.
-NICE = 3
+# What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority would starve
+# a guest for seconds while another boots.
+NICE = 10
 BESIDE = ("nice", "-n", str(NICE))
 # For those who do not care, as the clock of tests/perf counts instructions: only what is left idle (sched(7)).
 IDLE = ("chrt", "--idle", "0")

@@ -41,12 +41,17 @@ def sequential(_: int) -> Outcome:
     return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="96m")
 
 
-def comes_back(lab: Lab) -> dict[str, float]:
-    """Take a drive out, write a little, put it back; return what is copied to it."""
-    md = Path("/sys/block") / pool.kernel_name(DATA) / "md"
+def take_out() -> None:
+    """Fail the drive and remove it from its array."""
     run("mdadm", DATA, "--fail", MEMBER)
     time.sleep(1)
     run("mdadm", DATA, "--remove", MEMBER)
+
+
+def comes_back(lab: Lab) -> dict[str, float]:
+    """Take a drive out, write a little, put it back; return what is copied to it."""
+    md = Path("/sys/block") / pool.kernel_name(DATA) / "md"
+    take_out()
     random(1, MISSED)(lab.fresh())
     pool.quiet()
     before, begin = lab.data(), time.monotonic()

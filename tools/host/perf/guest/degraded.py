@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """4: what a dead drive costs readers and writers, with one and with two parities."""
 
-import time
-
 from host.perf.guest import pool
-from host.perf.guest.bitmap import MEMBER, SPREAD
+from host.perf.guest.bitmap import SPREAD, take_out
 from host.perf.guest.lab import Lab, Load
 from host.perf.guest.load import fio
 from host.perf.guest.pool import DATA
-from host.perf.guest.shell import run
 
 # fio reports whole milliseconds: reads, which are fast, are more.
 READS, WRITES = 12000, 2000
@@ -22,13 +19,6 @@ def bench(lab: Lab) -> None:
             loads(lab, setup.name, "whole")
             take_out()
             loads(lab, setup.name, "a drive dead")
-
-
-def take_out() -> None:
-    """A drive dies."""
-    run("mdadm", DATA, "--fail", MEMBER)
-    time.sleep(1)
-    run("mdadm", DATA, "--remove", MEMBER)
 
 
 def loads(lab: Lab, level: str, state: str) -> None:

@@ -5,8 +5,8 @@ import time
 from pathlib import Path
 
 from host.perf.guest import pool
-from host.perf.guest.bitmap import MEMBER, rebuilt
-from host.perf.guest.degraded import small, take_out
+from host.perf.guest.bitmap import MEMBER, rebuilt, take_out
+from host.perf.guest.degraded import small
 from host.perf.guest.job import Setup
 from host.perf.guest.lab import Lab
 from host.perf.guest.pool import DATA

@@ -12,16 +12,21 @@ from millrace.inventory import sysfs
 
 EVENT = "sys/kernel/tracing/events/sunrpc/svc_stats_latency"
 # By CPU: few entries, however many clients there are.
-TRIGGER = "hist:keys=common_cpu:vals=execute"
+KEYS = "hist:keys=common_cpu"
+TRIGGER = f"{KEYS}:vals=execute"
 _ENTRY = re.compile(r"hitcount:\s*(\d+)\s+execute:\s*(\d+)")
 MICRO = 1e-6
 
 
 def arm() -> None:
-    """Let the kernel count from now on; nothing happens to whoever may not, or where there is no nfsd."""
+    """Let the kernel count from now on; nothing happens to whoever may not, or where there is no nfsd.
+
+    A trigger that is set is left alone: once more would begin at 0, for everybody who looks. The kernel lists it with
+    what it added by itself.
+    """
     trigger = paths.ROOT / EVENT / "trigger"
     try:
-        if TRIGGER not in trigger.read_text():
+        if KEYS not in trigger.read_text():
             trigger.write_text(TRIGGER)
     except OSError:
         return

@@ -73,6 +73,12 @@ def written(lines: list[dict[str, Any]], row: int) -> float:
     return sum(rate * (now - before) for (before, _), (now, rate) in pairwise(rates) if rate is not None)
 
 
+def more_lines(box: Box, number: int) -> None:
+    """Wait until who watches was told so many lines more."""
+    there = int(box.say("wc -l < /run/watched"))
+    box.machine.wait_command(f"test $(wc -l < /run/watched) -ge {there + number}", f"{number} more lines", 120)
+
+
 @contextmanager
 def watching(box: Box) -> Iterator[list[dict[str, Any]]]:
     """Watch while something happens; afterwards the list has the lines."""

@@ -154,6 +154,8 @@ class TestCounters:
 
 
 class TestLatencyOfNfs:
+    # as kernel 7.2 lists it
+    LISTED = "hist:keys=common_cpucommon_cpu:vals=hitcount,execute:sort=hitcount:size=2048 [active]\n"
     HIST = "# event histogram\n#\n# trigger info: hist:keys=common_cpu:vals=hitcount,execute [active]\n#\n\n"
 
     def test_the_kernel_is_told_to_count_once(self, box: Box) -> None:
@@ -161,9 +163,9 @@ class TestLatencyOfNfs:
         latency.arm()
         trigger = box.root / latency.EVENT / "trigger"
         assert trigger.read_text() == latency.TRIGGER
-        trigger.write_text(f"{latency.TRIGGER} [active]\n")
+        trigger.write_text(self.LISTED)
         latency.arm()
-        assert trigger.read_text() == f"{latency.TRIGGER} [active]\n"
+        assert trigger.read_text() == self.LISTED
 
     def test_no_tracing_is_no_latency(self, box: Box) -> None:
         latency.arm()
@@ -186,3 +188,8 @@ def test_the_verb_prints_lines_until_nobody_reads_them(box: Box, monkeypatch: py
     assert [json.loads(one)["schema_version"] for one in lines] == [1, 1]
     words = CliRunner().invoke(verbs.watch, [], catch_exceptions=False).stdout.splitlines()
     assert "nfs: read 9.0 GB/s write 2.5 GB/s latency 0.40 ms clients 3" in words[1]
+
+
+@pytest.mark.parametrize(("took", "seconds"), [(0.02, 0.98), (0.2, 0.8), (1.5, 6.0), (15.0, 30.0)])
+def test_a_server_that_is_slow_to_look_is_asked_less_often(took: float, seconds: float) -> None:
+    assert verbs.pause(took) == pytest.approx(seconds)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of `millrace watch --json`: one of these a line, every second."""
+"""The contract of `millrace watch --json`: one of these a line, every second, or less often where a look takes long."""
 
 from typing import Literal
 

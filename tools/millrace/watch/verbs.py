@@ -13,13 +13,17 @@ if TYPE_CHECKING:
     from millrace.watch.model import ProtocolRates, Watch
 
 INTERVAL = 1.0
-"""Seconds between two lines."""
+"""Seconds between two lines, where a look is quick."""
+REST = 4
+"""A server that is slow to look has other work: it is left alone for so many times as long as the look took,"""
+LONGEST_REST = 30.0
+"""but no longer than this, in seconds."""
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="JSON lines.")
 def watch(as_json: bool) -> None:
-    """Throughput, latency, clients and long work, every second until it is stopped."""
+    """Throughput, latency, clients and long work, every second (less often where that is slow) until it is stopped."""
     try:
         for one in _lines():
             click.echo(one.model_dump_json() if as_json else _text(one))
@@ -40,13 +44,21 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
 
     before = None
     while True:
+        began = time.monotonic()
         latency.arm()
         # The pool may come while somebody watches.
         host = Host()
         now = take(host.pool, run)
-        yield line(before, now, host)
+        seen = line(before, now, host)
+        took = time.monotonic() - began
+        yield seen
         before = now
-        sleep(max(0.0, INTERVAL - (time.monotonic() - now.at)))
+        sleep(pause(took))
+
+
+def pause(took: float) -> float:
+    """Seconds until the next look, after one that took so long."""
+    return max(INTERVAL - took, min(REST * took, LONGEST_REST))
 
 
 def _text(one: "Watch") -> str:

@@ -42,8 +42,10 @@ def main() -> int:
             subprocess.run("journalctl -b -n 40 --no-pager", shell=True, check=False)
         return found.returncode
     finally:
-        for file in units:
-            subprocess.run(["systemctl", "disable", "--quiet", os.path.basename(file["path"])], check=False)
+        if units:
+            # CLEAN makes systemd read everything again
+            names = [os.path.basename(file["path"]) for file in units]
+            subprocess.run(["systemctl", "disable", "--quiet", "--no-reload", *names], check=False)
         subprocess.run(CLEAN, shell=True, stderr=subprocess.DEVNULL, check=False)
         for file in units:
             Path(file["path"]).unlink()

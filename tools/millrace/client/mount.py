@@ -59,16 +59,17 @@ def units(mount: Mount) -> list[File]:
 
 
 def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
-    """Shell commands that make systemd take on fstab lines, or (`enable`) unit files."""
-    found = ["systemctl daemon-reload"]
-    for mount in mounts:
-        if not mount.follows:
-            verb = "enable --now" if enable else "start"
-            found.append(f"systemctl {verb} {shlex.quote(unit_name(mount.mountpoint, 'automount'))}")
-        elif enable:
-            # Before the mount that brings it.
-            found.insert(1, f"systemctl enable {shlex.quote(unit_name(mount.mountpoint, 'mount'))}")
-    return found
+    """Shell commands that make systemd take on fstab lines, or (`enable`) unit files.
+
+    systemctl(1): `enable` reads unit files anew by itself.
+    """
+    leaders = [unit_name(mount.mountpoint, "automount") for mount in mounts if not mount.follows]
+    if not enable:
+        return ["systemctl daemon-reload", f"systemctl start {shlex.join(leaders)}"]
+    followers = [unit_name(mount.mountpoint, "mount") for mount in mounts if mount.follows]
+    # Before the mount that brings them.
+    first = [f"systemctl enable {shlex.join(followers)}"] if followers else []
+    return [*first, f"systemctl enable --now {shlex.join(leaders)}"]
 
 
 def commands(mount: Mount) -> list[str]:

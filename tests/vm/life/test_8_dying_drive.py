@@ -36,3 +36,18 @@ def test_the_program_says_what_died_to_whoever_may_look(box: Box, lost: str) -> 
     assert (drives[lost]["present"], drives[lost]["member"]) == (False, "missing")
     status = box.read_json(f"{AS_VIEWER} status --json")
     assert any("misses 1 of 10 drives" in one["sentence"] for one in status["health"]["findings"])
+
+
+def test_an_array_that_something_happened_to_is_tuned_again(box: Box, lost: str) -> None:
+    array = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))"
+    cache = f"{array}/md/stripe_cache_size"
+    planned = box.say(f"cat {cache}")
+    over = "systemctl show -P ActiveState millrace-retune-arrays.service | grep -x inactive"
+    box.machine.wait_command(
+        f'{over} && test -z "$(systemctl list-jobs --no-legend)"', "what the lost drive began", 300
+    )
+    box.say(f"echo 256 > {cache}")
+    assert box.say(f"cat {cache}") == "256" != planned
+    # RAID6 bears the loss of a second one
+    box.say(f"mdadm /dev/md/millrace-data --fail /dev/$(ls {array}/slaves | tail -n 1)")
+    box.machine.wait_command(f"grep -x {planned} {cache}", "the planned stripe cache", 300)

@@ -38,7 +38,9 @@ def pair(
     image: Path, client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Pair]:
     server = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0), Nic(node=0)])
-    given = credentials(millrace__provision=b"auto")
+    # A look at everything takes this server 5 s. Whoever of these stories wants to know looks for itself, as root.
+    once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
+    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
     directory = tmp_path_factory.mktemp("shares")
     with (
         appliance(server, image, directory, accelerator, credentials=given, links=cables.server_ends) as box,

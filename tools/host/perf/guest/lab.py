@@ -57,13 +57,21 @@ class Lab:
         """The counters of all drives that carry a log."""
         return drives.count([name for kind, names in self._names.items() if kind != "data" for name in names])
 
-    def measure(self, test: str, variant: str, load: Load, before: Callable[[], object] = lambda: None) -> None:
+    def measure(
+        self,
+        test: str,
+        variant: str,
+        load: Load,
+        before: Callable[[], object] = lambda: None,
+        warm: Load | None = None,
+    ) -> None:
         """Run `load` twice, with a fresh number each time, and report the second one.
 
-        The first one brings programs into memory, and pages and caches into the state that lasts. `before` comes right
-        before the second one. Drives are counted until everything is on them.
+        The first one brings programs into memory, and pages and caches into the state that lasts; `warm` does that
+        instead where less is enough. `before` comes right before the second one. Drives are counted until everything
+        is on them.
         """
-        load(self.fresh())
+        (warm or load)(self.fresh())
         number = self.fresh()
         pool.quiet()
         before()

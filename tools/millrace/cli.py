@@ -5,6 +5,7 @@ Nothing but click is imported before the verb is known: every import costs, and 
 """
 
 import gc
+import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
@@ -17,6 +18,8 @@ from millrace.errors import MillraceError
 
 # Imports make much that stays and no garbage: looking for some took 8 of 185 ms of a short command.
 gc.set_threshold(50_000)
+# pydantic would read the metadata of every installed package to find plugins, and run as root what it finds.
+os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 # verb: (module, what --help says about it); the module has a click command of the verb's name
 VERBS = {

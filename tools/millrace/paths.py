@@ -34,6 +34,11 @@ def usage_file() -> Path:
     return run_dir() / "usage.json"
 
 
+def progress_file() -> Path:
+    """How far the newest benchmark of this boot is, a line for each time that it was said."""
+    return run_dir() / "bench/progress.jsonl"
+
+
 def pool_file() -> Path:
     """The pool that exists; written last by provisioning."""
     return state_dir() / "pool.json"

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rendering of files under /etc: one template per file, at the same path under templates/ as its target."""
 
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import jinja2
+if TYPE_CHECKING:
+    import jinja2
 
 TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render(template_path: str, **values: object) -> str:
     """Render `templates/<template_path>`; a value that the template names and nobody gave is an error."""
-    environment = jinja2.Environment(
+    return _environment().get_template(template_path).render(**values)
+
+
+@cache
+def _environment() -> "jinja2.Environment":
+    # As slow to import as pydantic, and most verbs that could render something do not.
+    import jinja2
+
+    return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         undefined=jinja2.StrictUndefined,
         keep_trailing_newline=True,
@@ -18,4 +29,3 @@ def render(template_path: str, **values: object) -> str:
         lstrip_blocks=True,
         autoescape=False,
     )
-    return environment.get_template(template_path).render(**values)

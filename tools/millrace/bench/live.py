@@ -13,27 +13,22 @@ POLL = 0.5
 """Seconds between two looks."""
 
 
-def file() -> Path:
-    """Progress of the newest run of this boot."""
-    return paths.run_dir() / "bench/progress.jsonl"
-
-
 def begin() -> None:
     """Forget the run before."""
-    file().parent.mkdir(parents=True, exist_ok=True)
-    file().write_text("")
+    paths.progress_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.progress_file().write_text("")
 
 
 def say(progress: Progress) -> None:
     """Append a line."""
-    with file().open("a") as out:
+    with paths.progress_file().open("a") as out:
         out.write(progress.model_dump_json() + "\n")
 
 
 def latest() -> Progress | None:
     """The last line; None where nothing ran in this boot."""
     try:
-        lines = file().read_text().splitlines()
+        lines = paths.progress_file().read_text().splitlines()
     except FileNotFoundError:
         return None
     return Progress.model_validate_json(lines[-1]) if lines else None
@@ -64,7 +59,7 @@ def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep
 def _whole_lines(place: int) -> bytes:
     """What was written after `place`, without a line that is still being written."""
     try:
-        with file().open("rb") as written:
+        with paths.progress_file().open("rb") as written:
             written.seek(place)
             text = written.read()
     except FileNotFoundError:

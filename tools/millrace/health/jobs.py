@@ -5,8 +5,6 @@ import time
 from typing import Literal
 
 from millrace import paths, store
-from millrace.bench import live
-from millrace.bench.model import State
 from millrace.errors import MillraceError
 from millrace.inventory.model import Contract
 from millrace.pool import arrays
@@ -48,8 +46,12 @@ def _provisioning() -> list[Job]:
 
 
 def _benchmark() -> list[Job]:
-    if not live.file().exists():
+    if not paths.progress_file().exists():
         return []
+    # A tenth of what a status costs, for a run that there is hardly ever.
+    from millrace.bench import live
+    from millrace.bench.model import State
+
     try:
         last = live.latest()
     except ValueError:

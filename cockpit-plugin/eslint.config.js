@@ -21,7 +21,7 @@ export default tseslint.config(
             "@typescript-eslint/no-restricted-imports": ["error", { patterns: [BARREL] }],
             "no-restricted-properties": [
                 "error",
-                { object: "cockpit", property: "spawn", message: "src/lib/millrace.ts is the only place that starts a program." },
+                { object: "cockpit", property: "spawn", message: "src/lib/program.ts is the only place that starts a program." },
                 { object: "cockpit", property: "script", message: "Pages run no scripts: add a verb to millrace." },
                 { object: "cockpit", property: "file", message: "Pages read no files: add a verb to millrace." },
             ],
@@ -33,5 +33,5 @@ export default tseslint.config(
             "eqeqeq": "error",
         },
     },
-    { files: ["src/lib/millrace.ts"], rules: { "no-restricted-properties": "off" } },
+    { files: ["src/lib/program.ts"], rules: { "no-restricted-properties": "off" } },
 );

@@ -2,6 +2,7 @@
 import { cleanup, configure } from "@testing-library/react";
 import { afterEach } from "vitest";
 import { reset } from "./mocks/cockpit";
+import { forgetAnswers } from "../src/lib/answers";
 import { forgetPermission } from "../src/lib/permission";
 
 // jsdom has no media queries.
@@ -22,5 +23,6 @@ configure({ asyncUtilTimeout: 10_000 });
 afterEach(() => {
     cleanup();
     reset();
+    forgetAnswers();
     forgetPermission();
 });

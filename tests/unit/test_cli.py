@@ -70,7 +70,7 @@ def test_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_lists_every_verb_without_importing_any() -> None:
     program = (
-        "import sys; from millrace.cli import _run; assert _run(['--help']) == 0;"
+        "import sys; from millrace.cli import run; assert run(['--help']) == 0;"
         "heavy = {'pydantic', 'rich', 'jinja2', 'millrace.plan.verbs'} & set(sys.modules); assert not heavy, heavy"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)

@@ -45,6 +45,7 @@ VERBS = {
     "watch": ("millrace.watch.verbs", "Throughput, clients and long work, every second."),
     "health": ("millrace.health.verbs", "Check everything and say what is wrong."),
     "admin": ("millrace.admin.verbs", "The administrator of this server."),
+    "answer": ("millrace.answer.verbs", "Verbs by the line, for the web console."),
     "schema": ("millrace.schema.verbs", "What the verbs print with --json."),
 }
 
@@ -78,10 +79,11 @@ def millrace() -> None:
 
 def main(argv: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0 done, 1 refused or failed, 2 wrong usage or bad input."""
-    sys.exit(_run(argv))
+    sys.exit(run(argv))
 
 
-def _run(argv: Sequence[str] | None) -> int:
+def run(argv: Sequence[str] | None) -> int:
+    """Run a verb, print an error as a sentence, return the exit code."""
     try:
         status = millrace.main(args=None if argv is None else list(argv), prog_name="millrace", standalone_mode=False)
     except click.UsageError as error:

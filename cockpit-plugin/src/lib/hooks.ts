@@ -2,7 +2,7 @@
 /** Documents of the program as React state. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import type { Outputs } from "../types/outputs";
-import { CliError, run, type Options, type Verb } from "./millrace";
+import { ask as askFor, CliError, run, type Options, type Verb } from "./millrace";
 import { useAdmin } from "./permission";
 
 /** A document that was asked for. After a failure `data` is what was known before. */
@@ -63,7 +63,7 @@ export function useVerb<V extends Verb>(verb: V, args: string[] = [], options: R
             clearTimeout(timer);
             const asked = performance.now();
             setState((before) => ({ ...before, busy: true }));
-            run(verb, JSON.parse(words) as string[], { admin, schema, signal: stop.signal, ...(timeout !== undefined && { timeout }) })
+            askFor(verb, JSON.parse(words) as string[], { admin, schema, signal: stop.signal, ...(timeout !== undefined && { timeout }) })
                 .then((data) => { if (!stop.signal.aborted) setState({ data, error: undefined, at: new Date(), busy: false }); },
                     (error: CliError) => { if (!stop.signal.aborted) setState((before) => ({ ...before, error, busy: false })); })
                 .finally(() => {

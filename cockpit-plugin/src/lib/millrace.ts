@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The one way to the program on the server: every page reads and changes through `millrace … --json`. */
 import type { Outputs } from "../types/outputs";
+import { asked, type Question } from "./answers";
 import { _, format } from "./i18n";
+import { lines, PROGRAM, started, startedForBytes } from "./program";
 
 /** The words of a verb, e.g. "share list". What it takes besides comes after them. */
 export type Verb = keyof Outputs;
 
-const PROGRAM = "millrace";
-/** Output is compared and shown as it is: it must not depend on the language of the session. */
-const ENVIRONMENT = ["LC_ALL=C.UTF-8"];
 export const TIMEOUT_SECONDS = 60;
 /** Characters of unreadable output that an error keeps for the support. */
 const KEPT = 1000;
@@ -111,10 +110,7 @@ export interface Options {
     signal?: AbortSignal;
 }
 
-function start(verb: Verb, args: string[], options: Options): cockpit.Spawn {
-    return cockpit.spawn([PROGRAM, ...verb.split(" "), ...args, "--json"],
-        { superuser: options.admin ? "require" : null, err: "message", environ: ENVIRONMENT });
-}
+const spelled = (verb: Verb, args: string[]) => [...verb.split(" "), ...args, "--json"];
 
 /** What a person can type to see the same: without the arguments, which may be long. */
 const named = (verb: Verb) => `${PROGRAM} ${verb}`;
@@ -129,20 +125,18 @@ function answer<T>(verb: string, error: cockpit.ProcessError, stdout: string | u
     }
 }
 
-/** The document that `millrace VERB ARGS --json` prints; rejects with CliError only. */
-export function run<V extends Verb>(of: V, args: string[] = [], options: Options = {}): Promise<Outputs[V]> {
-    const verb = named(of);
+/** The document that a question to `verb` brings; rejects with CliError only. */
+function documentOf<V extends Verb>(question: Question, verb: string, options: Options): Promise<Outputs[V]> {
     const schema = options.schema ?? 1;
     const seconds = options.timeout ?? TIMEOUT_SECONDS;
     // cockpit.spawn() is no Promise, and await on it would lose what was printed before a failure.
     return new Promise((resolve, reject) => {
-        const process = start(of, args, options);
         const late = new CliError("timeout", verb, format(_("`$0` did not answer within $1 seconds."), verb, seconds), support());
-        const timer = seconds > 0 ? setTimeout(() => { reject(late); process.close("timeout"); }, seconds * 1000) : undefined;
-        const abort = () => process.close("cancelled");
+        const timer = seconds > 0 ? setTimeout(() => { reject(late); question.close("timeout"); }, seconds * 1000) : undefined;
+        const abort = () => question.close("cancelled");
         options.signal?.addEventListener("abort", abort, { once: true });
         const over = () => { clearTimeout(timer); options.signal?.removeEventListener("abort", abort); };
-        process.then((stdout) => {
+        question.then((stdout) => {
             over();
             try {
                 resolve(parsed(verb, stdout, schema));
@@ -154,16 +148,21 @@ export function run<V extends Verb>(of: V, args: string[] = [], options: Options
             const said = answer<Outputs[V]>(verb, error, stdout, schema);
             if (said === undefined) reject(failure(verb, error, stdout)); else resolve(said);
         });
-        // Also where there is nothing to say: a program that reads stdin must see its end.
-        process.input(options.input ?? "");
     });
 }
 
-/** How many characters of `text` are whole lines, after each of them was handed to `on`. */
-export function lines(text: string, on: (line: string) => void): number {
-    const end = text.lastIndexOf("\n") + 1;
-    for (const line of text.slice(0, end).split("\n")) if (line.trim()) on(line);
-    return end;
+/** The document that `millrace VERB ARGS --json` prints where it only looks; rejects with CliError only. */
+export function ask<V extends Verb>(of: V, args: string[] = [], options: Omit<Options, "input"> = {}): Promise<Outputs[V]> {
+    return documentOf<V>(asked(spelled(of, args), options.admin ?? false), named(of), options);
+}
+
+/** The document that `millrace VERB ARGS --json` prints where it changes something; rejects with CliError only. */
+export function run<V extends Verb>(of: V, args: string[] = [], options: Options = {}): Promise<Outputs[V]> {
+    const process = started(spelled(of, args), options.admin ?? false);
+    const said = documentOf<V>(process, named(of), options);
+    // Also where there is nothing to say: a program that reads stdin must see its end.
+    process.input(options.input ?? "");
+    return said;
 }
 
 /**
@@ -176,7 +175,7 @@ export function follow<V extends Verb>(
     const verb = named(of);
     return new Promise((resolve, reject) => {
         if (options.signal?.aborted) { resolve(); return; }
-        const process = start(of, args, options);
+        const process = started(spelled(of, args), options.admin ?? false);
         let broken: CliError | undefined;
         const abort = () => process.close("cancelled");
         options.signal?.addEventListener("abort", abort, { once: true });
@@ -208,8 +207,7 @@ export function follow<V extends Verb>(
 export function fetchFile(words: string[], options: Pick<Options, "admin"> = {}): Promise<Uint8Array<ArrayBuffer>> {
     const verb = [PROGRAM, ...words].join(" ");
     return new Promise((resolve, reject) => {
-        const process = cockpit.spawn([PROGRAM, ...words],
-            { superuser: options.admin ? "require" : null, err: "message", environ: ENVIRONMENT, binary: true });
+        const process = startedForBytes(words, options.admin ?? false);
         process.then(resolve, (error) => reject(failure(verb, error)));
         process.input("");
     });

@@ -2,7 +2,8 @@
 /** The page asks the program, and whatever the program does, the page has a sentence for it. */
 import { afterEach, expect, test, vi } from "vitest";
 import { calls, does, refuses, says, setAdmin } from "../mocks/cockpit";
-import { CliError, follow, lines, run } from "../../src/lib/millrace";
+import { CliError, follow, run } from "../../src/lib/millrace";
+import { lines } from "../../src/lib/program";
 
 afterEach(() => { vi.useRealTimers(); });
 

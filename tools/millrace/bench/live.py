@@ -3,7 +3,6 @@
 
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from millrace import paths
 from millrace.bench.model import State

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A verb that is asked for by the line says what it says by itself, and is quicker the second time."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROGRAM = [sys.executable, "-m", "millrace"]
+PATIENCE = 60.0
+
+
+class Asked:
+    """`millrace answer` with a pipe at both ends."""
+
+    def __init__(self) -> None:
+        pipe = subprocess.PIPE
+        self.process = subprocess.Popen([*PROGRAM, "answer"], stdin=pipe, stdout=pipe, stderr=pipe, text=True)
+
+    def say(self, **question: object) -> None:
+        assert self.process.stdin
+        self.process.stdin.write(json.dumps(question) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        assert self.process.stdout
+        return dict(json.loads(self.process.stdout.readline()))
+
+    def children(self) -> list[int]:
+        return [
+            int(pid) for pid in Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        ]
+
+    def child(self) -> int:
+        """The one verb that runs, once it does."""
+        deadline = time.monotonic() + PATIENCE
+        while not (found := self.children()) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return found[0]
+
+
+@pytest.fixture
+def asked() -> Iterator[Asked]:
+    asked = Asked()
+    with asked.process:
+        yield asked
+        if asked.process.stdin:
+            asked.process.stdin.close()
+
+
+def test_what_is_printed_is_what_the_verb_prints_by_itself(asked: Asked) -> None:
+    alone = subprocess.run([*PROGRAM, "schema"], capture_output=True, text=True, check=True)
+    for number in (1, 2):
+        asked.say(id=number, words=["schema"])
+        assert asked.hear() == {"id": number, "status": 0, "signal": None, "out": alone.stdout, "err": alone.stderr}
+
+
+def test_a_refusal_has_its_status_and_its_sentence(asked: Asked) -> None:
+    asked.say(id=7, words=["frobnicate", "--json"])
+    sentence = "millrace: No such command 'frobnicate'. See 'millrace --help'.\n"
+    assert asked.hear() == {"id": 7, "status": 2, "signal": None, "out": "", "err": sentence}
+
+
+def test_a_short_verb_does_not_wait_for_a_long_one_that_is_stopped_in_the_end(asked: Asked) -> None:
+    asked.say(id=1, words=["watch", "--json"])
+    long = asked.child()
+    asked.say(id=2, words=["--version"])
+    assert asked.hear()["id"] == 2
+    asked.say(stop=1)
+    ended = asked.hear()
+    assert (ended["id"], ended["status"], ended["signal"]) == (1, None, "TERM")
+    assert long not in asked.children()
+
+
+def test_a_verb_that_was_killed_is_told(asked: Asked) -> None:
+    asked.say(id=1, words=["watch", "--json"])
+    os.kill(asked.child(), signal.SIGKILL)
+    assert asked.hear()["signal"] == "KILL"
+
+
+def test_nothing_runs_on_when_nobody_asks_any_more(asked: Asked) -> None:
+    asked.say(id=1, words=["watch", "--json"])
+    child = asked.child()
+    assert asked.process.stdin
+    asked.process.stdin.close()
+    assert asked.process.wait(PATIENCE) == 0
+    deadline = time.monotonic() + PATIENCE
+    while (state := Path(f"/proc/{child}/stat")).exists() and time.monotonic() < deadline:
+        if state.read_text().rpartition(") ")[2].startswith("Z"):
+            break
+        time.sleep(0.05)
+    else:
+        assert not state.exists()
+
+
+@pytest.mark.parametrize("line", ["status\n", "{}\n", '{"id": 1, "words": 5}\n', "[]\n"])
+def test_a_line_that_is_no_question_ends_it_with_a_sentence(line: str) -> None:
+    done = subprocess.run([*PROGRAM, "answer"], input=line, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == 'millrace: a question is a line like {"id": 1, "words": ["status", "--json"]}\n'
+
+
+def test_what_a_verb_had_to_import_and_build_is_there_for_the_next_one() -> None:
+    program = """
+import json, os, sys, threading, time
+from millrace.answer.server import Server, _built
+questions, answers = os.pipe(), os.pipe()
+server = Server(questions[0], answers[1])
+def ask():
+    os.write(questions[1], b'{"id": 1, "words": ["schema", "--json"]}\\n')
+    assert json.loads(os.fdopen(answers[0]).readline())["status"] == 0
+    while server._modules or server._built or "millrace.schema.document" not in sys.modules:
+        time.sleep(0.05)
+    time.sleep(0.2)
+    os.close(questions[1])
+assert "millrace.schema.document" not in sys.modules and not _built()
+threading.Thread(target=ask).start()
+server.serve()
+assert "millrace.schema.document" in sys.modules
+assert _built()
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=PATIENCE, check=False
+    )
+    assert done.returncode == 0, done.stderr

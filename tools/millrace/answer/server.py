@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each verb is run by a child that begins with everything imported; imports are most of what a short verb takes.
+
+This process runs no verb itself, so it knows nothing that could grow old. It imports what its children had to import,
+and builds the schemas that they had to build.
+"""
+
+import json
+import os
+import selectors
+import signal
+import sys
+import traceback
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+from millrace import cli
+from millrace.errors import BadInput
+
+FIRST = "millrace.health.status"
+"""What every page asks for, and most of what any verb imports."""
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Child:
+    """A verb that runs: the question's number, its process, and the files for what it prints and what it learns."""
+
+    number: int
+    pid: int
+    out: int
+    err: int
+    learnt: int
+
+
+class Server:
+    """Reads questions {id, words} and {stop: id} from `read`, writes {id, status, signal, out, err} to `write`.
+
+    `status` is null where a signal ended the verb, as it does what is stopped.
+    """
+
+    def __init__(self, read: int, write: int) -> None:
+        self._read = read
+        self._write = write
+        self._children: dict[int, Child] = {}
+        self._modules: deque[str] = deque()
+        self._built: set[str] = set()
+
+    def serve(self) -> None:
+        """Answer until the input ends, then stop what still runs; BadInput for a line that is no question."""
+        import_module(FIRST)
+        rest = b""
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._read, selectors.EVENT_READ)
+            try:
+                while True:
+                    # Who waits for an answer comes first.
+                    ready = selector.select(0 if self._modules or self._built else None)
+                    if not ready:
+                        self._learn()
+                    for key, _ in ready:
+                        if isinstance(key.data, Child):
+                            selector.unregister(key.fd)
+                            os.close(key.fd)
+                            self._answer(key.data)
+                            continue
+                        chunk = os.read(self._read, CHUNK)
+                        if not chunk:
+                            return
+                        *lines, rest = (rest + chunk).split(b"\n")
+                        for line in lines:
+                            self._take(line, selector)
+            finally:
+                for child in self._children.values():
+                    os.killpg(child.pid, signal.SIGTERM)
+
+    def _take(self, line: bytes, selector: selectors.BaseSelector) -> None:
+        try:
+            question = json.loads(line)
+            if "stop" in question:
+                child = self._children.get(question["stop"])
+                if child:
+                    os.killpg(child.pid, signal.SIGTERM)
+                return
+            number, words = int(question["id"]), [str(word) for word in question["words"]]
+        except (ValueError, TypeError, KeyError) as error:
+            raise BadInput('a question is a line like {"id": 1, "words": ["status", "--json"]}') from error
+        child = self._begin(number, words)
+        self._children[number] = child
+        selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child)
+
+    def _begin(self, number: int, words: Sequence[str]) -> Child:
+        out, err, learnt = (os.memfd_create(name) for name in ("out", "err", "learnt"))
+        pid = os.fork()
+        if pid == 0:
+            _run(words, out, err, learnt)
+        # By both sides: whoever is first, it is there when it is to be stopped.
+        with suppress(PermissionError, ProcessLookupError):
+            os.setpgid(pid, pid)
+        return Child(number, pid, out, err, learnt)
+
+    def _answer(self, child: Child) -> None:
+        status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
+        self._children.pop(child.number, None)
+        out, err, learnt = (_whole(file) for file in (child.out, child.err, child.learnt))
+        ended = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": _name(-status)}
+        line = json.dumps({"id": child.number, **ended, "out": out, "err": err}) + "\n"
+        data = line.encode()
+        while data:
+            data = data[os.write(self._write, data) :]
+        if learnt:
+            said = json.loads(learnt)
+            self._modules.extend(name for name in said["modules"] if name not in sys.modules)
+            self._built |= set(said["built"])
+
+    def _learn(self) -> None:
+        """Import one module that a child had to import; then build what children had to build."""
+        # What cannot be imported here is imported by the children, as before.
+        with suppress(Exception):
+            if self._modules:
+                import_module(self._modules.popleft())
+                return
+            for model in _models():
+                if _place(model) in self._built and not model.__pydantic_complete__:
+                    model.model_rebuild()
+        self._built.clear()
+
+
+def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
+    """The child: run a verb, say what had to be imported and built for it, end."""
+    status = 1
+    try:
+        os.setpgid(0, 0)
+        modules, built = set(sys.modules), set(_built())
+        for file, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
+            os.dup2(file, stream)
+        status = cli.run(words)
+        said = {"modules": [name for name in sys.modules if name not in modules], "built": [*(set(_built()) - built)]}
+        os.write(learnt, json.dumps(said).encode())
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        with suppress(Exception):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _models() -> Iterator[Any]:
+    """Every class of a document that is known."""
+    pydantic = sys.modules.get("pydantic")
+    waiting = [pydantic.BaseModel] if pydantic else []
+    while waiting:
+        for model in waiting.pop().__subclasses__():
+            waiting.append(model)
+            yield model
+
+
+def _built() -> list[str]:
+    return [_place(model) for model in _models() if model.__pydantic_complete__]
+
+
+def _place(model: Any) -> str:
+    return f"{model.__module__}:{model.__qualname__}"
+
+
+def _whole(file: int) -> str:
+    with os.fdopen(file, "rb") as said:
+        said.seek(0)
+        return said.read().decode(errors="replace")
+
+
+def _name(number: int) -> str:
+    """As Cockpit calls a signal."""
+    return signal.Signals(number).name.removeprefix("SIG")

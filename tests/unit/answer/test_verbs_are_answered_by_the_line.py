@@ -85,11 +85,15 @@ def test_a_verb_that_was_killed_is_told(asked: Asked) -> None:
     assert asked.hear()["signal"] == "KILL"
 
 
-def test_nothing_runs_on_when_nobody_asks_any_more(asked: Asked) -> None:
+@pytest.mark.parametrize("told", [True, False], ids=["SIGTERM", "end of input"])
+def test_nothing_runs_on_when_nobody_asks_any_more(asked: Asked, told: bool) -> None:
     asked.say(id=1, words=["watch", "--json"])
     child = asked.child()
     assert asked.process.stdin
-    asked.process.stdin.close()
+    if told:
+        asked.process.terminate()
+    else:
+        asked.process.stdin.close()
     assert asked.process.wait(PATIENCE) == 0
     deadline = time.monotonic() + PATIENCE
     while (state := Path(f"/proc/{child}/stat")).exists() and time.monotonic() < deadline:

@@ -52,6 +52,8 @@ class Server:
 
     def serve(self) -> None:
         """Answer until the input ends, then stop what still runs; BadInput for a line that is no question."""
+        # Cockpit ends so what a page leaves behind.
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         import_module(FIRST)
         rest = b""
         with selectors.DefaultSelector() as selector:
@@ -134,6 +136,7 @@ def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
     """The child: run a verb, say what had to be imported and built for it, end."""
     status = 1
     try:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
         os.setpgid(0, 0)
         modules, built = set(sys.modules), set(_built())
         for file, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):

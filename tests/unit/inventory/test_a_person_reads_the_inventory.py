@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.cli import _run
+from millrace.cli import run
 from millrace.inventory.model import Inventory
 from millrace.inventory.table import show
 from tests.unit.plan import servers_hw
@@ -70,7 +70,7 @@ def test_a_value_that_cannot_be_is_named_by_file_and_key(
     place[path[-1]] = value
     file = tmp_path / "inventory.json"
     file.write_text(json.dumps(document))
-    assert _run(["plan", "--inventory", str(file)]) == 2
+    assert run(["plan", "--inventory", str(file)]) == 2
     said = capsys.readouterr().err
     assert said.startswith(f"millrace: {file}: {key}: ")
     assert said.count("\n") == 1
@@ -80,10 +80,10 @@ def test_a_value_that_cannot_be_is_named_by_file_and_key(
 def test_a_file_that_is_no_inventory(content: bytes, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "inventory.json"
     file.write_bytes(content)
-    assert _run(["plan", "--inventory", str(file)]) == 2
+    assert run(["plan", "--inventory", str(file)]) == 2
     assert capsys.readouterr().err.startswith(f"millrace: {file}: the document: ")
 
 
 def test_a_directory_is_no_inventory(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["plan", "--inventory", str(tmp_path)]) == 2
+    assert run(["plan", "--inventory", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err

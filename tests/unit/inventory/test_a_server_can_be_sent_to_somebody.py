@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import command
-from millrace.cli import _run
+from millrace.cli import run
 from millrace.command import Result
 from millrace.errors import BadInput, Refused
 from millrace.inventory.anonymise import Anonymiser
@@ -223,12 +223,12 @@ def test_the_command_line_reads_a_capture(captured: tuple[Inventory, Path]) -> N
 
 @pytest.mark.parametrize("more", [["--write"], ["--capture", "x"], ["--wait"]])
 def test_a_capture_never_becomes_what_this_server_is(more: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    assert _run(["inventory", "--sysroot", "here", *more]) == 2
+    assert run(["inventory", "--sysroot", "here", *more]) == 2
     assert "another server" in capsys.readouterr().err
 
 
 def test_a_capture_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert _run(["inventory", "--sysroot", str(tmp_path / "none")]) == 2
+    assert run(["inventory", "--sysroot", str(tmp_path / "none")]) == 2
     assert capsys.readouterr().err == f"millrace: {tmp_path / 'none'} is missing\n"
 
 

@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 
 from tests.vm.box import NETWORKS, SERVER_ADDRESSES, Box
-from tests.vm.shares.words import HOST
 from vm.agent import Result
 from vm.machine import Machine
 
+pytestmark = pytest.mark.usefixtures("in_use")
+
+HOST = SERVER_ADDRESSES[0]
 SHARE = "sealed"
 PLAIN = f"timeout 60 mount -t nfs4 -o vers=4.2,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt"
 RECIPE = f"millrace client recipe --profile mixed --protocol nfs-tcp --share {SHARE} --json"

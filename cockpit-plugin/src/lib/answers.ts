@@ -51,6 +51,8 @@ class Answerer {
                 if (one.alone !== undefined) { one.alone.close(problem); return; }
                 if (!this.waiting.delete(id)) return;
                 this.say({ stop: id });
+                // Perhaps it is not the verb that hangs: who else waits is answered without it.
+                if (problem === "timeout") this.process?.close(problem);
                 one.failed({ message: problem, problem, exit_status: null, exit_signal: null });
             },
         };

@@ -83,6 +83,18 @@ test("what it left unanswered is asked again, and later it is tried again", asyn
     expect(calls.at(-1)?.argv[1]).toBe("answer");
 });
 
+test("one that hangs is left after a question's time, and who else waits is answered without it", async () => {
+    vi.useFakeTimers();
+    says("topology", { schema: 1, hostname: "alone" });
+    const kept = answers(() => undefined);
+    const late = failed(ask("status", [], { timeout: 5 }));
+    const other = ask("topology", [], { timeout: 60 });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect((await late).kind).toBe("timeout");
+    await expect(other).resolves.toMatchObject({ hostname: "alone" });
+    expect(kept.calls[0]?.closed).toBe("timeout");
+});
+
 test("where root's rights are missing, that is said", async () => {
     setAdmin(false);
     expect(await failed(ask("status", [], { admin: true }))).toMatchObject({ kind: "no-admin" });

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Somebody at the web console: signs in, opens pages, looks."""
 
+import json
 from pathlib import Path
 from typing import Literal
 
@@ -47,6 +48,16 @@ class Person:
         self.context.add_init_script(STILL)
         self.noise = Noise(self.context)
         self.page: Page = self.context.new_page()
+        # The command lines of what our pages started.
+        self.started: list[list[str]] = []
+        self.page.on("websocket", lambda socket: socket.on("framesent", self._sent))
+
+    def _sent(self, frame: str | bytes) -> None:
+        """Notice a channel that starts a program: a control message, which begins with an empty line."""
+        if isinstance(frame, str) and frame.startswith("\n"):
+            message = json.loads(frame)
+            if message.get("command") == "open" and message.get("spawn"):
+                self.started.append(message["spawn"])
 
     @property
     def ours(self) -> FrameLocator:

@@ -8,6 +8,8 @@ from playwright.sync_api import expect
 from tests.browser.console import Console
 from tests.browser.person import Person
 
+WATCH = ["watch", "--json"]
+
 
 def test_the_first_sign_in_asks_for_a_password_of_one_s_own(console: Console, admin: Person) -> None:
     own, admin.password = admin.password, console.one_time
@@ -62,3 +64,11 @@ def test_the_server_is_drawn_with_its_drives(console: Console, admin: Person) ->
     text = admin.ours.locator(".mr-main").inner_text()
     for bay in (drive["bay"] for drive in drives if drive["bay"] is not None):
         assert bay in text
+
+
+def test_one_program_answers_all_that_the_pages_asked_so_far(admin: Person) -> None:
+    # without it they look the same, and every question costs a start of the program
+    assert ["millrace", "answer"] in admin.started
+    assert [
+        words for words in admin.started if words[:1] == ["millrace"] and words[1:] not in (["answer"], WATCH)
+    ] == []

@@ -3,8 +3,11 @@
 
 import json
 import re
+import shlex
+from collections.abc import Sequence
 from typing import Any
 
+from vm.agent import Result
 from vm.appliance import Appliance
 
 # The data networks of the two cables; management is QEMU's own network.
@@ -67,6 +70,17 @@ class Box:
     def read_json(self, command: str) -> Any:
         return json.loads(self.say(command))
 
+    def millrace(
+        self, words: str | Sequence[str], *, user: str = "root", seconds: float = 300.0, check: bool = True
+    ) -> Result:
+        """Run a command line of `millrace` without starting the program anew (vm.guest)."""
+        line = shlex.split(words) if isinstance(words, str) else words
+        return self.machine.ask(line, user=user, seconds=seconds, check=check)
+
+    def shown(self, words: str, user: str = "root") -> Any:
+        """What a command line of `millrace` prints as JSON."""
+        return json.loads(self.millrace(words, user=user).out)
+
     def wait_booted(self) -> None:
         """Wait until every job of the boot is done, whatever its result."""
         # getty comes when the boot has little left to do: systemd takes an emulated processor a second for each answer
@@ -116,8 +130,8 @@ class Box:
         device = f"$(basename $(readlink -f /dev/md/millrace-{name}))"
         script = f"""
 for slave in /sys/class/block/{device}/slaves/*; do
-    disk=$(basename $(dirname $(readlink -f $slave)))
-    cat /sys/class/block/$disk/device/serial
+    partition=$(readlink -e $slave) || continue # the drive was pulled just now
+    cat /sys/class/block/$(basename $(dirname $partition))/device/serial || true
 done"""
         return {line.strip() for line in self.say(script).splitlines()}
 

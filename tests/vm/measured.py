@@ -26,9 +26,9 @@ SHORT = "--seconds 1 --repeats 1 --size 64M --with-clients"
 def run(box: Box, options: str) -> dict[str, Any]:
     """Make a run and return it; every workload of it has its figures."""
     box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 900)
-    last = json.loads(box.say(f"millrace bench run {SHORT} {options} --json", seconds=900).splitlines()[-1])
+    last = json.loads(box.millrace(f"bench run {SHORT} {options} --json", seconds=900).out.splitlines()[-1])
     assert (last["state"], last["what"]) == ("done", "all is measured")
-    made: dict[str, Any] = box.read_json(f"millrace bench show {last['run']} --json")
+    made: dict[str, Any] = box.shown(f"bench show {last['run']} --json")
     assert "emulated" in made["labels"]
     for rung in climbed(made):
         assert (rung["state"], rung["reason"]) == ("done", None), rung["id"]
@@ -77,19 +77,21 @@ def exports_open_again(box: Box, made: dict[str, Any], directory: Path) -> None:
 
 
 def exported(box: Box, made: dict[str, Any], kind: str) -> bytes:
-    return base64.b64decode(box.say(f"millrace bench export {made['id']} --format {kind} - | base64"))
+    file = f"/run/report.{kind}"
+    box.millrace(f"bench export {made['id']} --format {kind} {file}")
+    return base64.b64decode(box.say(f"base64 {file}; rm {file}"))
 
 
 def refused(box: Box, command: str, words: str) -> None:
     """A command ends with 1 and one sentence."""
-    result = box.machine.run(command, check=False)
+    result = box.millrace(command, check=False)
     assert (result.status, len(result.err.splitlines())) == (1, 1), result.err
     assert words in result.err
 
 
 def a_full_run_is_told_before_it_starts(box: Box) -> None:
     """Start a long one and leave it on."""
-    said = box.say(f"millrace bench start --full --layer L2 --profile seq {SHORT} --seconds 60").splitlines()
+    said = box.millrace(f"bench start --full --layer L2 --profile seq {SHORT} --seconds 60").out.splitlines()
     assert "1 repeats of 60 s: about 0:" in said[0]
     assert "in the pool, writes about" in said[1]
     assert "is on" in said[-1]
@@ -108,14 +110,14 @@ def a_killed_run_leaves_nothing(box: Box) -> None:
     time.sleep(random.uniform(0, 15))
     kill(box)
     nothing_is_left(box)
-    newest = box.read_json("millrace bench list --json")["runs"][0]
+    newest = box.shown("bench list --json")["runs"][0]
     assert (newest["state"], newest["reason"]) == ("interrupted", "the program was killed, or the power was cut")
 
 
 def a_read_only_pool_is_refused(box: Box) -> None:
     box.machine.wait_command("mount -o remount,bind,ro /srv/pool", "no writer", 120)
     try:
-        refused(box, f"millrace bench start {SHORT}", "/srv/pool is read-only")
+        refused(box, f"bench start {SHORT}", "/srv/pool is read-only")
     finally:
         box.say("mount -o remount,bind,rw /srv/pool")
 
@@ -138,7 +140,8 @@ PROGRAM = "/run/millrace-bench.pyz"
 def give_program(box: Box, client: Machine) -> None:
     """Download the program for clients, made for the shortest work by hand."""
     options = "--profile fsync --size 64M --seconds 1 --repeats 1"
-    client.run(f"base64 -d > {PROGRAM}", stdin=box.say(f"millrace client bench {options} - | base64"))
+    box.millrace(f"client bench {options} {PROGRAM}")
+    client.run(f"base64 -d > {PROGRAM}", stdin=box.say(f"base64 {PROGRAM}; rm {PROGRAM}"))
 
 
 @contextmanager
@@ -154,7 +157,7 @@ def listening(client: Machine, server: str) -> Iterator[None]:
 
 
 def a_killed_run_leaves_nothing_on_the_client(box: Box, client: Machine, address: str) -> None:
-    box.say(f"millrace bench start {SHORT} --layer L3 --client {address} --profile seq --seconds 60")
+    box.millrace(f"bench start {SHORT} --layer L3 --client {address} --profile seq --seconds 60")
     client.wait_command("systemctl is-active millrace-bench-fio.service", "fio on the client", 300)
     kill(box)
     client.wait_command("! systemctl is-active millrace-bench-fio.service", "the end of fio", 120)
@@ -168,5 +171,5 @@ def by_hand(box: Box, client: Machine, where: str) -> dict[str, Any]:
     client.run(f"python3 {PROGRAM} {where} --output /run/by-hand.json", seconds=900)
     assert client.run(f"ls -A {where}").out == before
     box.machine.run("cat > /run/by-hand.json", stdin=client.run("cat /run/by-hand.json").out)
-    taken: dict[str, Any] = box.read_json("millrace bench clients take /run/by-hand.json --json")
+    taken: dict[str, Any] = box.shown("bench clients take /run/by-hand.json --json")
     return taken

@@ -96,7 +96,7 @@ def ports_are_served_by_their_own_node(box: Box) -> None:
 
 
 def tuning_again_changes_nothing(box: Box) -> None:
-    report = box.read_json("millrace tune --diff --json")
+    report = box.shown("tune --diff --json")
     assert report["drift"] == []
     assert report["warnings"] == []
 

@@ -11,7 +11,7 @@ from tests.vm.box import Box, node_of
 
 
 def pool_is_as_the_kernel_has_it(box: Box) -> None:
-    shown = box.read_json("millrace pool show --json")
+    shown = box.shown("pool show --json")
     for array in shown["arrays"]:
         name = array["name"]
         assert array["uuid"] == box.array_detail(name)["MD_UUID"]
@@ -29,7 +29,7 @@ def pool_is_as_the_kernel_has_it(box: Box) -> None:
 
 
 def topology_is_as_the_kernel_has_it(box: Box) -> None:
-    found = box.read_json("millrace topology --json")
+    found = box.shown("topology --json")
     nodes = {node["node"]: node for node in found["nodes"] if node["node"] is not None}
     for number, node in nodes.items():
         assert node["cpus"] == box.say(f"cat /sys/devices/system/node/node{number}/cpulist")
@@ -52,10 +52,10 @@ def topology_is_as_the_kernel_has_it(box: Box) -> None:
 
 
 def status_is_as_the_box_is(box: Box) -> None:
-    status = box.read_json("millrace status --json")
+    status = box.shown("status --json")
     assert (status["product"], status["hostname"]) == ("Millrace", box.say("hostname"))
     assert f"IMAGE_VERSION={status['version']}" in box.say("cat /etc/os-release").replace('"', "")
-    assert status["health"]["level"] == box.read_json("millrace health --json")["level"]
+    assert status["health"]["level"] == box.shown("health --json")["level"]
     assert {one["address"] for one in status["addresses"]} <= set(box.say("hostname -I").split())
     assert status["pool"]["filesystem_uuid"] == box.pool["filesystem_uuid"]
     assert status["as_root"]

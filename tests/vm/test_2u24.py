@@ -64,7 +64,7 @@ def test_console_and_journal_say_so(box: Box) -> None:
 
 
 def test_provisioning_refuses(box: Box) -> None:
-    refused = box.machine.run("millrace provision", check=False)
+    refused = box.millrace("provision", check=False)
     assert refused.status == 1
     assert len(refused.err.strip().splitlines()) == 1
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
@@ -88,7 +88,7 @@ def test_not_one_byte_was_written(box: Box, machine: Appliance, before: dict[str
 
 def test_without_them_a_plan_is_made(box: Box, machine: Appliance) -> None:
     machine.pull(*occupied.DRIVES)
-    assert box.read_json("millrace plan --again --json")["proposal"]["verdict"] == "ready"
+    assert box.shown("plan --again --json")["proposal"]["verdict"] == "ready"
     # the approval of the boot was for what stood there at the boot
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
 

@@ -32,8 +32,9 @@ class Target:
     # The web pages are bundled from the tree.
     with_pages: bool
     image_cache: Path
-    # The client's build takes the appliance's tools tree instead of making its own.
+    # The client's build takes the tools tree and the initrd of the appliance's instead of making its own.
     tools_tree: Path | None
+    initrd: Path | None
     # repart.d of installed machines, whose slots the partitions must fit.
     slots: Path | None
 
@@ -51,6 +52,7 @@ def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
         with_pages=True,
         image_cache=cache.images,
         tools_tree=None,
+        initrd=None,
         slots=SLOTS,
     )
 
@@ -70,6 +72,8 @@ def client(cache: Caches, output: Path = CLIENT_OUTPUT) -> Target:
         with_pages=False,
         image_cache=cache.root / "cache-client",
         tools_tree=cache.stages / "image" / "mkosi.tools",
+        # mkosi's default; the modules of the client's own kernel are added to it
+        initrd=OUTPUT / "initrd.cpio.zst",
         slots=None,
     )
 
@@ -85,6 +89,8 @@ def options(target: Target, cache: Caches, output: Path) -> list[str]:
     ]
     if target.tools_tree is not None and target.tools_tree.is_dir():
         chosen.append(f"--tools-tree={target.tools_tree}")
+    if target.initrd is not None and target.initrd.is_file():
+        chosen.append(f"--initrd={target.initrd}")
     return chosen
 
 

@@ -27,10 +27,11 @@ MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
 # They have a server and a client of their own. One pair leaves a third of two processors idle.
 SHARES = "tests/vm/shares"
-# What is run beside takes what is left, so that the rest is hardly slower than alone. The lowest priority would starve
-# a guest for seconds while another boots.
+# A build takes what is left, so that what runs meanwhile is hardly slower than alone.
 NICE = 10
-BESIDE = ("nice", "-n", str(NICE))
+# The lane of the shares has two thirds of the other's work; both end together so. The lowest priority would starve a
+# guest for seconds while another boots.
+BESIDE = ("nice", "-n", "4")
 # For those who do not care, as the clock of tests/perf counts instructions: only what is left idle (sched(7)).
 IDLE = ("chrt", "--idle", "0")
 # pytest(1): no tests were collected

@@ -1,11 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands in a guest without its network: a small program injected by credential, and its client on the host.
+"""Commands in a guest without its network: the host's end; that of the guest, and what they say, is vm.guest."""
 
-The guest's end of the virtio-serial port `PORT` takes JSON lines {id, argv, stdin, timeout} and answers
-{id, status, out, err}; `status` is null where the time was over. A fresh agent says {"hello": boot id}.
-"""
-
-import base64
 import json
 import socket
 import threading
@@ -17,77 +12,7 @@ from typing import Any
 
 from millrace.errors import Failed
 
-PORT = "millrace.test"
-UNIT = "millrace-test-agent.service"
 SLICE_SECONDS = 0.5
-
-GUEST = f"""
-import json, os, signal, subprocess, threading, time
-lock = threading.Lock()
-def send(fd, answer):
-    data = (json.dumps(answer) + "\\n").encode()
-    with lock:
-        while data:
-            data = data[os.write(fd, data):]
-def serve(fd, request):
-    answer = dict(id=request["id"], status=None, out="", err="")
-    try:
-        child = subprocess.Popen(request["argv"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                 start_new_session=True)
-        try:
-            out, err = child.communicate(request["stdin"].encode("utf-8", "surrogateescape"), request["timeout"])
-            answer["status"] = child.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(child.pid, signal.SIGKILL)
-            out, err = child.communicate()
-        answer["out"] = out.decode("utf-8", "surrogateescape")
-        answer["err"] = err.decode("utf-8", "surrogateescape")
-    except Exception as error:
-        answer.update(status=127, err=str(error))
-    send(fd, answer)
-while True:
-    try:
-        fd = os.open("/dev/virtio-ports/{PORT}", os.O_RDWR)
-        break
-    except OSError:
-        time.sleep(0.2)
-send(fd, dict(hello=open("/proc/sys/kernel/random/boot_id").read().strip()))
-rest = b""
-while True:
-    chunk = os.read(fd, 65536)
-    if not chunk:
-        rest = b""
-        time.sleep(0.2)
-        continue
-    *lines, rest = (rest + chunk).split(b"\\n")
-    for line in lines:
-        threading.Thread(target=serve, args=(fd, json.loads(line)), daemon=True).start()
-"""
-
-
-def unit() -> bytes:
-    """Return the agent's unit; it waits for nothing, so that a boot that hangs can be looked into."""
-    program = base64.b64encode(GUEST.encode()).decode()
-    return f"""[Unit]
-Description=Commands of the test harness
-DefaultDependencies=no
-Conflicts=shutdown.target
-Before=shutdown.target
-[Service]
-ExecStart=/usr/bin/python3 -c "exec(__import__('base64').b64decode('{program}'))"
-Restart=always
-KillMode=process
-""".encode()
-
-
-def credentials() -> dict[str, bytes]:
-    """Return the credential that puts the agent into the guest."""
-    return {f"systemd.extra-unit.{UNIT}": unit()}
-
-
-def cmdline() -> list[str]:
-    """Return the kernel arguments that start the agent (not in the initrd, which has no Python)."""
-    return [f"systemd.wants={UNIT}"]
 
 
 @dataclass(frozen=True)
@@ -162,11 +87,20 @@ class Client:
 
     def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
         """Run `argv` in the guest; raise Failed where the machine went away or did not answer."""
+        return self._asked(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
+
+    def ask(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
+        """Ask the user's `millrace answer` in the guest; Failed as for `run`. What is printed may only be text."""
+        return self._asked(["millrace", *words], {"words": list(words), "user": user}, seconds, alive)
+
+    def _asked(
+        self, argv: Sequence[str], question: dict[str, Any], seconds: float, alive: Callable[[], bool]
+    ) -> Result:
         with self._changed:
             self._next += 1
             number = self._next
             boot = self.boot_id
-            line = json.dumps({"id": number, "argv": list(argv), "stdin": stdin, "timeout": seconds}) + "\n"
+            line = json.dumps({"id": number, "timeout": seconds, **question}) + "\n"
             try:
                 self._socket.sendall(line.encode())
             except OSError as error:

@@ -4,9 +4,9 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vm import agent, disks, link
+from vm import agent, disks, guest, link
 from vm.accel import Accel
-from vm.machine import Machine
+from vm.machine import COMMAND_SECONDS, Machine
 from vm.qemu import Files, Options, server_command
 from vm.server import Server
 
@@ -31,6 +31,13 @@ class Appliance(Machine):
             return server_command(self.server, accel, files, options)
 
         super().__init__(server.name, directory, accel, command)
+
+    def ask(
+        self, words: Sequence[str], *, user: str = "root", seconds: float = COMMAND_SECONDS, check: bool = True
+    ) -> agent.Result:
+        """Run a command line of `millrace` as the web pages do; as for `run`, but it prints text and reads nothing."""
+        limit = seconds * self.accel.scale
+        return self._answered(lambda: self._client().ask(words, user, limit, lambda: self.running), check)
 
     def _bay(self, serial: str) -> int:
         """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>` with `subsys<bay>`."""
@@ -71,8 +78,8 @@ def appliance(
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
     """
     options = Options(
-        credentials={**agent.credentials(), **(credentials or {})},
-        cmdline=[*agent.cmdline(), *(PATIENCE if accel.name == "tcg" else ()), *cmdline],
+        credentials={**guest.credentials(), **(credentials or {})},
+        cmdline=[*guest.cmdline(), *(PATIENCE if accel.name == "tcg" else ()), *cmdline],
         forwards=forwards or {},
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,

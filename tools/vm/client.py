@@ -5,7 +5,7 @@ import ipaddress
 from collections.abc import Sequence
 from pathlib import Path
 
-from vm import agent
+from vm import guest
 from vm.accel import Accel
 from vm.appliance import PATIENCE
 from vm.machine import Machine
@@ -25,7 +25,7 @@ def client_command(images: Path, links: Sequence[str], accel: Accel, files: File
     argv += ["-machine", "q35", "-name", NAME, "-smp", str(CPUS), "-m", MEMORY]
     argv += ["-kernel", str(images / "client.vmlinuz"), "-initrd", str(images / "client.initrd")]
     patience = PATIENCE if accel.name == "tcg" else ()
-    argv += ["-append", " ".join([*CMDLINE, *agent.cmdline(), *patience])]
+    argv += ["-append", " ".join([*CMDLINE, *guest.cmdline(), *patience])]
     argv += ["-drive", f"if=none,id=root,file={images / 'client.raw'},format=raw,snapshot=on"]
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=root"]
     for number, link in enumerate(links):
@@ -33,7 +33,7 @@ def client_command(images: Path, links: Sequence[str], accel: Accel, files: File
         argv += ["-netdev", f"{kind},id=data{number},{rest}"]
         mac = f"52:54:00:4d:02:{number:02x}"
         argv += ["-device", f"virtio-net-pci,bus=pcie.0,netdev=data{number},mac={mac},romfile="]
-    return [*argv, *smbios(Options(credentials=agent.credentials()))]
+    return [*argv, *smbios(Options(credentials=guest.credentials()))]
 
 
 def client(images: Path, directory: Path, links: Sequence[str], accel: Accel) -> Machine:

@@ -241,15 +241,19 @@ class Machine:
         self, command: str | Sequence[str], *, stdin: str = "", seconds: float = COMMAND_SECONDS, check: bool = True
     ) -> agent.Result:
         """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed."""
-        self.wait_agent()
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
+        limit = seconds * self.accel.scale
+        return self._answered(lambda: self._client().run(argv, stdin, limit, lambda: self.running), check)
+
+    def _answered(self, ask: Callable[[], agent.Result], check: bool) -> agent.Result:
+        self.wait_agent()
         try:
-            result = self._client().run(argv, stdin, seconds * self.accel.scale, lambda: self.running)
+            result = ask()
         except Failed as error:
             raise Failed(self._with_console(str(error))) from error
         if check and result.status != 0:
             ended = "took too long" if result.status is None else f"ended with {result.status}"
-            raise Failed(f"{self.name}: {argv[-1]!r} {ended}\n{result.out}{result.err}")
+            raise Failed(f"{self.name}: {result.argv[-1]!r} {ended}\n{result.out}{result.err}")
         return result
 
     def wait_command(self, command: str, what: str, seconds: float = BOOT_SECONDS) -> agent.Result:

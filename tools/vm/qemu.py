@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from vm.accel import Accel
-from vm.agent import PORT
+from vm.guest import PORT
 from vm.server import Server
 
 MIB = 1 << 20

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Commands reach the guest over one socket; the guest's program runs here against a socket pair instead of a port."""
 
+import getpass
+import os
 import re
 import socket
 import subprocess
@@ -12,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Failed
-from vm import agent
+from vm import agent, guest
 
 
 @pytest.fixture
@@ -24,16 +26,22 @@ def client(tmp_path: Path) -> Iterator[agent.Client]:
         listener.listen()
         ours = agent.Client(path)
         theirs, _ = listener.accept()
-    program = re.sub(r'os\.open\("[^"]*", os\.O_RDWR\)', str(theirs.fileno()), agent.GUEST)
+    program = re.sub(r'os\.open\("[^"]*", os\.O_RDWR\)', str(theirs.fileno()), guest.PROGRAM)
     # At the end of input the guest's program waits for the host to come back; here that is the end.
-    guest = subprocess.Popen([sys.executable, "-c", program], pass_fds=[theirs.fileno()])
+    here = tmp_path / "millrace"
+    here.write_text(f'#!/bin/sh\necho started >> {tmp_path}/starts\nexec {sys.executable} -m millrace "$@"\n')
+    here.chmod(0o755)
+    paths = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path(agent.__file__).parents[1])}
+    running = subprocess.Popen(
+        [sys.executable, "-c", program], pass_fds=[theirs.fileno()], env=os.environ | paths, process_group=0
+    )
     theirs.close()
     try:
         yield ours
     finally:
         ours.close()
-        guest.kill()
-        guest.wait()
+        running.kill()
+        running.wait()
 
 
 def run(client: agent.Client, *argv: str, stdin: str = "", seconds: float = 60) -> agent.Result:
@@ -75,6 +83,27 @@ def test_commands_do_not_wait_for_each_other(client: agent.Client, tmp_path: Pat
     assert not reader.is_alive()
 
 
+def ask(client: agent.Client, *words: str, seconds: float = 60) -> agent.Result:
+    return client.ask(words, getpass.getuser(), seconds, lambda: True)
+
+
+def test_command_lines_of_millrace_are_asked_of_one_program(client: agent.Client, tmp_path: Path) -> None:
+    assert client.wait_hello(60, lambda: True)
+    alone = subprocess.run([sys.executable, "-m", "millrace", "schema"], capture_output=True, text=True, check=True)
+    for _ in range(2):
+        result = ask(client, "schema")
+        assert (result.argv, result.status, result.out) == (("millrace", "schema"), 0, alone.stdout)
+    refused = ask(client, "no-such-verb")
+    assert refused.status == 2 and "no-such-verb" in refused.err
+    assert (tmp_path / "starts").read_text() == "started\n"
+
+
+def test_a_command_line_of_millrace_that_takes_too_long_is_ended(client: agent.Client, tmp_path: Path) -> None:
+    assert client.wait_hello(60, lambda: True)
+    subprocess.run(["mkfifo", tmp_path / "never"], check=True)
+    assert ask(client, "plan", "--inventory", str(tmp_path / "never"), seconds=3).status is None
+
+
 def test_a_machine_that_went_away_is_said_so(client: agent.Client) -> None:
     assert client.wait_hello(60, lambda: True)
     with pytest.raises(Failed, match="went away or hangs"):
@@ -82,7 +111,7 @@ def test_a_machine_that_went_away_is_said_so(client: agent.Client) -> None:
 
 
 def test_the_unit_is_a_credential_that_systemd_knows() -> None:
-    [(name, unit)] = agent.credentials().items()
+    [(name, unit)] = guest.credentials().items()
     assert name == "systemd.extra-unit.millrace-test-agent.service"
     assert b"%" not in unit
     assert b"$" not in unit

@@ -49,7 +49,7 @@ def test_root_is_not_let_into_the_web_console(box: Box, port: int) -> None:
 
 @pytest.mark.parametrize("wrong", ["0" * 64, "not-a-hash", ""])
 def test_a_wrong_hash_is_refused(box: Box, wrong: str) -> None:
-    refused = box.machine.run(["millrace", "approve", wrong], check=False)
+    refused = box.millrace(["approve", wrong], check=False)
     assert refused.status in {1, 2}
     assert len(refused.err.strip().splitlines()) == 1
     assert box.machine.run("test -e /var/lib/millrace/approval.json", check=False).status == 1
@@ -59,7 +59,7 @@ def test_a_stale_hash_is_refused(box: Box, digest: str) -> None:
     """A drive leaves after the plan was read: what was approved is not what would be built."""
     serial = SERVER.drives[-1].serial
     box.machine.pull(serial)
-    refused = box.machine.run(["millrace", "approve", digest], check=False, seconds=600)
+    refused = box.millrace(["approve", digest], check=False, seconds=600)
     assert refused.status == 1
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
     assert box.say("for d in /dev/nvme*n1; do cmp -n 16777216 $d /dev/zero || echo $d; done") == ""

@@ -5,7 +5,7 @@ import pytest
 
 from tests.vm import seen
 from tests.vm.box import ADMIN_PASSWORD, Box
-from tests.vm.life.words import AS_VIEWER, VIEWER, VIEWER_PASSWORD
+from tests.vm.life.words import VIEWER, VIEWER_PASSWORD
 from vm.console import sign_in
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -40,20 +40,20 @@ def test_a_user_may_be_let_in_to_look(box: Box, port: int) -> None:
     box.machine.run(f"millrace user create {VIEWER} --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
     shut_out = sign_in(port, VIEWER, VIEWER_PASSWORD)
     assert shut_out.status != 200 and shut_out.cookie is None
-    box.say(f"millrace user set {VIEWER} --console")
+    box.millrace(f"user set {VIEWER} --console")
     assert sign_in(port, VIEWER, VIEWER_PASSWORD).status == 200
 
 
 def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None:
     box.say("systemctl start millrace-health.service")
-    status = box.read_json(f"{AS_VIEWER} status --json")
+    status = box.shown("status --json", user=VIEWER)
     assert not status["as_root"]
     assert status["health"]["level"] == box.read_json("cat /run/millrace/health.json")["level"]
     assert {one["check"] for one in status["health"]["findings"]} >= {"pool", "arrays", "nfs", "smb", "cockpit"}
     for verb in ("pool show", "topology", "plan", "share list", "user list", "session list", "config history"):
-        assert box.read_json(f"{AS_VIEWER} {verb} --json")["schema_version"]
+        assert box.shown(f"{verb} --json", user=VIEWER)["schema_version"]
     for verb in ("share remove data", f"user remove {VIEWER}", "config rollback 1"):
-        refused = box.machine.run(f"{AS_VIEWER} {verb}", check=False)
+        refused = box.millrace(verb, user=VIEWER, check=False)
         assert refused.status == 1 and "root" in refused.err
     first, second = seen.watched(box, 2, VIEWER)
     nfs, smb = second["protocols"]

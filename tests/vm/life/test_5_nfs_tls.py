@@ -16,7 +16,7 @@ pytestmark = pytest.mark.usefixtures("in_use")
 HOST = SERVER_ADDRESSES[0]
 SHARE = "sealed"
 PLAIN = f"timeout 60 mount -t nfs4 -o vers=4.2,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt"
-RECIPE = f"millrace client recipe --profile mixed --protocol nfs-tcp --share {SHARE} --json"
+RECIPE = f"client recipe --profile mixed --protocol nfs-tcp --share {SHARE} --json"
 
 # A site's authority, and what it signs: the certificate of a client, one of the server.
 SITE = f"""
@@ -39,12 +39,12 @@ def sealed(box: Box, client: Machine) -> Iterator[str]:
     """A share that demands TLS; everything is as it was afterwards. Return what was said when it was made."""
     client.run(SITE, seconds=300)
     client.run("cp -a /etc/tlshd /run/tlshd-before")
-    yield box.say(
-        f"millrace share create {SHARE} --profile mixed --no-smb --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600
-    )
-    box.say(f"millrace share remove {SHARE} --delete-data {SHARE}", seconds=600)
+    yield box.millrace(
+        f"share create {SHARE} --profile mixed --no-smb --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600
+    ).out
+    box.millrace(f"share remove {SHARE} --delete-data {SHARE}", seconds=600)
     assert box.machine.run("systemctl is-active tlshd.service", check=False).out.strip() == "inactive"
-    box.say("millrace certificate renew --own", seconds=300)
+    box.millrace("certificate renew --own", seconds=300)
     client.run("systemctl stop tlshd.service; rm -rf /etc/tlshd; cp -a /run/tlshd-before /etc/tlshd")
 
 
@@ -69,13 +69,13 @@ def left(client: Machine, recipe: dict[str, Any]) -> None:
 
 def test_a_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machine, sealed: str) -> None:
     assert "mounted from here over TLS" in sealed
-    recipe = box.read_json(RECIPE)
+    recipe = box.shown(RECIPE)
     said = followed(client, recipe)
     assert said.status == 0, said.err + client.run("journalctl -b -n 30 -u tlshd --no-pager").out
     client.run(f"dd if=/dev/urandom of={recipe['mountpoint']}/data bs=1M count=8 conv=fsync", seconds=300)
     here, there = (f"sha256sum < {directory}/data" for directory in (recipe["mountpoint"], f"/srv/pool/{SHARE}"))
     assert client.run(here).out == box.machine.run(there).out
-    client.run("cat > /run/check.py", stdin=box.machine.run("millrace client check-script").out)
+    client.run("cat > /run/check.py", stdin=box.millrace("client check-script").out)
     client.run("cat > /run/expect.json", stdin=json.dumps(recipe["expect"]))
     check = f"python3 /run/check.py {recipe['mountpoint']} --expect /run/expect.json --json"
     findings = json.loads(client.run(check, check=False, seconds=300).out)["findings"]
@@ -88,15 +88,15 @@ def test_a_client_without_tls_is_refused(client: Machine, sealed: str) -> None:
 
 
 def test_rdma_and_tls_exclude_each_other(box: Box, sealed: str) -> None:
-    refused = box.machine.run(RECIPE.replace("nfs-tcp", "nfs-rdma"), check=False, seconds=120)
+    refused = box.millrace(RECIPE.replace("nfs-tcp", "nfs-rdma"), check=False)
     assert refused.status == 1
     assert len(refused.err.strip().splitlines()) == 1
 
 
 def test_mtls_takes_clients_of_a_trusted_authority_alone(box: Box, client: Machine, sealed: str) -> None:
-    said = box.say(f"millrace share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=mtls'", seconds=600)
-    assert "mounted from here over TLS" in said
-    recipe = box.read_json(RECIPE)
+    said = box.millrace(f"share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=mtls'", seconds=600)
+    assert "mounted from here over TLS" in said.out
+    recipe = box.shown(RECIPE)
     client.run("cp /run/site/gpu1.pem /etc/tlshd/client.pem; cp /run/site/gpu1.key /etc/tlshd/client.key")
     assert followed(client, recipe).status != 0
     box.machine.run(
@@ -121,19 +121,20 @@ def test_an_uploaded_certificate_is_used_by_the_web_console_and_nfs(box: Box, cl
     before = shown(client)
     assert all(f"IP Address:{address}" in before for address in SERVER_ADDRESSES)
     assert box.say("ls /etc/cockpit/ws-certs.d").split() == ["50-millrace.cert", "50-millrace.key"]
-    box.say(f"millrace share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600)
-    assert followed(client, box.read_json(RECIPE)).status == 0
-    left(client, box.read_json(RECIPE))
+    box.millrace(f"share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=tls'", seconds=600)
+    assert followed(client, box.shown(RECIPE)).status == 0
+    left(client, box.shown(RECIPE))
 
     upload = client.run("cat /run/site/nas.pem /run/site/site.pem /run/site/nas.key").out
     box.machine.run(["millrace", "certificate", "install", "-"], stdin=upload, seconds=120)
     # the client trusts the server's own authority still, and takes the new certificate for a stranger's
     old = client.run(f"timeout 60 mount -t nfs4 -o xprtsec=tls,soft,retry=0 {HOST}:/srv/pool/{SHARE} /mnt", check=False)
     assert old.status != 0
-    assert followed(client, box.read_json(RECIPE)).status == 0
-    left(client, box.read_json(RECIPE))
+    assert followed(client, box.shown(RECIPE)).status == 0
+    left(client, box.shown(RECIPE))
     # what is served is still seen to be served, from the server itself, which has no such name
-    assert "over TLS" in box.say(f"millrace share set {SHARE} --comment 'a certificate of the site'", seconds=600)
+    said = box.millrace(f"share set {SHARE} --comment 'a certificate of the site'", seconds=600)
+    assert "over TLS" in said.out
     client.wait_command(
         f"openssl s_client -connect {HOST}:9090 < /dev/null | openssl x509 -noout -ext subjectAltName | "
         "grep -q DNS:nas.example.com",

@@ -31,16 +31,16 @@ def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any], tmp_pa
 
 def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
     measured.a_full_run_is_told_before_it_starts(box)
-    measured.refused(box, "millrace bench start --quick", "a benchmark is running already")
+    measured.refused(box, "bench start --quick", "a benchmark is running already")
     measured.a_killed_run_leaves_nothing(box)
 
 
 def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
-    measured.refused(box, f"millrace bench clients add {address}", "does not answer on port 8764")
+    measured.refused(box, f"bench clients add {address}", "does not answer on port 8764")
     with measured.listening(client, SERVER_ADDRESSES[0]):
-        box.say(f"millrace bench clients add {address}")
+        box.millrace(f"bench clients add {address}")
         made = measured.run(box, f"--layer L3 --client {address} --profile retinanet")
         assert measured.places(made) == {"L3/nfs-tcp", "L3/nfs-rdma"}
         assert {rung["target"] for rung in made["rungs"] if rung["state"] == "skipped"} == {"smb"}
@@ -49,7 +49,7 @@ def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> N
         assert trained["accelerators"][0]["au"] > 0
         measured.nothing_is_left(box)
         measured.a_killed_run_leaves_nothing_on_the_client(box, client, address)
-    measured.refused(box, f"millrace bench run --layer L3 --client {address}", "does not answer on port 8764")
+    measured.refused(box, f"bench run --layer L3 --client {address}", "does not answer on port 8764")
 
 
 def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machine) -> None:
@@ -57,7 +57,7 @@ def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machin
     with mounted(client, "nfs-tcp") as where:
         taken = measured.by_hand(box, client, where)
     assert [(rung["id"], rung["state"]) for rung in taken["rungs"]] == [("L3/nfs-tcp/fsync/fsync", "done")]
-    assert box.read_json("millrace bench list --json")["runs"][0]["id"] == taken["id"]
+    assert box.shown("bench list --json")["runs"][0]["id"] == taken["id"]
 
 
 def test_a_read_only_pool_is_not_measured(box: Box) -> None:

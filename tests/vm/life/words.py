@@ -19,7 +19,6 @@ PATTERN_MIB = 256
 # May look into the web console and change nothing.
 VIEWER = "noel"
 VIEWER_PASSWORD = "looks-5-but-touches-nothing"
-AS_VIEWER = f"setpriv --reuid {VIEWER} --regid {VIEWER} --init-groups millrace"
 
 
 @contextmanager

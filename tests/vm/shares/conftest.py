@@ -70,7 +70,7 @@ def client(box: Box, pair: Pair) -> Machine:
 def models(box: Box) -> str:
     """Make the user anna and the share models, which the stories use; return what was said of the share."""
     box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
-    return box.say("millrace share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+    return box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600).out
 
 
 @pytest.fixture(scope="package")
@@ -78,4 +78,4 @@ def trunk(box: Box, client: Machine) -> list[str]:
     """Give the first port three secondary addresses, as session trunking wants them; return what was said."""
     name = box.say(f"ip -o -4 address show to {HOST} | awk '{{print $2}}'")
     wanted = " ".join(f"--address {address}/24" for address in (HOST, *MORE_ADDRESSES))
-    return box.say(f"millrace port set {name} {wanted}", seconds=600).splitlines()
+    return box.millrace(f"port set {name} {wanted}", seconds=600).out.splitlines()

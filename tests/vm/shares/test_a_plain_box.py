@@ -26,7 +26,7 @@ def test_no_unit_failed(box: Box) -> None:
 
 
 def test_a_decision_explains_itself(box: Box) -> None:
-    said = box.say("millrace plan --explain layout --inventory /run/millrace/inventory.json", seconds=300)
+    said = box.millrace("plan --explain layout --inventory /run/millrace/inventory.json").out
     assert "RAID5" in said or "raid5" in said
 
 
@@ -50,9 +50,9 @@ def test_a_port_that_comes_later_is_tuned_and_no_array_changes(box: Box) -> None
 
 def test_the_kernels_own_values_come_back_and_serving_goes_on(box: Box) -> None:
     before = box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd")
-    box.say("millrace tune --revert")
+    box.millrace("tune --revert")
     assert box.array_sysfs("data", "md/group_thread_cnt") == "0"
     assert box.array_sysfs("data", "md/stripe_cache_size") == "256"
     assert box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd") == before
-    box.say("millrace tune")
+    box.millrace("tune")
     promises.md_equals_the_plan(box)

@@ -53,8 +53,8 @@ def test_requests_without_a_signature_are_refused(client: Machine) -> None:
 
 def test_other_networks_are_refused_on_both_protocols(box: Box, client: Machine) -> None:
     assert mounts(client) and opens(client)
-    box.say(f"millrace share set models --nfs-client {ELSEWHERE} --smb-network {ELSEWHERE}", seconds=600)
+    box.millrace(f"share set models --nfs-client {ELSEWHERE} --smb-network {ELSEWHERE}", seconds=600)
     assert not mounts(client) and not opens(client)
-    box.say(f"millrace share set models --nfs-client {CLIENT_ADDRESSES[0]} --smb-network default", seconds=600)
+    box.millrace(f"share set models --nfs-client {CLIENT_ADDRESSES[0]} --smb-network default", seconds=600)
     assert mounts(client) and opens(client)
-    box.say("millrace share set models --nfs-client default", seconds=600)
+    box.millrace("share set models --nfs-client default", seconds=600)

@@ -42,7 +42,7 @@ def test_kill_9_during_a_change(box: Box) -> None:
         assert share["comment"] in expected[: part + 2]
         serials.append(config["serial"])
     assert serials == sorted(serials)
-    box.say("millrace share set models --comment after", seconds=600)
+    box.millrace("share set models --comment after", seconds=600)
     assert "127.0.0.1" not in box.say("exportfs -s; cat /etc/exports.d/*")
     assert "millrace-check" not in box.say("pdbedit -L")
     assert box.say("ls -d /run/millrace/look-* 2>/dev/null; true") == ""

@@ -4,7 +4,6 @@
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
-from tests.vm.command_lines import said_to
 from tests.vm.shares.words import MORE_ADDRESSES
 from vm.machine import Machine
 
@@ -20,34 +19,22 @@ def test_a_port_takes_several_addresses_and_both_servers_listen_on_them(
         client.run(f"mount -t nfs4 -o vers=4.2 {address}:/srv/pool/models /mnt && umount /mnt", seconds=300)
     listed = client.run(f"smbclient -A /run/anna //{MORE_ADDRESSES[-1]}/models -c ls", check=False, seconds=300)
     assert listed.status == 0, listed.err
-    zone = box.read_json("millrace client zone --host nas.example.org --json")
+    zone = box.shown("client zone --host nas.example.org --json")
     assert {*SERVER_ADDRESSES, *MORE_ADDRESSES} <= set(zone["addresses"])
     assert f"nas.example.org. 300 IN A {MORE_ADDRESSES[0]}" in zone["text"]
 
 
 def test_an_address_of_another_host_is_taken_back_with_the_reason(box: Box, trunk: list[str]) -> None:
-    before = box.read_json("millrace port list --json")["ports"]
+    before = box.shown("port list --json")["ports"]
     (port,) = [one for one in before if f"{MORE_ADDRESSES[0]}/24" in one["addresses"]]
-    said = box.machine.run(
-        [
-            "millrace",
-            "port",
-            "set",
-            port["name"],
-            "--address",
-            f"{SERVER_ADDRESSES[0]}/24",
-            "--address",
-            f"{CLIENT_ADDRESSES[0]}/24",
-        ],
-        check=False,
-        seconds=600,
-    )
+    wanted = f"--address {SERVER_ADDRESSES[0]}/24 --address {CLIENT_ADDRESSES[0]}/24"
+    said = box.millrace(f"port set {port['name']} {wanted}", check=False, seconds=600)
     assert said.status == 1
     assert f"{CLIENT_ADDRESSES[0]}/24 did not come up" in said.err and "nothing was changed" in said.err
     for address in port["addresses"]:
         there = f"ip -4 -o addr show dev {port['name']} to {address.partition('/')[0]} | grep -q ."
         box.machine.wait_command(there, f"{address} again", 120)
-    (after,) = [one for one in box.read_json("millrace port list --json")["ports"] if one["name"] == port["name"]]
+    (after,) = [one for one in box.shown("port list --json")["ports"] if one["name"] == port["name"]]
     assert sorted(after["addresses"]) == sorted(port["addresses"])
     assert after["fixed"] == port["fixed"]
 
@@ -66,8 +53,8 @@ def test_bad_addresses_are_one_sentence_and_change_nothing(box: Box, trunk: list
     name = box.say(f"ip -o -4 address show to {SERVER_ADDRESSES[0]} | awk '{{print $2}}'")
     state = "sha256sum /var/lib/millrace/config.json /etc/systemd/network/*; ip -4 -br addr"
     before = box.say(state)
-    lines = [["port", "set", *(name if one == "PORT" else one for one in words)] for words in BAD]
-    for said in said_to(box, lines):
+    for words in BAD:
+        said = box.millrace(["port", "set", *(name if one == "PORT" else one for one in words)], check=False)
         assert said.status in {1, 2}, said
         assert len(said.err.strip().splitlines()) == 1, said
     assert box.say(state) == before

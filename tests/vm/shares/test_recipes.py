@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, Box
-from tests.vm.command_lines import said_to
 from tests.vm.shares.words import HOST, PASSWORD
 from vm.agent import Result
 from vm.machine import Machine
@@ -27,12 +26,14 @@ def recipes(box: Box, client: Machine) -> dict[str, Result]:
             f"rdma link show | grep -q rxe0 || {{ modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port}; }}"
         )
     box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener", 120)
-    client.run("cat > /run/check.py", stdin=box.machine.run("millrace client check-script").out)
+    client.run("cat > /run/check.py", stdin=box.millrace("client check-script").out)
     client.run("cat > /run/apply.py", stdin=(Path(__file__).parent / "apply_recipe.py").read_text())
     pairs = [(profile, protocol) for profile in PROFILES for protocol in (*PROTOCOLS, "smb-rdma")]
     ask = ["client", "recipe", "--share", "models", "--user", "anna", "--json"]
-    lines = [[*ask, "--profile", profile, "--protocol", protocol] for profile, protocol in pairs]
-    return {" ".join(pair): said for pair, said in zip(pairs, said_to(box, lines), strict=True)}
+    return {
+        f"{profile} {protocol}": box.millrace([*ask, "--profile", profile, "--protocol", protocol], check=False)
+        for profile, protocol in pairs
+    }
 
 
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.

@@ -16,8 +16,8 @@ HOLD = "exec 3<>{0}/held || exit 1; sleep 600"
 
 
 def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Machine) -> None:
-    ask = "millrace client recipe --profile training --share models --user anna --json --protocol"
-    nfs, smb = box.read_json(f"{ask} nfs-tcp-trunked"), box.read_json(f"{ask} smb-multichannel")
+    ask = "client recipe --profile training --share models --user anna --json --protocol"
+    nfs, smb = box.shown(f"{ask} nfs-tcp-trunked"), box.shown(f"{ask} smb-multichannel")
     # at another place: both recipes mount the share at its name
     smb = json.loads(json.dumps(smb).replace("/mnt/models", "/mnt/models-smb"))
     for file in smb["files"]:
@@ -36,7 +36,7 @@ def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Ma
         box.machine.wait_command(
             f"test $(ss -Htn state established sport = :445 | wc -l) -ge {smb['expect']['lanes']}", "channels", 120
         )
-        found = box.read_json("millrace session list --json")
+        found = box.shown("session list --json")
         assert found["warnings"] == []
         by_protocol = {one["protocol"]: one for one in found["sessions"]}
         assert len(found["sessions"]) == 2, found

@@ -4,7 +4,6 @@
 import pytest
 
 from tests.vm.box import Box
-from tests.vm.command_lines import said_to
 from tests.vm.shares.words import nfs, smb
 from vm.machine import Machine
 
@@ -12,7 +11,7 @@ pytestmark = pytest.mark.usefixtures("models")
 
 
 def test_a_user_is_one_command_and_the_password_no_argument(box: Box) -> None:
-    (anna,) = box.read_json("millrace user list --json")["users"]
+    (anna,) = box.shown("user list --json")["users"]
     assert box.say("id -u anna") == str(anna["uid"])
     assert "anna" in box.say("pdbedit -L")
 
@@ -49,7 +48,7 @@ def test_a_full_share_says_so_on_both_protocols_and_no_other_suffers(box: Box, c
             full = client.run(write, check=False, seconds=300)
             assert full.status != 0
             assert any(words in full.err for words in ("No space left", "quota exceeded")), full.err
-    used = next(one for one in box.read_json("millrace share list --json")["shares"] if one["name"] == "models")["used"]
+    used = next(one for one in box.shown("share list --json")["shares"] if one["name"] == "models")["used"]
     assert 64 << 20 < used <= 96 << 20
     with nfs(client, "data") as where:
         client.run(f"dd if=/dev/zero of={where}/fine bs=1M count=16 conv=fsync")
@@ -90,7 +89,8 @@ BAD = [
 def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
     state = "sha256sum /var/lib/millrace/config.json /etc/exports.d/* /etc/samba/smb.conf; ls /srv/pool"
     before = box.say(state)
-    for said in said_to(box, BAD):
+    for words in BAD:
+        said = box.millrace(words, check=False)
         assert said.status in {1, 2}, said
         assert len(said.err.strip().splitlines()) == 1, said
     assert box.say(state) == before
@@ -98,17 +98,18 @@ def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
 
 def test_commas_and_quotes_in_a_comment_are_only_words(box: Box) -> None:
     words = 'it\'s "quoted", with commas; # and = signs [global]'
-    box.machine.run(["millrace", "share", "set", "models", "--comment", words], seconds=600)
-    (kept,) = [one for one in box.read_json("millrace share list --json")["shares"] if one["name"] == "models"]
+    box.millrace(["share", "set", "models", "--comment", words], seconds=600)
+    (kept,) = [one for one in box.shown("share list --json")["shares"] if one["name"] == "models"]
     assert kept["comment"] == words
     assert box.say("testparm -s --section-name=models --parameter-name=comment 2>/dev/null") == words
 
 
 def test_removing_a_share_keeps_its_data_unless_its_name_is_typed(box: Box) -> None:
-    box.say("millrace share create scratch --profile training --smb-user anna", seconds=600)
-    box.say("touch /srv/pool/scratch/kept; millrace share remove scratch", seconds=600)
+    box.millrace("share create scratch --profile training --smb-user anna", seconds=600)
+    box.say("touch /srv/pool/scratch/kept")
+    box.millrace("share remove scratch", seconds=600)
     assert "/srv/pool/scratch" not in box.say("exportfs -s")
     assert box.say("ls /srv/pool/scratch") == "kept"
-    box.say("millrace share create scratch --profile training --smb-user anna", seconds=600)
-    box.say("millrace share remove scratch --delete-data scratch", seconds=600)
+    box.millrace("share create scratch --profile training --smb-user anna", seconds=600)
+    box.millrace("share remove scratch --delete-data scratch", seconds=600)
     assert box.say("ls /srv/pool | grep -c scratch; true") == "0"

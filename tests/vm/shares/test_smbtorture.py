@@ -39,11 +39,11 @@ PASSES, FAILS = baseline()
 
 @pytest.fixture(scope="module")
 def torture(box: Box) -> Iterator[None]:
-    box.say("millrace share create torture --profile training --no-nfs --smb-user anna", seconds=600)
-    box.say("millrace share create private --profile home --no-nfs --smb-user anna", seconds=600)
+    box.millrace("share create torture --profile training --no-nfs --smb-user anna", seconds=600)
+    box.millrace("share create private --profile home --no-nfs --smb-user anna", seconds=600)
     yield
     for name in ("torture", "private"):
-        box.say(f"millrace share remove {name} --delete-data {name}", seconds=600)
+        box.millrace(f"share remove {name} --delete-data {name}", seconds=600)
 
 
 @pytest.mark.usefixtures("torture")

@@ -22,17 +22,17 @@ REFERENCE_SECONDS = 0.25
 
 
 def shares(box: Box) -> dict[str, Any]:
-    return {one["name"]: one for one in box.read_json("millrace share list --json")["shares"]}
+    return {one["name"]: one for one in box.shown("share list --json")["shares"]}
 
 
 def last_change(box: Box) -> int:
-    return max(one["number"] for one in box.read_json("millrace config history --json")["changes"])
+    return max(one["number"] for one in box.shown("config history --json")["changes"])
 
 
 def test_a_change_can_be_taken_back(box: Box) -> None:
     number = last_change(box)
-    box.say("millrace share set models --comment 'for a \"while\", then not'", seconds=600)
-    box.say(f"millrace config rollback {number}", seconds=600)
+    box.millrace("share set models --comment 'for a \"while\", then not'", seconds=600)
+    box.millrace(f"config rollback {number}", seconds=600)
     assert "while" not in json.dumps(shares(box))
 
 
@@ -41,21 +41,25 @@ def test_an_edited_file_is_reported_and_a_foreign_one_stops_nothing(box: Box) ->
     box.say("systemctl reload millrace-share.service; systemctl restart nfs-server.service", seconds=300)
     assert box.say("systemctl is-active nfs-server.service") == "active"
     assert "/srv/pool/models" in box.say("exportfs -s")
-    found = json.dumps(box.read_json("millrace health --json"))
+    found = json.dumps(box.shown("health --json"))
     assert "millrace.exports" in found
     assert "other.exports" in found
-    box.say("rm /etc/exports.d/other.exports; millrace share render --force", seconds=300)
+    box.say("rm /etc/exports.d/other.exports")
+    box.millrace("share render --force")
     assert "# mine" not in box.say("cat /etc/exports.d/millrace.exports")
     assert "# mine" in box.say("cat /var/lib/millrace/replaced/millrace.exports.*")
 
 
 def test_an_exported_state_brings_back_shares_users_and_passwords(box: Box, client: Machine) -> None:
-    box.say("millrace config export /root/box.json; stat -c %a /root/box.json")
+    box.millrace("config export /root/box.json")
+    assert box.say("stat -c %a /root/box.json") == "600"
     before = shares(box)
-    box.say("millrace share remove models; millrace user remove anna", seconds=600)
+    box.millrace("share remove models", seconds=600)
+    box.millrace("user remove anna", seconds=600)
     assert client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", check=False, seconds=300).status != 0
     # a restart under way is waited for
-    box.say("systemctl restart --no-block smbd.service; millrace config import /root/box.json", seconds=900)
+    box.say("systemctl restart --no-block smbd.service")
+    box.millrace("config import /root/box.json", seconds=900)
     assert {name: one | {"used": None} for name, one in shares(box).items()} == {
         name: one | {"used": None} for name, one in before.items()
     }
@@ -64,13 +68,15 @@ def test_an_exported_state_brings_back_shares_users_and_passwords(box: Box, clie
         'sed \'s/"schema_version": 1/"schema_version": 2/\' /root/box.json > /root/next.json; cat /root/box.json'
     )
     assert PASSWORD not in text
-    refused = box.machine.run(["millrace", "config", "import", "/root/next.json"], check=False, seconds=300)
+    refused = box.millrace("config import /root/next.json", check=False)
     assert refused.status == 1 and "schema 2" in refused.err and len(refused.err.splitlines()) == 1
 
 
 def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) -> None:
-    said = box.say(f"millrace share create {' '.join(MANY)} --profile training --smb-user anna --size 1G", seconds=1200)
-    assert "200 in all" in said
+    made = box.millrace(
+        ["share", "create", *MANY, "--profile", "training", "--smb-user", "anna", "--size", "1G"], seconds=1200
+    )
+    assert "200 in all" in made.out
     assert {*MANY, "data", "models"} <= set(shares(box))
     loop, taken = box.say(
         f"python3 -c '{LOOP}'; python3 -c 'import subprocess, time; s = time.monotonic(); "
@@ -97,7 +103,7 @@ def test_a_reboot_with_damaged_state_and_drives_in_other_bays_brings_back_pool_d
     assert box.uuids() == uuids
     promises.everything(box)
     assert box.say("sha256sum /srv/pool/data/kept") == kept
-    assert "config.json" in json.dumps(box.read_json("millrace health --json"))
+    assert "config.json" in json.dumps(box.shown("health --json"))
     addresses = box.say("ip -4 -br addr")
     assert all(f"{address}/24" in addresses for address in MORE_ADDRESSES)
     exported = box.say("exportfs -s")
@@ -112,11 +118,11 @@ def test_a_reboot_with_damaged_state_and_drives_in_other_bays_brings_back_pool_d
 def test_a_change_of_many_is_taken_back_in_one(box: Box) -> None:
     number = next(
         one["number"]
-        for one in box.read_json("millrace config history --json")["changes"]
+        for one in box.shown("config history --json")["changes"]
         if one["what"].startswith("share create s001")
     )
-    box.say(f"millrace config rollback {number - 1}", seconds=1200)
+    box.millrace(f"config rollback {number - 1}", seconds=1200)
     assert not set(MANY) & set(shares(box))
     exported = box.say("exportfs -s")
     assert "/srv/pool/models" in exported and "/srv/pool/s001" not in exported
-    assert box.read_json("millrace config show")["serial"] > number
+    assert box.shown("config show")["serial"] > number

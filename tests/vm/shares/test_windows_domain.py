@@ -69,7 +69,7 @@ def joined(box: Box, controller: Machine, before: str) -> str:
 def anna(box: Box, joined: str) -> str:
     """Make the share vault for the group of the domain's anna; return her number."""
     clients = f"--nfs-client '{NETWORKS[0]} sec=krb5:krb5i:krb5p'"
-    box.say(f"millrace share create vault --profile mixed --smb-group 'AD\\model makers' {clients}", seconds=600)
+    box.millrace(f"share create vault --profile mixed --smb-group 'AD\\model makers' {clients}", seconds=600)
     return box.say("id -u 'AD\\anna'")
 
 
@@ -84,7 +84,7 @@ def test_a_server_joins_by_one_command_and_is_trusted(box: Box, joined: str) -> 
     assert "AD trusts this server" in joined
     assert "SMB: data" in joined and "listed and opens" in joined
     assert "succeeded" in box.say("wbinfo -P")
-    shown = box.read_json("millrace domain show --json")
+    shown = box.shown("domain show --json")
     assert (shown["controller"], shown["trusted"], shown["problems"]) == (f"dc1.{ZONE}", True, [])
     assert f"nfs/{NAME}@{REALM}" in [key["principal"] for key in shown["keys"]]
     # as the timer asks, who may write nothing of Samba's
@@ -134,7 +134,7 @@ def test_a_ticket_opens_nfs_as_its_owner_and_nothing_else_does(box: Box, client:
 def test_leaving_leaves_everything_as_it_was(box: Box, controller: Machine, anna: str, before: str) -> None:
     needed = box.machine.run(LEAVE, stdin=f"{PASSWORD}\n", check=False)
     assert needed.status == 1 and "the share vault names AD\\model makers" in needed.err
-    box.say("millrace share remove vault --delete-data vault", seconds=600)
+    box.millrace("share remove vault --delete-data vault", seconds=600)
     said = box.machine.run(LEAVE, stdin=f"{PASSWORD}\n", seconds=600).out
     assert "the account MILLRACE is deleted" in said
     assert box.say(STATE) == before

@@ -17,6 +17,8 @@ PATIENCE = (
     "watchdog_thresh=60",
     # they guard nothing there and took 7 % of a cold boot
     "mitigations=off",
+    # Each emulated CPU shows the host's counter. With two sockets the kernel doubts it, and asks a chip for the time.
+    "tsc=reliable",
 )
 
 

@@ -9,7 +9,7 @@ from vm import guest
 from vm.accel import Accel
 from vm.appliance import PATIENCE
 from vm.machine import Machine
-from vm.qemu import Files, Options, platform, smbios
+from vm.qemu import MACHINE, Files, Options, platform, smbios
 
 MEMORY = "2G"
 # one: emulated CPUs would only take turns with the server's
@@ -22,7 +22,7 @@ CMDLINE = ("root=/dev/vda1", "rw", "console=ttyS0,115200", "systemd.firstboot=no
 def client_command(images: Path, links: Sequence[str], accel: Accel, files: Files) -> list[str]:
     """Return the command line of the client VM, whose image is in the directory `images`."""
     argv = platform(accel, files, no_reboot=True)
-    argv += ["-machine", "q35", "-name", NAME, "-smp", str(CPUS), "-m", MEMORY]
+    argv += ["-machine", MACHINE, "-name", NAME, "-smp", str(CPUS), "-m", MEMORY]
     argv += ["-kernel", str(images / "client.vmlinuz"), "-initrd", str(images / "client.initrd")]
     patience = PATIENCE if accel.name == "tcg" else ()
     argv += ["-append", " ".join([*CMDLINE, *guest.cmdline(), *patience])]

@@ -71,7 +71,7 @@ def test_progress_grows_until_the_last_word(teller: Teller) -> None:
             teller.repeat(repeat, None)
         teller.finished(done(name))
     teller.end(State.DONE, None)
-    lines = list(live.follow(lambda: True))
+    lines = list(live.follow(lambda: False))
     shares = [line.progress for line in lines]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0.0, 1.0)
@@ -99,4 +99,17 @@ def test_who_follows_late_sees_everything_and_waits_for_more(teller: Teller) -> 
         if len(rounds) == 2:
             live.say(Progress(run="x", time=time.time(), state=State.STOPPED, what="enough"))
 
-    assert [line.what for line in live.follow(lambda: True, wait)] == ["L1/array/seq/read", "enough"]
+    # the last word is said before the unit has cleaned up, and before that no other run may start
+    followed = live.follow(lambda: len(rounds) < 4, wait)
+    assert [line.what for line in followed] == ["L1/array/seq/read", "enough"]
+    assert len(rounds) == 4
+
+
+def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: Teller) -> None:
+    teller.end(State.DONE, None)
+
+    def wait(_: float) -> None:
+        live.begin()
+        live.say(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
+
+    assert [line.state for line in live.follow(lambda: True, wait)] == [State.DONE]

@@ -12,7 +12,7 @@ from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("models", "trunk")
 
-HOLD = "exec 3<>{0}/held || exit 1; sleep 600"
+HOLD = "exec 3<>{0}/held || exit 1; touch /tmp/{1}; sleep 600"
 
 
 def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Machine) -> None:
@@ -31,7 +31,8 @@ def test_clients_are_listed_with_their_lanes_and_open_files(box: Box, client: Ma
         for mountpoint in (nfs["mountpoint"], smb["mountpoint"]):
             become = anna if mountpoint == nfs["mountpoint"] else ""
             unit = f"held-{Path(mountpoint).name}"
-            client.run(f"systemd-run --quiet --unit={unit} {become} sh -c '{HOLD.format(mountpoint)}'")
+            client.run(f"systemd-run --quiet --unit={unit} {become} sh -c '{HOLD.format(mountpoint, unit)}'")
+            client.wait_command(f"test -e /tmp/{unit}", f"{mountpoint}/held to be open", 120)
         # channels and lanes come after the mount
         box.machine.wait_command(
             f"test $(ss -Htn state established sport = :445 | wc -l) -ge {smb['expect']['lanes']}", "channels", 120

@@ -34,7 +34,7 @@ def latest() -> Progress | None:
 
 
 def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> Iterator[Progress]:
-    """Lines as they come, until the run ends; `alive` says whether somebody still writes them.
+    """Lines as they come, until the run has cleaned up and another may start; `alive` says whether its unit works.
 
     A run that died without a last word gets one.
     """
@@ -47,12 +47,20 @@ def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep
             last = Progress.model_validate_json(line)
             yield last
             if last.state is not State.RUNNING:
+                while alive() and _newest_is(last.run):
+                    wait(POLL)
                 return
         if not working:
             if last is not None:
                 yield last.model_copy(update={"state": State.INTERRUPTED, "what": "the run ended without a word"})
             return
         wait(POLL)
+
+
+def _newest_is(run: str) -> bool:
+    """Whether no other run has begun meanwhile."""
+    newest = latest()
+    return newest is not None and newest.run == run
 
 
 def _whole_lines(place: int) -> bytes:

@@ -5,12 +5,19 @@ import pytest
 
 from tests.vm.box import ADMIN_PASSWORD, Box
 from tests.vm.life.words import SERVER
+from vm.accel import Accel
 from vm.console import sign_in
 
 
 def test_plan_is_on_the_console_and_in_the_journal(box: Box, digest: str) -> None:
     assert f"millrace approve {digest}" in box.machine.console
     assert digest in box.say("journalctl -b -u millrace-plan --no-pager")
+
+
+def test_the_time_costs_an_emulated_server_nothing(box: Box, accelerator: Accel) -> None:
+    clocks = "/sys/devices/system/clocksource/clocksource0"
+    assert "hpet" not in box.say(f"cat {clocks}/available_clocksource").split()
+    assert accelerator.name == "kvm" or box.say(f"cat {clocks}/current_clocksource") == "tsc"
 
 
 def test_banner_says_what_is_missing(box: Box, digest: str) -> None:

@@ -1,16 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """JSON files that are whole or absent, never torn."""
 
+import json
 import os
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from millrace.errors import BadInput
 
 Model = TypeVar("Model", bound=BaseModel)
+Migration = Callable[[dict[str, Any]], dict[str, Any]]
+
+_MIGRATIONS: dict[type[BaseModel], Migration] = {}
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
@@ -46,16 +51,82 @@ def write_model(path: Path, model: BaseModel, mode: int = 0o644) -> bool:
 
 
 def read_model(path: Path, kind: type[Model]) -> Model:
-    """Read a contract; BadInput names the file and the first key that is wrong."""
+    """Read a document that Millrace wrote; BadInput names the file and the first key that is wrong.
+
+    Keys that this release does not know are ignored and the schema may be the one before (see `migration`): an update
+    or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known.
+    """
+    text = _text(path)
     try:
-        return kind.model_validate_json(path.read_text())
+        return kind.model_validate_json(text, extra="ignore")
+    except ValidationError as error:
+        migrated = _migrated(path, text, kind)
+        if migrated is None:
+            raise _unreadable(path, error) from error
+    try:
+        return kind.model_validate_json(migrated, extra="ignore")
+    except ValidationError as error:
+        raise _unreadable(path, error) from error
+
+
+def read_input(path: Path, kind: type[Model]) -> Model:
+    """Read a document that people name or write; an unknown key is a mistake. BadInput as for `read_model`."""
+    try:
+        return kind.model_validate_json(_text(path))
+    except ValidationError as error:
+        raise _unreadable(path, error) from error
+
+
+def migration(kind: type[BaseModel]) -> Callable[[Migration], Migration]:
+    """Register how a document of the schema before becomes one of `kind`; the function is pure.
+
+    It gets the parsed document and returns another, without `schema_version`, which is set here.
+    """
+
+    def register(function: Migration) -> Migration:
+        _MIGRATIONS[kind] = function
+        return function
+
+    return register
+
+
+def _migrated(path: Path, text: str, kind: type[BaseModel]) -> str | None:
+    """The document in today's schema; None where the schema is not what is wrong with it."""
+    own = _schema(kind)
+    try:
+        document = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    found = document.get("schema_version") if isinstance(document, dict) else None
+    if own is None or not isinstance(found, int) or found == own:
+        return None
+    if found == own - 1 and kind in _MIGRATIONS:
+        return json.dumps({**_MIGRATIONS[kind](document), "schema_version": own})
+    if found > own:
+        raise BadInput(
+            f"{path} was written by a later release (schema {found}, this release reads schema {own}): "
+            "start the later release again"
+        )
+    raise BadInput(f"{path} was written by an earlier release (schema {found}), which this release does not read")
+
+
+def _schema(kind: type[BaseModel]) -> int | None:
+    field = kind.model_fields.get("schema_version")
+    return field.default if field is not None and isinstance(field.default, int) else None
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text()
     except FileNotFoundError as error:
         raise BadInput(f"{path} is missing") from error
     except OSError as error:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise BadInput(f"{path}: the document: this is not text") from error
-    except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(str(part) for part in first["loc"]) or "the document"
-        raise BadInput(f"{path}: {key}: {first['msg']}") from error
+
+
+def _unreadable(path: Path, error: ValidationError) -> BadInput:
+    first = error.errors()[0]
+    key = ".".join(str(part) for part in first["loc"]) or "the document"
+    return BadInput(f"{path}: {key}: {first['msg']}")

@@ -114,7 +114,7 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     from millrace.client.served import served
     from millrace.config.store import load
     from millrace.errors import Refused
-    from millrace.plan.policy_file import load_policy
+    from millrace.plan.policy_in_force import in_force
     from millrace.provision.model import Pool
     from millrace.share import interfaces
     from millrace.share.nfs import has_rdma_device
@@ -122,5 +122,5 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     if not paths.pool_file().exists():
         raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
     mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
-    one = served(load(), share, mountpoint, interfaces.serving(), load_policy().nfs.networks)
+    one = served(load(), share, mountpoint, interfaces.serving(), in_force().nfs.networks)
     return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

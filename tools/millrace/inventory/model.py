@@ -13,7 +13,7 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Contract(BaseModel):
-    """Unknown keys are refused: a file of a newer release is not half understood."""
+    """Unknown keys are refused in what people write; `store.read_model` ignores them in what Millrace wrote."""
 
     # Built at the first use: a command uses few of the models that it imports (a seventh of the time of a short one).
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)

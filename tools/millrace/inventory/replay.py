@@ -16,7 +16,7 @@ from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, at_
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
-from millrace.store import read_model
+from millrace.store import read_input
 
 NOT_CAPTURED = 127
 Kind = TypeVar("Kind", Manifest, Answer)
@@ -65,7 +65,7 @@ class Replay:
 
     def _read(self, path: str, kind: type[Kind]) -> Kind:
         try:
-            return read_model(self._root / path, kind)
+            return read_input(self._root / path, kind)
         except BadInput as error:
             raise BadInput(str(error).replace(str(self._root), self._shown)) from error
 

@@ -46,6 +46,11 @@ def parse_policy(text: str, origin: str) -> Policy:
         raise BadInput(f"{origin}: {key}: {problem}") from error
 
 
+def source() -> Path | None:
+    """The file that the policy is read from; None where there is none and the defaults hold."""
+    return next((path for path in _candidates() if path.exists()), None)
+
+
 def _candidates() -> list[Path]:
     # One place for every unit and for a person at the console: credentials of units are out of reach of a shell and of
     # ExecReload=, so tmpfiles.d/millrace.conf copies this one, which is no secret, at every boot.

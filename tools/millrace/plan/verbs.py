@@ -72,10 +72,10 @@ def _inventory(file: str | None) -> "Inventory":
     """The file named, else what the server found out at boot, else a look at it now."""
     from millrace import paths
     from millrace.inventory.model import Inventory
-    from millrace.store import read_model
+    from millrace.store import read_input, read_model
 
     if file is None and not paths.inventory_file().exists():
         from millrace.inventory.collect import collect
 
         return collect()
-    return read_model(Path(file) if file else paths.inventory_file(), Inventory)
+    return read_input(Path(file), Inventory) if file else read_model(paths.inventory_file(), Inventory)

@@ -9,7 +9,7 @@ from millrace.config import store
 from millrace.config.model import ADMIN, Config, NfsClient
 from millrace.config.model import Share as Wanted
 from millrace.plan.policy import Policy
-from millrace.plan.policy_file import load_policy
+from millrace.plan.policy_in_force import in_force
 from millrace.provision.model import Pool
 from millrace.share import interfaces
 from millrace.share.interfaces import Interface
@@ -71,7 +71,7 @@ def resolve_all(config: Config, here: Surroundings) -> list[Share]:
 def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config | None = None) -> list[Share]:
     """All shares of `pool` under this server's policy and addresses; the wanted state is read where none is given."""
     found = interfaces.serving() if ports is None else ports
-    return resolve_all(config or store.load(), surroundings(pool, load_policy(), found))
+    return resolve_all(config or store.load(), surroundings(pool, in_force(), found))
 
 
 def _exports(wanted: Wanted, here: Surroundings) -> list[NfsClient]:

@@ -40,10 +40,12 @@ class Server:
 
 def this_server() -> Server:
     """This server; Failed or BadInput where its pool is not mounted or not there."""
-    from millrace.plan.policy_file import load_policy
+    from millrace.plan import policy_in_force
     from millrace.provision.pool import verify
     from millrace.provision.system import Linux
 
     pool = verify(Linux())
     ports = interfaces.serving()
-    return Server(approved_plan(), pool, desired.surroundings(pool, load_policy(), ports), ports)
+    # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
+    policy_in_force.keep()
+    return Server(approved_plan(), pool, desired.surroundings(pool, policy_in_force.in_force(), ports), ports)

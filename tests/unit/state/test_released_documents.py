@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a release wrote is read by every later one, and what a later one added does not stop an earlier one."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from millrace import store
+from millrace.certificate.files import Current
+from millrace.config.history import Change
+from millrace.config.model import Config
+from millrace.errors import BadInput
+from millrace.inventory.model import Contract
+from millrace.plan.model import Plan
+from millrace.provision.model import Pool, Transaction
+
+RELEASED = Path(__file__).parent / "released"
+KINDS: dict[str, type[BaseModel]] = {
+    "certificate.json": Current,
+    "change.json": Change,
+    "config.json": Config,
+    "plan.json": Plan,
+    "pool.json": Pool,
+    "transaction.json": Transaction,
+}
+DOCUMENTS = sorted(RELEASED.glob("*/*.json"))
+
+
+def objects(value: Any) -> Iterator[dict[str, Any]]:
+    """Every object of a document, the document itself first."""
+    if isinstance(value, dict):
+        yield value
+    for one in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from objects(one)
+
+
+def test_every_kind_is_recorded() -> None:
+    assert {path.name for path in RELEASED.glob("0.1.0/*.json")} == set(KINDS)
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_released_document_is_read(path: Path) -> None:
+    """Nothing that it says is lost or changed."""
+    found = json.loads(store.read_model(path, KINDS[path.name]).model_dump_json())
+    missing = [key for key, value in json.loads(path.read_text()).items() if key in found and found[key] != value]
+    assert found and missing == []
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
+def test_keys_of_a_later_release_are_ignored(path: Path, tmp_path: Path) -> None:
+    document = json.loads(path.read_text())
+    later = tmp_path / path.name
+    added = 0
+    for one in objects(document):
+        # a map of names to values has no keys of its own
+        if one and not set(one) & {"schema_version", "name", "serial", "array", "role", "value", "uuid", "label"}:
+            continue
+        one["added_by_a_later_release"] = {"any": ["thing"]}
+        added += 1
+    later.write_text(json.dumps(document))
+    assert added
+    assert store.read_model(later, KINDS[path.name]) == store.read_model(path, KINDS[path.name])
+
+
+class Room(Contract):
+    """A document whose schema changed once: `width` was `size` before."""
+
+    schema_version: Literal[2] = 2
+    width: int
+
+
+@store.migration(Room)
+def _room(document: dict[str, Any]) -> dict[str, Any]:
+    return {"width": document["size"]}
+
+
+def written(path: Path, text: str) -> Path:
+    path.write_text(text)
+    return path
+
+
+def test_the_schema_before_is_migrated(tmp_path: Path) -> None:
+    path = written(tmp_path / "room.json", '{"schema_version": 1, "size": 7, "gone": true}')
+    assert store.read_model(path, Room) == Room(width=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('{"schema_version": 3, "width": 7}', "was written by a later release .schema 3, .*schema 2.*start the later"),
+        ('{"schema_version": 0, "width": 7}', "was written by an earlier release .schema 0."),
+        ('{"schema_version": 2}', "width: Field required"),
+        ('{"schema_version": 2, "wid', "Invalid JSON"),
+        ('{"schema_version": "two", "width": 7}', "schema_version: Input should be 2"),
+        ("[" * 100_000, "room.json: the document"),
+    ],
+)
+def test_a_document_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, text: str, words: str) -> None:
+    path = written(tmp_path / "room.json", text)
+    with pytest.raises(BadInput, match=words) as error:
+        store.read_model(path, Room)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_an_unknown_key_in_what_people_name_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path / "room.json", '{"schema_version": 2, "width": 7, "widht": 8}')
+    with pytest.raises(BadInput, match="widht: Extra inputs"):
+        store.read_input(path, Room)

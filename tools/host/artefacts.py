@@ -4,6 +4,7 @@
 import hashlib
 import os
 import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace.errors import Failed
@@ -18,6 +19,7 @@ APPLIANCE = (
     ".usr-x86-64-verity.raw",
     ".manifest",
     ".roothash",
+    ".cdx.json",
 )
 BLOCK = 1 << 20
 
@@ -26,6 +28,11 @@ def image_name(repo: Path) -> str:
     """Return the common beginning of the artefacts' names: `millrace_<version>_x86-64`."""
     version = (repo / "mkosi.version").read_text().strip()
     return f"millrace_{version}_x86-64"
+
+
+def day(file: Path) -> str:
+    """The day on which a file of a build was made, UTC, as 2026-11-21."""
+    return datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
 
 
 def missing(output: Path, name: str) -> list[str]:

@@ -6,11 +6,11 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, check, lock, mkosi, pages, report, stage
+from host import apt, artefacts, check, cves, lock, mkosi, pages, report, sbom, sources, stage
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
-from millrace.errors import BadInput
+from millrace.errors import BadInput, Failed
 
 BUILDING = ".building"
 LOG = "build.log"
@@ -35,7 +35,7 @@ class Target:
     # The client's build takes the tools tree and the initrd of the appliance's instead of making its own.
     tools_tree: Path | None
     initrd: Path | None
-    # repart.d of installed machines, whose slots the partitions must fit.
+    # repart.d of installed machines, whose slots the partitions must fit; None for an image that nobody installs.
     slots: Path | None
 
 
@@ -100,9 +100,9 @@ def up_to_date(target: Target) -> tuple[bool, str]:
     return artefacts.up_to_date(target.output, key, target.artefacts), key
 
 
-def build(target: Target, cache: Caches) -> bool:
-    """Build `target` where its inputs changed; return whether anything was built."""
-    if up_to_date(target)[0]:
+def build(target: Target, cache: Caches, again: bool = False) -> bool:
+    """Build `target` where its inputs changed, or `again` where not; return whether anything was built."""
+    if up_to_date(target)[0] and not again:
         return False
     artefacts.need_space(target.output, SPACE)
     uri = apt.archive_uri()
@@ -110,23 +110,31 @@ def build(target: Target, cache: Caches) -> bool:
     with lock.building(cache):
         # The build that was waited for may have been of this very tree.
         done, key = up_to_date(target)
-        if done:
+        if done and not again:
             return False
-        seconds = _build(target, cache, tool, uri, key)
+        # Only the appliance's image leaves a list of its packages; the client's is installed nowhere.
+        fresh = again or (target.slots is not None and _outdated(cache.images / sources.STATUS, uri))
+        seconds = _build(target, cache, tool, uri, key, fresh)
     print(f"Built {target.title} in {clock(seconds)}.")
     return True
 
 
-def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, key: str) -> float:
+def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, key: str, fresh: bool) -> float:
+    """`fresh`: packages are installed again, not taken from an earlier build's incremental image."""
     new = target.output / BUILDING
     shutil.rmtree(new, ignore_errors=True)
     try:
         stage.stage(target.root, target.inputs, target.stage, uri)
         if target.with_pages:
             pages.install(cache, target.stage)
-        seconds = mkosi.run(tool, target.stage, options(target, cache, new), target.output / LOG)
+        # mkosi(1): given twice, --force removes the incremental images too
+        chosen = [*options(target, cache, new), *(["--force"] if fresh else [])]
+        seconds = mkosi.run(tool, target.stage, chosen, target.output / LOG)
         if target.slots is not None:
             report.check_slots(new, target.title, target.slots)
+            version = (target.root / "mkosi.version").read_text().strip()
+            sbom.write(new / sources.STATUS, target.title, version, stage.epoch(target.root))
+            shutil.copyfile(new / sources.STATUS, cache.images / sources.STATUS)
         artefacts.write_sums(new)
         (new / artefacts.KEY).write_text(key + "\n")
         artefacts.publish(new, target.output, keep=(BUILDING, LOG, CLIENT_OUTPUT.name))
@@ -135,14 +143,33 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, ke
     return seconds
 
 
-def build_appliance() -> None:
-    """Bring the appliance image up to date."""
+def _outdated(status: Path, uri: str | None) -> bool:
+    """Whether the sources have newer packages than the database `status`; prints that, or why it is not known."""
+    if not status.is_file():
+        return False
+    try:
+        found = sources.newer(status, uri)
+    except Failed as error:
+        print(f"The package sources were not read: {error}. Packages are as of {artefacts.day(status)}.")
+        return False
+    print(f"{sources.in_words(found)}." if found else "The package sources have no newer packages.")
+    return bool(found)
+
+
+def build_appliance(look: bool = False) -> None:
+    """Bring the appliance image up to date with the tree; with `look` also with the package sources."""
     cache = caches()
     target = appliance(cache)
-    if build(target, cache):
+    status = target.output / sources.STATUS
+    current = up_to_date(target)[0]
+    again = look and current and _outdated(status, apt.archive_uri())
+    if build(target, cache, again):
         report.print_report(target.output, target.title, SLOTS)
-    else:
+    elif look:
         print(f"{target.title} is up to date.")
+    else:
+        print(f"{target.title} is up to date with this tree; the package sources were not read.")
+        print(f"Its packages are as of {artefacts.day(status)}; tools/build looks for newer ones.")
 
 
 def build_client() -> None:
@@ -154,19 +181,31 @@ def build_client() -> None:
         print("The test client is up to date.")
 
 
+def print_cves() -> None:
+    """Print what is known of the image that was built; Failed where there is none or nothing is known."""
+    status = OUTPUT / sources.STATUS
+    if not status.is_file():
+        raise Failed("There is no image yet whose packages could be looked up: run tools/build first.")
+    found = cves.report(status)
+    print(found or "Debian's security tracker knows no open vulnerability of the packages in this image.")
+
+
 def main(arguments: list[str]) -> int:
     """Build what the command line asks for."""
     parser = argparse.ArgumentParser(prog="tools/build", description="Build the Millrace image into mkosi.output/.")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")
     what.add_argument("--check", action="store_true", help="build twice, differently, and compare bit for bit")
+    what.add_argument("--cves", action="store_true", help="list the known vulnerabilities of the packages in the image")
     chosen = parser.parse_args(arguments)
     if chosen.check:
         check.check()
     elif chosen.client:
         build_client()
+    elif chosen.cves:
+        print_cves()
     else:
-        build_appliance()
+        build_appliance(look=True)
     return 0
 
 

@@ -38,6 +38,12 @@ def client_inputs(client: Path) -> list[Path]:
     return sorted(p.relative_to(client) for p in client.iterdir() if p.name not in GENERATED | {"out"})
 
 
+def epoch(repo: Path) -> int:
+    """Return the image's SourceDateEpoch in seconds, the time that everything in it has."""
+    (line,) = [line for line in (repo / "mkosi.conf").read_text().splitlines() if line.startswith("SourceDateEpoch=")]
+    return int(line.partition("=")[2])
+
+
 def _walk(root: Path, inputs: Iterable[Path]) -> Iterator[Path]:
     for path in inputs:
         source = root / path

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Errors are one sentence on stderr with the right exit status, and the program starts quickly."""
 
+import errno
+import io
 import subprocess
 import sys
 
@@ -8,6 +10,7 @@ import click
 import pytest
 
 from millrace import __version__, cli
+from millrace.ask import secret
 from millrace.errors import BadInput, Failed, Refused
 
 
@@ -61,6 +64,39 @@ def test_errors_of_a_verb(
     monkeypatch.setattr("millrace.plan.verbs.plan", plan)
     assert run("plan") == status
     assert capsys.readouterr().err == f"millrace: {sentence}\n"
+
+
+@pytest.mark.parametrize("argument", ["\0", "data\0", "\udcff"])
+def test_an_argument_that_is_no_text_is_refused(argument: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("plan", "--explain", argument) == 2
+    assert capsys.readouterr().err == "millrace: an argument is not text in UTF-8; correct it and try again\n"
+
+
+def test_an_error_quotes_no_control_characters_and_no_endless_text(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("x\ny\x1b[2Jz") == 2
+    assert "'x\\ny\\x1b[2Jz'" in capsys.readouterr().err
+    assert run("x" * 70_000) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 700 and said.startswith("millrace: No such command 'xxx") and said.endswith("--help'.\n")
+
+
+def test_an_error_of_the_system_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    def plan() -> None:
+        raise OSError(errno.EIO, "Input/output error", "/srv/pool/data")
+
+    monkeypatch.setattr(cli.millrace, "get_command", lambda context, name: plan)
+    assert run("plan") == 1
+    assert capsys.readouterr().err == "millrace: /srv/pool/data: Input/output error\n"
+
+
+def test_a_secret_is_not_asked_for_where_it_cannot_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\nmore\n"))
+    with pytest.raises(BadInput, match="no terminal to type the password on: use --password-stdin"):
+        secret("Password", False, "--password-stdin")
+    assert secret("Password", True, "--password-stdin") == "correct horse"
 
 
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from typing import NoReturn
 import click
 
 from millrace import __version__
-from millrace.errors import MillraceError
+from millrace.errors import BadInput, Failed, MillraceError, one_line
 
 # Imports make much that stays and no garbage: looking for some took 8 of 185 ms of a short command.
 gc.set_threshold(50_000)
@@ -84,8 +84,11 @@ def main(argv: Sequence[str] | None = None) -> NoReturn:
 
 def run(argv: Sequence[str] | None) -> int:
     """Run a verb, print an error as a sentence, return the exit code."""
+    arguments = sys.argv[1:] if argv is None else list(argv)
+    if not all(map(_is_text, arguments)):
+        return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
     try:
-        status = millrace.main(args=None if argv is None else list(argv), prog_name="millrace", standalone_mode=False)
+        status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "millrace"
         return _complain(f"{error.format_message()} See '{where} --help'.", error.exit_code)
@@ -95,9 +98,18 @@ def run(argv: Sequence[str] | None) -> int:
         return _complain("interrupted", 130)
     except MillraceError as error:
         return _complain(str(error), error.exit_code)
+    except OSError as error:
+        # What no verb foresaw: a disk that is full or gone, a directory in the place of a file.
+        where = f"{error.filename}: " if error.filename else ""
+        return _complain(f"{where}{error.strerror or error}", Failed.exit_code)
     return status if isinstance(status, int) else 0
 
 
+def _is_text(argument: str) -> bool:
+    """Whether an argument can be shown and can be part of a path: no byte outside of UTF-8, no null byte."""
+    return "\0" not in argument and not any("\ud800" <= one <= "\udfff" for one in argument)
+
+
 def _complain(sentence: str, exit_code: int) -> int:
-    click.echo(f"millrace: {sentence}", err=True)
+    click.echo(f"millrace: {one_line(sentence)}", err=True)
     return exit_code

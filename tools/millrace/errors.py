@@ -20,3 +20,18 @@ class BadInput(MillraceError):
     """Wrong usage or an input that cannot be read (exit 2)."""
 
     exit_code = 2
+
+
+LONGEST = 600
+
+
+def one_line(text: str) -> str:
+    """Text that may quote what others wrote, fit for a terminal: one line, no control characters, LONGEST characters.
+
+    Control characters become escapes such as \\x1b; the middle of a longer text is left out.
+    """
+    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    if len(shown) <= LONGEST:
+        return shown
+    half = (LONGEST - 3) // 2
+    return f"{shown[:half]} … {shown[-half:]}"

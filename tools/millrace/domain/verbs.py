@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace domain …`."""
 
-import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from millrace import command
+from millrace.ask import secret
 
 if TYPE_CHECKING:
     from millrace.domain.model import MembershipChange
@@ -59,9 +59,7 @@ def show(as_json: bool) -> None:
 
 
 def _password(account: str, from_stdin: bool) -> str:
-    if not from_stdin:
-        return str(click.prompt(f"Password of {account}", hide_input=True, err=True))
-    return sys.stdin.readline().removesuffix("\n")
+    return secret(f"Password of {account}", from_stdin, "--password-stdin")
 
 
 def _report(report: "MembershipChange", as_json: bool) -> None:

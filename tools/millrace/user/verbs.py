@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace import command
+from millrace.ask import secret
 
 if TYPE_CHECKING:
     from millrace.config.model import Group, User
@@ -168,6 +169,4 @@ def _report(done: str, as_json: bool, user: "User | None" = None, group: "Group 
 
 
 def _password(from_stdin: bool) -> str:
-    if not from_stdin:
-        return str(click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True))
-    return sys.stdin.readline().removesuffix("\n")
+    return secret("Password", from_stdin, "--password-stdin", confirm=True)

@@ -1,0 +1,20 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Secrets come from a terminal that does not show them or from standard input, never from the command line."""
+
+import sys
+
+import click
+
+from millrace.errors import BadInput
+
+
+def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> str:
+    """A secret that is typed, twice with `confirm`, or the first line of standard input.
+
+    BadInput where it would have to be typed and there is no terminal; `option` is what reads standard input.
+    """
+    if from_stdin:
+        return sys.stdin.readline().removesuffix("\n")
+    if not sys.stdin.isatty():
+        raise BadInput(f"there is no terminal to type the {title.lower()} on: use {option}")
+    return str(click.prompt(title, hide_input=True, confirmation_prompt=confirm, err=True))

@@ -96,7 +96,7 @@ def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) 
 
 
 @pytest.mark.usefixtures("trunk")
-def test_a_reboot_with_damaged_state_a_later_release_s_keys_and_drives_in_other_bays_brings_back_pool_data_and_every_share(
+def test_a_reboot_with_damaged_state_keys_of_a_later_release_and_drives_in_other_bays_serves_every_share(
     box: Box, client: Machine
 ) -> None:
     uuids = box.uuids()

@@ -3,12 +3,18 @@
 
 from ipaddress import ip_interface
 
+import pytest
+
+from millrace.client.build import build
+from millrace.client.model import Profile, Protocol
 from millrace.client.served import served
-from millrace.config.model import Config, Nfs, NfsClient, Share
+from millrace.config.model import Config, Nfs, NfsClient, NfsServer, Share
+from millrace.errors import Refused
 from millrace.share.interfaces import Interface
 
+MANAGEMENT = "52:54:00:00:00:09"
 PORTS = [
-    Interface("management", [ip_interface("10.0.2.15/24")], True, 1000),
+    Interface("management", [ip_interface("10.0.2.15/24")], True, 1000, MANAGEMENT),
     Interface("data0", [ip_interface("10.77.0.1/24")], True, 100000),
     Interface("data1", [ip_interface("10.77.1.1/24")], True, 100000),
 ]
@@ -28,6 +34,26 @@ def test_the_networks_of_the_share_come_before_those_of_the_policy() -> None:
     clients = Nfs(clients=[NfsClient(client="10.77.1.0/24")])
     share = Share(name="models", profile="mixed", project=1001, nfs=clients)
     assert addresses(share, ["10.77.0.0/24"]) == ["10.77.1.1"]
+
+
+def test_confirmed_networks_count_as_those_of_a_policy() -> None:
+    share = Share(name="models", profile="mixed", project=1001)
+    config = Config(shares=[share], nfs=NfsServer(networks=["10.77.1.0/24"]))
+    assert [str(one.ip) for one in served(config, None, "/srv/pool", PORTS).addresses] == ["10.77.1.1"]
+
+
+def test_a_management_port_is_in_no_recipe() -> None:
+    share = Share(name="models", profile="mixed", project=1001)
+    config = Config(shares=[share], management=[MANAGEMENT])
+    assert [str(one.ip) for one in served(config, None, "/srv/pool", PORTS).addresses] == ["10.77.0.1", "10.77.1.1"]
+
+
+def test_nobody_is_told_to_mount_what_is_closed() -> None:
+    share = Share(name="models", profile="mixed", project=1001)
+    closed = served(Config(shares=[share]), None, "/srv/pool", PORTS)
+    with pytest.raises(Refused, match="nobody can mount models: NFS is closed until a client network is confirmed"):
+        build(closed, Profile.TRAINING, Protocol.NFS_TCP, None, None, False)
+    assert build(closed, Profile.TRAINING, Protocol.SMB_MULTICHANNEL, None, None, False).fstab
 
 
 def test_without_a_policy_every_private_network_is_served() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from millrace import cli, paths, store
 from millrace.client import check, tls
-from millrace.config.model import Config, Nfs, NfsClient, Share, Smb
+from millrace.config.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
 from millrace.share import interfaces
 from tests.unit.certificate.made import certify
 from tests.unit.client.servers import PORTS
@@ -42,7 +42,10 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(shares: list[Share]) -> None:
-    store.write_model(paths.state_dir() / "config.json", Config(shares=shares, next_project=1100))
+    store.write_model(
+        paths.state_dir() / "config.json",
+        Config(shares=shares, next_project=1100, nfs=NfsServer(networks=["10.0.0.0/24", "10.0.1.0/24"])),
+    )
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int | str | None, str, str]:

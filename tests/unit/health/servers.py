@@ -55,6 +55,8 @@ def well(root: Path) -> None:
     (root / "sys/class/net/enp1s0/device").mkdir(parents=True)
     (root / "sys/class/net/enp1s0/carrier").write_text("1\n")
     listen(root, "0.0.0.0:2049", "10.0.0.2:445")
+    (root / "etc/millrace").mkdir(parents=True)
+    (root / "etc/millrace/policy.toml").write_text('[nfs]\nnetworks = ["10.0.0.0/24"]\n')
     store.write_model(paths.pool_file(), pool())
     store.write_model(paths.approved_plan_file(), plan())
     store.write_model(paths.inventory_file(), servers_hw.one_u_12())

@@ -8,6 +8,8 @@ import pytest
 
 from millrace import paths, store
 from millrace.command import Result
+from millrace.config import files
+from millrace.config.model import Config, Nfs, NfsClient, Share
 from millrace.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.health.checks import pool as pool_check
 from millrace.health.collect import CHECKS, collect
@@ -174,9 +176,18 @@ class TestServers:
         add_rdma_device(serving)
         assert "[millrace tune]" in sentences(nfs.check(host()))
 
-    def test_a_share_that_no_client_may_mount(self, serving: Path) -> None:
-        (serving / "etc/exports.d/millrace.exports").write_text("# data is not exported: no network\n")
-        assert "WARN: No share is exported" in sentences(nfs.check(host()))
+    def test_nfs_that_waits_for_a_client_network(self, serving: Path) -> None:
+        (serving / "etc/millrace/policy.toml").unlink()
+        said = "WARN: NFS is closed for data: no client network is confirmed yet."
+        assert f"{said} [millrace share networks set 10.0.0.0/24]" in sentences(nfs.check(host()))
+
+    def test_shares_that_wait_for_no_client_network(self, serving: Path) -> None:
+        (serving / "etc/millrace/policy.toml").unlink()
+        named = Nfs(clients=[NfsClient(client="10.0.0.9")])
+        for nfs_side in (Nfs(enabled=False), named):
+            share = Share(name="data", profile="training", project=1001, nfs=nfs_side)
+            store.write_model(files.config_file(), Config(shares=[share]))
+            assert [one.level for one in nfs.check(host())] == [Level.OK]
 
     def test_smb_that_is_down(self, serving: Path) -> None:
         assert "FAIL: The SMB server is failed" in sentences(smb.check(host(show=Result(0, "failed\n", ""))))

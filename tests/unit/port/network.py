@@ -31,7 +31,7 @@ class Network(Appliance):
             (root / f"sys/class/net/{name}/speed").write_text("100000\n")
 
     def server(self, *networks: str) -> Server:
-        ports = [port(name, *have) for name, have in self.addresses.items()]
+        ports = [replace(port(name, *have), mac=self.macs[name]) for name, have in self.addresses.items()]
         return replace(super().server(*networks), ports=ports)
 
     def _ip(self, words: list[str], stdin: str) -> Result:

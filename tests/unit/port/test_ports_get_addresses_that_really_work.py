@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.config import replace, store
+from millrace.config.model import NfsServer
 from millrace.errors import BadInput, Refused
 from millrace.port.edit import set_port
 from millrace.port.model import PortReport
@@ -48,6 +49,40 @@ def test_a_port_goes_back_to_what_it_was(network: Network) -> None:
     give(network, "default")
     assert network.addresses["enp1s0"] == ["10.0.0.2/24"]
     assert not (network.root / FILE).exists() and store.load().ports == []
+
+
+def test_a_management_port_keeps_its_addresses_and_serves_no_client(network: Network) -> None:
+    report = give(network, management=True)
+    assert report.port.management and report.port.addresses == ["10.0.0.2/24"] and not network.called("networkctl")
+    smb = (network.root / "etc/samba/smb.conf").read_text()
+    assert "interfaces = lo enp2s0\n" in smb
+    give(network, management=False)
+    assert store.load().management == []
+    assert "interfaces = lo enp1s0 enp2s0\n" in (network.root / "etc/samba/smb.conf").read_text()
+
+
+def test_a_management_port_gets_fixed_addresses_on_which_nothing_need_be_heard(network: Network) -> None:
+    network.deaf = {"10.0.0.11"}
+    report = give(network, "10.0.0.11/24", management=True)
+    assert report.verified == ["enp1s0 has 10.0.0.11/24"] and fixed(network) == ["10.0.0.11/24"]
+    # what is not named stays as it is
+    give(network, "10.0.0.12/24")
+    assert store.load().management == [FIRST]
+
+
+def test_a_port_with_clients_of_a_confirmed_network_is_not_for_management(network: Network) -> None:
+    confirmed = NfsServer(networks=["10.0.0.0/16"])
+    store.change("admin", "share networks set", lambda old: old.model_copy(update={"nfs": confirmed}))
+    with pytest.raises(Refused, match=r"10\.0\.0\.0/16 includes addresses of the management port enp1s0"):
+        give(network, management=True)
+    assert store.load().management == []
+
+
+@pytest.mark.parametrize("more", [{}, {"dhcp": True, "management": True}, {"gateway": "10.0.0.1"}])
+def test_a_change_of_nothing_is_refused(network: Network, more: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="--address"):
+        give(network, **more)
+    assert store.load().serial == 0
 
 
 def test_an_address_that_goes_away_is_said(network: Network) -> None:

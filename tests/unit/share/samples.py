@@ -13,7 +13,6 @@ from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.share.desired import Surroundings, resolve
 from millrace.share.interfaces import Interface
 from millrace.share.model import Share
-from millrace.share.networks import client_networks
 
 
 class Tools:
@@ -125,7 +124,7 @@ def surroundings(networks: Sequence[str] = ("10.0.0.0/24",), of: Pool | None = N
 
 def default_share(of: Pool, named: Sequence[str], privileged: bool, ports: Sequence[Interface]) -> Share:
     """The share `data` of a server on which nobody decided anything yet."""
-    here = Surroundings("/srv/pool", UUID(of.filesystem_uuid), client_networks(named, ports), privileged)
+    here = Surroundings("/srv/pool", UUID(of.filesystem_uuid), list(named), privileged, ports)
     return resolve(first_config().shares[0], first_config(), here)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share goes to the networks that the owner names, else to the private ones next door, and never to the world."""
+"""Over NFS a share goes to networks that an administrator named; over SMB to private ones too, never to the world."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed
 from millrace.share.interfaces import serving
-from millrace.share.networks import client_networks
+from millrace.share.networks import found_networks, nfs_networks, smb_networks
 from tests.unit.share.samples import default_share, pool, port
 
 
@@ -38,24 +38,63 @@ def link(name: str, *addresses: str, **flags: object) -> dict[str, object]:
     return {"ifname": name, "addr_info": entries}
 
 
-def test_the_private_networks_next_door_are_the_clients_ipv4_first() -> None:
+def test_the_private_networks_next_door_are_proposed_ipv4_first_and_served_over_smb() -> None:
     ports = [port("enp1s0", "fd00:7::5/64", "192.168.4.5/24"), port("enp2s0", "10.1.2.3/16", "172.20.0.1/24")]
-    assert client_networks([], ports) == ["10.1.0.0/16", "172.20.0.0/24", "192.168.4.0/24", "fd00:7::/64"]
+    private = ["10.1.0.0/16", "172.20.0.0/24", "192.168.4.0/24", "fd00:7::/64"]
+    assert [one.network for one in found_networks(ports, []) if one.proposed] == private
+    assert smb_networks([], [], ports, []) == private
+    assert smb_networks([], ["10.5.0.0/16"], ports, []) == ["10.1.0.0/16", "10.5.0.0/16", *private[1:]]
 
 
-def test_a_public_address_is_never_exported_to_by_itself() -> None:
+def test_a_public_address_is_never_served_by_itself() -> None:
     ports = [port("enp1s0", "203.0.113.7/24", "2001:db8::7/64", "100.64.0.1/10", "172.15.255.1/8")]
-    share = default_share(pool(), [], True, ports)
-    assert share.networks == []
-    assert share.obstacle is not None and "policy.toml" in share.obstacle
+    assert [one.proposed for one in found_networks(ports, [])] == [False] * 4
+    assert smb_networks([], [], ports, []) == []
 
 
 def test_networks_that_the_owner_names_win() -> None:
-    assert client_networks(["198.51.100.0/24"], [port("enp1s0", "10.0.0.2/24")]) == ["198.51.100.0/24"]
+    named = ["198.51.100.0/24"]
+    assert nfs_networks(named, ["10.0.0.0/24"]) == named
+    assert smb_networks(named, ["10.0.0.0/24"], [port("enp1s0", "10.0.0.2/24")], []) == named
+
+
+def test_a_share_that_names_no_clients_is_exported_to_nobody_until_a_network_is_confirmed() -> None:
+    ports = [port("enp1s0", "10.0.0.2/24")]
+    share = default_share(pool(), [], True, ports)
+    assert share.exports == [] and share.nfs and share.both
+    assert share.obstacle is not None and "millrace share networks list" in share.obstacle
+    assert share.smb is not None and share.smb.networks == ["10.0.0.0/24"]
 
 
 def test_a_host_route_is_no_network() -> None:
-    assert client_networks([], [port("enp1s0", "10.0.0.2/32", "fd00::2/128")]) == []
+    ports = [port("enp1s0", "10.0.0.2/32", "fd00::2/128")]
+    assert found_networks(ports, []) == [] and smb_networks([], [], ports, []) == []
+
+
+def test_who_answers_dhcp_or_advertises_a_prefix_does_not_choose_the_clients(server: Path) -> None:
+    """A lease has an end, which the kernel marks; what networkd was given has none."""
+    links = [
+        link("enp1s0", "10.1.0.2/24") | {"address": "52:54:00:00:00:01"},
+        link("enp2s0", "10.2.0.2/24", dynamic=True) | {"address": "52:54:00:00:00:02"},
+    ]
+    links[0]["addr_info"] += link("enp1s0", "fd00:bad::5/64", dynamic=True)["addr_info"]
+    found = {one.network: one for one in found_networks(serving(lambda: json.dumps(links)), [])}
+    assert [name for name, one in found.items() if one.proposed] == ["10.1.0.0/24"]
+    assert [name for name, one in found.items() if one.leased] == ["10.2.0.0/24", "fd00:bad::/64"]
+
+
+def test_a_management_port_is_neither_proposed_nor_served_over_smb(server: Path) -> None:
+    mac = "52:54:00:00:00:01"
+    links = [
+        link("enp1s0", "10.1.0.2/24") | {"address": "aa:aa:aa:aa:aa:aa", "permaddr": mac},
+        link("enp2s0", "10.2.0.2/24") | {"address": "52:54:00:00:00:02"},
+    ]
+    ports = serving(lambda: json.dumps(links))
+    assert [one.network for one in found_networks(ports, [mac])] == ["10.2.0.0/24"]
+    assert smb_networks([], [], ports, [mac]) == ["10.2.0.0/24"]
+    # a VLAN has the address of the port below it, and is none
+    vlan = serving(lambda: json.dumps([link("vlan7", "10.7.0.2/24") | {"address": mac}]))
+    assert [one.network for one in found_networks(vlan, [mac])] == ["10.7.0.0/24"]
 
 
 def test_only_physical_ports_count_also_through_a_bond_and_a_vlan(server: Path) -> None:

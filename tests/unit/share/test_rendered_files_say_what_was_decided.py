@@ -14,15 +14,18 @@ GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", speed=None), port("enp65s0np0", "10.0.1.2/24", "fd00:1::2/64")]
 
 
+NETWORKS = ["10.0.0.0/24", "10.0.1.0/24", "fd00:1::/64"]
+
+
 def test_exports() -> None:
-    share = default_share(pool(), [], True, PORTS)
+    share = default_share(pool(), NETWORKS, True, PORTS)
     assert nfs.exports([share]) == (GOLDEN / "millrace.exports").read_text()
 
 
 def test_a_share_without_a_client_network_is_not_exported_and_says_why() -> None:
     lines = nfs.exports([default_share(pool(), [], True, [])]).splitlines()
     assert all(line.startswith("#") for line in lines)
-    assert "data is not exported: No port has an address in a private network" in lines[-1]
+    assert "data is not exported: NFS is closed until a client network is confirmed: millrace share" in lines[-1]
 
 
 def test_clients_behind_address_translation_can_be_let_in_by_policy() -> None:

@@ -123,4 +123,4 @@ def test_a_port_that_loses_its_link_ends_nobodys_session(server: Path) -> None:
 
 def test_a_share_that_is_not_exported_is_reported_with_the_reason(server: Path) -> None:
     report = apply(plan(), pool(), [default_share(pool(), [], True, [])], [], Tools(STOPPED))
-    assert report.warnings and "data is not exported: No port" in report.warnings[0]
+    assert report.warnings and "data is not exported: NFS is closed" in report.warnings[0]

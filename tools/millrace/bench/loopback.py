@@ -158,6 +158,7 @@ def smbd_configuration(path: Path, state: Path) -> str:
         project=0,
         size=None,
         soft_size=None,
+        nfs=False,
         networks=[],
         exports=[],
         privileged_ports=True,

@@ -10,6 +10,7 @@ from millrace.client.served import Served
 from millrace.errors import Refused
 from millrace.render import render
 from millrace.share.interfaces import Address
+from millrace.share.networks import CLOSED
 
 MODPROBE = "/etc/modprobe.d/millrace-nfs.conf"
 
@@ -64,6 +65,8 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
 def _refuse(served: Served, protocol: Protocol, rdma: bool) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
+    if served.closed:
+        raise Refused(f"nobody can mount {served.name}: {CLOSED}")
     if protocol is not Protocol.NFS_RDMA:
         return
     if not rdma:

@@ -10,8 +10,8 @@ from millrace.client.tls import Tls, of_this_server
 from millrace.config import names
 from millrace.config.model import Config, Domain, Nfs, Share
 from millrace.errors import BadInput, Refused
-from millrace.share.interfaces import Address, Interface
-from millrace.share.networks import Network, client_networks
+from millrace.share.interfaces import Address, Interface, for_clients
+from millrace.share.networks import Network, nfs_networks, smb_networks
 from millrace.share.tls import demand
 
 
@@ -32,6 +32,7 @@ class Served:
     leases: bool
     domain: Domain | None = None
     tls: Tls | None = None
+    closed: bool = False
 
 
 def served(
@@ -42,7 +43,11 @@ def served(
     `policy_networks` are those of the policy, which a share that names none is served to.
     """
     share = _chosen(config, name)
-    addresses = reachable(ports, _networks(share, client_networks(policy_networks, ports)))
+    ports = for_clients(ports, config.management)
+    exported = nfs_networks(policy_networks, config.nfs.networks)
+    # Where NFS is closed SMB may be open, to more networks: those that were named are where the clients are.
+    near = exported or smb_networks(policy_networks, config.nfs.networks, ports, config.management)
+    addresses = reachable(ports, _networks(share, near))
     # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
     transport = _transport_security(share.nfs)
     one_tree = share.both or share.profile == "mixed"
@@ -60,6 +65,7 @@ def served(
         leases=not one_tree,
         domain=config.domain,
         tls=of_this_server() if transport else None,
+        closed=share.nfs.follows_networks and not exported,
     )
 
 

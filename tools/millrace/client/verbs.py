@@ -101,9 +101,11 @@ def zone(host: str | None, as_json: bool) -> None:
 
     from millrace.client.served import reachable
     from millrace.client.trunking import zone as make
+    from millrace.config.store import load
     from millrace.share import interfaces
 
-    made = make(host or socket.gethostname(), reachable(interfaces.serving(), []))
+    ports = interfaces.for_clients(interfaces.serving(), load().management)
+    made = make(host or socket.gethostname(), reachable(ports, []))
     click.echo(made.model_dump_json(indent=2) if as_json else made.text, nl=as_json)
 
 

@@ -32,6 +32,7 @@ Comment = Annotated[str, AfterValidator(names.comment)]
 Network = Annotated[str, AfterValidator(names.network)]
 Client = Annotated[str, AfterValidator(names.client)]
 PortAddress = Annotated[str, AfterValidator(names.port_address)]
+Mac = Annotated[str, AfterValidator(names.mac)]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(ge=SMALLEST_LIMIT, lt=1 << 63)]
 
@@ -64,7 +65,7 @@ class NfsClient(Wanted):
 
 
 class Nfs(Wanted):
-    """The NFS side of a share. No client named: the networks of the policy, else the private ones next door."""
+    """The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed."""
 
     enabled: bool = True
     clients: list[NfsClient] = Field(default_factory=list)
@@ -76,9 +77,14 @@ class Nfs(Wanted):
             raise ValueError(f"the NFS client {twice} is named twice")
         return self
 
+    @property
+    def follows_networks(self) -> bool:
+        """Whether the client networks of the server decide who mounts it."""
+        return self.enabled and not self.clients
+
 
 class Smb(Wanted):
-    """The SMB side of a share. No network named: as for NFS. Guests are never let in.
+    """The SMB side of a share. No network named: share/networks.py. Guests are never let in.
 
     `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
     """
@@ -159,7 +165,7 @@ class Group(Wanted):
 class Port(Wanted):
     """Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card."""
 
-    mac: Annotated[str, AfterValidator(names.mac)]
+    mac: Mac
     name: str = Field(min_length=1, max_length=15)
     addresses: list[PortAddress] = Field(min_length=1, max_length=MOST_ADDRESSES)
     gateway: Annotated[str, AfterValidator(names.host_address)] | None = None
@@ -171,6 +177,23 @@ class Port(Wanted):
             gateway = ip_address(self.gateway)
             if not any(gateway in ip_interface(one).network for one in self.addresses):
                 raise ValueError(f"the gateway {gateway} is in no network of the addresses of {self.name}")
+        return self
+
+
+class NfsServer(Wanted):
+    """What holds for all NFS shares. `networks` are the client networks that an administrator confirmed.
+
+    Empty is closed, also for a state document from before there was this field: a share that names no clients is
+    exported to nobody until somebody who knows the network says to whom.
+    """
+
+    networks: list[Network] = Field(default_factory=list)
+
+    @model_validator(mode="after")
+    def _once(self) -> Self:
+        twice = _first_duplicate(self.networks)
+        if twice:
+            raise ValueError(f"the client network {twice} is named twice")
         return self
 
 
@@ -198,7 +221,10 @@ class Domain(Wanted):
 
 
 class Config(Wanted):
-    """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice."""
+    """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice.
+
+    `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+    """
 
     schema_version: Literal[1] = SCHEMA
     serial: int = Field(default=0, ge=0)
@@ -208,6 +234,8 @@ class Config(Wanted):
     users: list[User] = Field(default_factory=list)
     groups: list[Group] = Field(default_factory=list)
     ports: list[Port] = Field(default_factory=list)
+    nfs: NfsServer = Field(default_factory=NfsServer)
+    management: list[Mac] = Field(default_factory=list)
     domain: Domain | None = None
 
     @model_validator(mode="after")
@@ -263,6 +291,7 @@ def _refuse_duplicates(config: Config) -> None:
         ("project number", _first_duplicate(str(one.project) for one in config.shares)),
         ("fsid", _first_duplicate(str(one.fsid) for one in config.shares if one.fsid)),
         ("port", _first_duplicate(one.mac for one in config.ports)),
+        ("management port", _first_duplicate(config.management)),
         ("address", _first_duplicate(one.partition("/")[0] for port in config.ports for one in port.addresses)),
     ):
         if twice:

@@ -146,7 +146,7 @@ def _exports(policy: Policy) -> list[Decision]:
             value=list(networks),
             reason=f"Only clients in {', '.join(networks)} are served."
             if networks
-            else "The policy names no network: the private networks of the server's own ports are served.",
+            else "The policy names no network: NFS is closed until an administrator confirms the client networks.",
             source=sources.POLICY,
         ),
         Decision(

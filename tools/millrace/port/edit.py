@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Give a port fixed addresses, or give it back to DHCP."""
+"""Give a port fixed addresses, or give it back to DHCP; keep it for management."""
 
 import time
 from collections.abc import Callable, Sequence
+from ipaddress import ip_interface
 
 from millrace import command, paths
 from millrace.config import store
@@ -15,6 +16,8 @@ from millrace.port.addressing import Addressing
 from millrace.port.links import Link, links, with_wanted
 from millrace.port.model import PortReport
 from millrace.port.served import hear
+from millrace.share.interfaces import Interface
+from millrace.share.networks import on_management
 from millrace.share.server import Server, this_server
 from millrace.share.tools import Runner
 
@@ -26,12 +29,20 @@ def set_port(
     addresses: Sequence[str],
     gateway: str | None,
     dhcp: bool,
+    management: bool | None = None,
     run: Runner = command.attempt,
     pause: Callable[[float], None] = time.sleep,
     server: Callable[[], Server] = this_server,
 ) -> PortReport:
-    """Give a port these fixed addresses and no others; kept only where they come up and are served on."""
+    """Give a port these fixed addresses and no others; kept only where they come up and are served on.
+
+    No address leaves them as they are. `management` says whether the port serves the web console only.
+    """
     only_root()
+    if not addresses and (gateway or dhcp):
+        raise BadInput("--gateway and --dhcp go with the fixed addresses: give them with --address")
+    if not addresses and management is None:
+        raise BadInput("nothing to change: give --address, --management or --no-management")
     link = _existing(name, run)
     back = list(addresses) == [DEFAULT]
     if back and (gateway or dhcp):
@@ -39,6 +50,9 @@ def set_port(
     addressing = Addressing(run, pause)
 
     def mutate(config: Config) -> Config:
+        config = _managed(config, link, management)
+        if not addresses:
+            return config
         others = [one for one in config.ports if one.mac != link.mac]
         if back:
             return config.model_copy(update={"ports": others})
@@ -52,17 +66,33 @@ def set_port(
             return
         try:
             wanted = new.port(link.mac)
-            addressing.verified += hear(server(), new, wanted.addresses if wanted else [])
+            heard = wanted.addresses if wanted and link.mac not in new.management else []
+            addressing.verified += hear(server(), new, heard)
         except BaseException as error:
             trouble = addressing.undo()
             if not isinstance(error, MillraceError):
                 raise
             raise Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}") from error
 
-    what = f"port set {name}: {several(list(addresses))}"
+    flag = [] if management is None else ["management" if management else "no management"]
+    what = f"port set {name}: {several([*addresses, *flag])}"
     config = store.change(who(), what, mutate, effect)
     now = next(one for one in with_wanted(links(run), config) if one.mac == link.mac)
     return PortReport(serial=config.serial, port=now, verified=addressing.verified, warnings=addressing.warnings)
+
+
+def _managed(config: Config, link: Link, management: bool | None) -> Config:
+    """Refused where clients of a confirmed network would be on the port."""
+    if management is None:
+        return config
+    others = [mac for mac in config.management if mac != link.mac]
+    after = [*others, link.mac] if management else others
+    if management:
+        port = Interface(link.name, [ip_interface(one) for one in link.addresses], link.carrier, None, link.mac)
+        shared = on_management(config.nfs.networks, [port], after)
+        if shared:
+            raise Refused(f"the client network {shared}: confirm others first, millrace share networks set NETWORK…")
+    return config.model_copy(update={"management": after})
 
 
 def _existing(name: str, run: Runner) -> Link:

@@ -77,6 +77,7 @@ def _port(link: Link, config: Config) -> Port:
         gateway=wanted.gateway if wanted else None,
         dhcp=wanted.dhcp if wanted else False,
         part_of=link.part_of,
+        management=link.mac in config.management,
     )
 
 

@@ -10,7 +10,8 @@ class Port(Contract):
     """One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
 
     `addresses` are those that it has now, in CIDR form; `fixed` those that a person gave it, none where DHCP or a
-    credential decides. `part_of` is the bond or bridge that it belongs to.
+    credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
+    serves no client.
     """
 
     name: str
@@ -23,6 +24,7 @@ class Port(Contract):
     gateway: str | None
     dhcp: bool
     part_of: str | None
+    management: bool
 
 
 class PortList(Contract):

@@ -27,8 +27,10 @@ def list_(as_json: bool) -> None:
         return
     for one in found.ports:
         speed = f"{one.speed / 1000:g} Gbit/s" if one.speed else "link" if one.carrier else "no link"
+        addresses = ", ".join(one.addresses) or "no address"
+        use = "  (management)" if one.management else ""
         by = f"part of {one.part_of}" if one.part_of else "fixed" if one.fixed else "DHCP or credential"
-        click.echo(f"{one.name:<15} {one.mac}  {speed:<12} {by:<20} {', '.join(one.addresses) or 'no address'}")
+        click.echo(f"{one.name:<15} {one.mac}  {speed:<12} {by:<20} {addresses}{use}")
 
 
 @port.command("set")
@@ -37,18 +39,24 @@ def list_(as_json: bool) -> None:
     "--address",
     "addresses",
     multiple=True,
-    required=True,
     metavar="ADDRESS/LENGTH",
     help="All fixed addresses that it should have: repeat it; 'default' gives the port back to DHCP.",
 )
 @click.option("--gateway", metavar="ADDRESS", help="The way out of its networks.")
 @click.option("--dhcp", is_flag=True, help="Ask for an address by DHCP as well.")
+@click.option(
+    "--management/--no-management",
+    default=None,
+    help="Keep it for the web console: no client is served there and its networks are never proposed for NFS.",
+)
 @_json
-def set_(name: str, addresses: tuple[str, ...], gateway: str | None, dhcp: bool, as_json: bool) -> None:
+def set_(
+    name: str, addresses: tuple[str, ...], gateway: str | None, dhcp: bool, management: bool | None, as_json: bool
+) -> None:
     """Give a port fixed addresses; taken back where one does not come up or is not served on."""
     from millrace.port.edit import set_port
 
-    report = set_port(name, addresses, gateway, dhcp)
+    report = set_port(name, addresses, gateway, dhcp, management)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
         return

@@ -54,6 +54,8 @@ OUTPUTS = {
     "share create": "millrace.share.model:ChangeReport",
     "share create --dry-run": "millrace.share.model:Preview",
     "share list": "millrace.share.model:ShareList",
+    "share networks list": "millrace.share.model:ClientNetworks",
+    "share networks set": "millrace.share.model:ChangeReport",
     "share remove": "millrace.share.model:ChangeReport",
     "share render": "millrace.share.model:RenderReport",
     "share set": "millrace.share.model:ChangeReport",

@@ -29,7 +29,8 @@ class Serving:
         sweep(self.server.run)
         made: list[Share] = []
         wanted = {share.name: share for share in self.server.shares(new)}
-        changed = [wanted[one.name] for one in new.shares if differs(old, one)]
+        moved = old.nfs != new.nfs
+        changed = [wanted[one.name] for one in new.shares if differs(old, one) or (moved and one.nfs.follows_networks)]
         try:
             self._prepare(changed, made)
         except BaseException as error:

@@ -2,7 +2,7 @@
 """The shares that should exist: the wanted state, with the networks, paths and identities of this server."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
 from millrace.config import store
@@ -14,19 +14,20 @@ from millrace.provision.model import Pool
 from millrace.share import interfaces
 from millrace.share.interfaces import Interface
 from millrace.share.model import Share, SmbAccess
-from millrace.share.networks import NO_NETWORK, client_networks
+from millrace.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks
 
 ADMIN_UID = 1000
 
 
 @dataclass(frozen=True)
 class Surroundings:
-    """What a share is filled in from. `networks` are those of the policy, else the private ones next door."""
+    """What a share is filled in from. `networks` are the client networks of the policy."""
 
     mountpoint: str
     filesystem_uuid: UUID
     networks: list[str]
     privileged_ports: bool
+    ports: Sequence[Interface] = field(default_factory=list)
 
 
 def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surroundings:
@@ -34,16 +35,16 @@ def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surr
     return Surroundings(
         mountpoint=pool.filesystem.mountpoint,
         filesystem_uuid=UUID(pool.filesystem_uuid),
-        networks=client_networks(policy.nfs.networks, ports),
+        networks=policy.nfs.networks,
         privileged_ports=policy.nfs.privileged_ports,
+        ports=ports,
     )
 
 
 def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
     """One share with everything filled in."""
-    exports = _exports(wanted, here)
-    smb = _smb(wanted, here)
-    unreachable = (wanted.nfs.enabled and not exports) or (smb is not None and not smb.networks)
+    exports = _exports(wanted, nfs_networks(here.networks, config.nfs.networks))
+    smb = _smb(wanted, smb_networks(here.networks, config.nfs.networks, here.ports, config.management))
     return Share(
         name=wanted.name,
         path=f"{here.mountpoint}/{wanted.name}",
@@ -52,6 +53,7 @@ def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
         project=wanted.project,
         size=wanted.size,
         soft_size=wanted.soft_size,
+        nfs=wanted.nfs.enabled,
         networks=[one.client for one in exports],
         exports=exports,
         privileged_ports=here.privileged_ports,
@@ -59,7 +61,7 @@ def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
         fsid=wanted.fsid or uuid5(here.filesystem_uuid, wanted.name),
         smb=smb,
         homes=_homes(wanted, config) if wanted.profile == "home" else {},
-        obstacle=NO_NETWORK if unreachable else None,
+        obstacle=_obstacle(wanted, exports, smb),
     )
 
 
@@ -74,23 +76,29 @@ def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config 
     return resolve_all(config or store.load(), surroundings(pool, in_force(), found))
 
 
-def _exports(wanted: Wanted, here: Surroundings) -> list[NfsClient]:
+def _obstacle(wanted: Wanted, exports: Sequence[NfsClient], smb: SmbAccess | None) -> str | None:
+    if wanted.nfs.enabled and not exports:
+        return CLOSED
+    return NO_NETWORK if smb is not None and not smb.networks else None
+
+
+def _exports(wanted: Wanted, networks: Sequence[str]) -> list[NfsClient]:
     if not wanted.nfs.enabled:
         return []
     if wanted.profile == "dataset-ro":
-        default = [NfsClient(client=network, access="ro") for network in here.networks]
+        default = [NfsClient(client=network, access="ro") for network in networks]
     else:
-        default = [NfsClient(client=network) for network in here.networks]
+        default = [NfsClient(client=network) for network in networks]
     return list(wanted.nfs.clients) or default
 
 
-def _smb(wanted: Wanted, here: Surroundings) -> SmbAccess | None:
+def _smb(wanted: Wanted, networks: list[str]) -> SmbAccess | None:
     if not wanted.smb.enabled:
         return None
     return SmbAccess(
         users=list(wanted.smb.users),
         groups=list(wanted.smb.groups),
-        networks=list(wanted.smb.networks) or here.networks,
+        networks=list(wanted.smb.networks) or networks,
         # A home is private on its way, too.
         encryption="required" if wanted.profile == "home" else wanted.smb.encryption,
         time_machine=wanted.smb.time_machine,

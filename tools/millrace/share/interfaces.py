@@ -2,7 +2,7 @@
 """The addresses on which clients reach this server: those of its physical ports, also through a bond or a VLAN."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from pathlib import Path
@@ -15,12 +15,18 @@ Address = IPv4Interface | IPv6Interface
 
 @dataclass(frozen=True)
 class Interface:
-    """One network interface with the addresses that a client can use, IPv4 first. `speed` in Mbit/s if known."""
+    """One network interface with the addresses that a client can use, IPv4 first. `speed` in Mbit/s if known.
+
+    `mac` is that of the port itself; none for a bond or a VLAN, which is no port. `leased` are the addresses that
+    somebody else gave for a time: DHCP, or a router's advertisement.
+    """
 
     name: str
     addresses: list[Address]
     carrier: bool
     speed: int | None
+    mac: str | None = None
+    leased: frozenset[Address] = frozenset()
 
 
 def addresses_json() -> str:
@@ -38,12 +44,25 @@ def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:
     return sorted((one for one in found if one.addresses), key=lambda one: one.name)
 
 
+def for_clients(found: Iterable[Interface], management: Collection[str]) -> list[Interface]:
+    """Those that serve clients: all but the management ports, which are named by their MAC addresses."""
+    return [one for one in found if one.mac not in management]
+
+
 def _interface(link: dict[str, object]) -> Interface:
     name = str(link["ifname"])
     entries = link.get("addr_info")
-    addresses = [_address(entry) for entry in entries if _is_usable(entry)] if isinstance(entries, list) else []
-    addresses.sort(key=lambda address: (address.version, address))
-    return Interface(name, addresses, _read(name, "carrier") == "1", _speed(name))
+    usable = [entry for entry in entries if _is_usable(entry)] if isinstance(entries, list) else []
+    return Interface(
+        name,
+        sorted((_address(entry) for entry in usable), key=lambda address: (address.version, address)),
+        _read(name, "carrier") == "1",
+        _speed(name),
+        # As in port/links.py: ports of a bond all show the same `address`.
+        str(link.get("permaddr") or link.get("address", "")) if (_directory(name) / "device").exists() else None,
+        # The kernel's flag for an address with an end (IFA_F_PERMANENT is not set); what networkd was given has none.
+        frozenset(_address(entry) for entry in usable if entry.get("dynamic")),
+    )
 
 
 def _address(entry: dict[str, object]) -> Address:

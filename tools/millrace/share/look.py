@@ -44,13 +44,11 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
 def _look(share: Share, domain: Domain | None, here: Server) -> Look:
     seen: list[str] = []
     try:
-        if share.obstacle:
-            return Look(name=share.name, seen=seen, problem=share.obstacle)
         seen += truth_nfs.verify([share], [], domain, here.run)
         seen += truth_smb.verify([share], [], domain, here.run, here.pause)
     except MillraceError as error:
         return Look(name=share.name, seen=seen, problem=str(error))
-    return Look(name=share.name, seen=seen, problem=None)
+    return Look(name=share.name, seen=seen, problem=share.obstacle)
 
 
 def _said(lines: Iterable[str]) -> list[str]:

@@ -24,10 +24,10 @@ class SmbAccess(Contract):
 class Share(Contract):
     """One directory of the pool that clients mount.
 
-    `networks` are the clients of its NFS export; none means that it is not exported, and `obstacle` says why if it
-    should be. `fsid` identifies it in NFS file handles: it must never change while clients have it mounted. Sizes in
-    bytes; `used` is null where quotas are off or were not asked. `homes` are the directories for users below it, with
-    their numbers.
+    `nfs` says whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
+    `obstacle` says why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients
+    have it mounted. Sizes in bytes; `used` is null where quotas are off or were not asked. `homes` are the directories
+    for users below it, with their numbers.
     """
 
     name: str
@@ -38,6 +38,7 @@ class Share(Contract):
     size: int | None
     soft_size: int | None
     used: int | None = None
+    nfs: bool
     networks: list[str]
     exports: list[NfsClient]
     privileged_ports: bool
@@ -54,7 +55,7 @@ class Share(Contract):
     @property
     def both(self) -> bool:
         """Whether two protocols write one tree. facts: NFS writers do not break leases of SMB."""
-        return bool(self.exports) and self.smb is not None and self.profile != "dataset-ro"
+        return self.nfs and self.smb is not None and self.profile != "dataset-ro"
 
 
 class ShareList(Contract):
@@ -62,6 +63,32 @@ class ShareList(Contract):
 
     schema_version: Literal[1] = 1
     shares: list[Share]
+
+
+class FoundNetwork(Contract):
+    """A network that `port` of this server is in, which is not for management.
+
+    `leased` says that DHCP or a router gave the address: it is confirmed only by naming it. `proposed` ones are
+    private and of fixed addresses.
+    """
+
+    network: str
+    port: str
+    leased: bool
+    proposed: bool
+
+
+class ClientNetworks(Contract):
+    """`millrace share networks list`: to which networks NFS is exported where a share names no clients.
+
+    `policy` are those of the policy, which win; `confirmed` those that an administrator confirmed. None in both means
+    that NFS is closed. `found` are the networks of this server's ports.
+    """
+
+    schema_version: Literal[1] = 1
+    policy: list[str]
+    confirmed: list[str]
+    found: list[FoundNetwork]
 
 
 class RenderReport(Contract):

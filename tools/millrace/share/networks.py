@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which client networks a share is exported to: those that policy names, else the private ones on our ports."""
+"""Which client networks a share is served to that names none itself.
 
-from collections.abc import Iterable
+NFS takes whatever user number a client sends, so it is served only to networks that somebody named: the policy, else
+those that an administrator confirmed. SMB asks for a password and is served to the private networks of the ports too.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from millrace.share.interfaces import Interface
+from millrace.share.interfaces import Interface, for_clients
+from millrace.share.model import FoundNetwork
 
 Network = IPv4Network | IPv6Network
 
@@ -13,24 +18,73 @@ PRIVATE: tuple[Network, ...] = tuple(
     ip_network(text) for text in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7")
 )
 
-NO_NETWORK = (
-    "No port has an address in a private network, and a public network is never exported to by itself: "
-    "name the client networks under [nfs] networks in /etc/millrace/policy.toml"
-)
+LIST = "millrace share networks list"
+CLOSED = f"NFS is closed until a client network is confirmed: {LIST}"
+NO_NETWORK = f"no port has an address in a private network, confirm the client networks: {LIST}"
 
 
-def client_networks(named: Iterable[str], interfaces: Iterable[Interface]) -> list[str]:
-    """Networks in CIDR form, IPv4 first; those that policy names (and has checked) win."""
-    chosen = {ip_network(text) for text in named} or set(_connected(interfaces))
-    return [str(network) for network in sorted(chosen, key=lambda one: (one.version, one))]
+def nfs_networks(policy: Iterable[str], confirmed: Iterable[str]) -> list[str]:
+    """Networks in CIDR form, IPv4 first; those of the policy win. None means that NFS is closed."""
+    return _in_order({ip_network(text) for text in policy} or {ip_network(text) for text in confirmed})
 
 
-def _connected(interfaces: Iterable[Interface]) -> Iterable[Network]:
-    for interface in interfaces:
-        for address in interface.addresses:
-            # A host route (DHCPv6 hands out /128) says nothing about its neighbours.
-            if address.network.num_addresses > 1 and _is_private(address.network):
-                yield address.network
+def smb_networks(
+    policy: Iterable[str], confirmed: Iterable[str], ports: Iterable[Interface], management: Sequence[str]
+) -> list[str]:
+    """Networks in CIDR form, IPv4 first; those of the policy win, else the confirmed ones and the private ones."""
+    connected = (network for port in for_clients(ports, management) for network, _ in _connected(port))
+    default = {*filter(_is_private, connected), *(ip_network(text) for text in confirmed)}
+    return _in_order({ip_network(text) for text in policy} or default)
+
+
+def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> list[FoundNetwork]:
+    """The networks of the ports that serve clients; proposed are private ones that nobody else gave the port."""
+    found: dict[Network, FoundNetwork] = {}
+    for port in for_clients(ports, management):
+        for network, leased in _connected(port):
+            before = found.get(network)
+            if before is None or (before.leased and not leased):
+                found[network] = FoundNetwork(
+                    network=str(network),
+                    port=port.name,
+                    leased=leased,
+                    # Anybody on the wire can send an advertisement or answer DHCP, and would choose who mounts.
+                    proposed=not leased and _is_private(network),
+                )
+    return [found[one] for one in sorted(found, key=_order)]
+
+
+def remedy(found: Iterable[FoundNetwork]) -> str:
+    """The command that confirms what is proposed; where nothing is, the one that lists what there is."""
+    proposed = [one.network for one in found if one.proposed]
+    return f"millrace share networks set {' '.join(proposed)}" if proposed else LIST
+
+
+def on_management(networks: Iterable[str], ports: Iterable[Interface], management: Sequence[str]) -> str | None:
+    """The first network that management ports are in as well, in words."""
+    for text in networks:
+        network = ip_network(text)
+        for port in (one for one in ports if one.mac in management):
+            for other, _ in _connected(port):
+                if network.version == other.version and network.overlaps(other):
+                    return f"{network} includes addresses of the management port {port.name} ({other})"
+    return None
+
+
+def _connected(port: Interface) -> Iterator[tuple[Network, bool]]:
+    """Its networks, and whether somebody else gave it the address in it."""
+    for address in port.addresses:
+        # A host route (DHCPv6 hands out /128) says nothing about its neighbours.
+        if address.network.num_addresses > 1:
+            yield address.network, address in port.leased
+
+
+def _in_order(networks: Iterable[Network]) -> list[str]:
+    return [str(network) for network in sorted(networks, key=_order)]
+
+
+def _order(network: Network) -> tuple[int, Network]:
+    return network.version, network
 
 
 def _is_private(network: Network) -> bool:

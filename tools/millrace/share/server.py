@@ -12,7 +12,7 @@ from millrace.provision.model import Pool
 from millrace.share import apply, desired, interfaces
 from millrace.share.approved import approved_plan
 from millrace.share.desired import Surroundings
-from millrace.share.interfaces import Interface
+from millrace.share.interfaces import Interface, for_clients
 from millrace.share.model import RenderReport, Share
 from millrace.share.tools import Runner
 
@@ -34,8 +34,8 @@ class Server:
 
     def apply(self, config: Config, force: bool = False) -> RenderReport:
         """Render a wanted state and tell the servers."""
-        shares = self.shares(config)
-        return apply.apply(self.plan, self.pool, shares, self.ports, self.run, force, config.domain)
+        shares, ports = self.shares(config), for_clients(self.ports, config.management)
+        return apply.apply(self.plan, self.pool, shares, ports, self.run, force, config.domain)
 
 
 def this_server() -> Server:

@@ -31,12 +31,12 @@ def _settings(function: Any) -> Any:
             multiple=True,
             metavar="CLIENT",
             help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all sec=krb5:krb5p "
-            "xprtsec=tls'. Repeat it; 'default' is the networks of the policy.",
+            "xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
         ),
         click.option("--smb/--no-smb", "smb", default=None, help="Serve it over SMB."),
         click.option("--smb-user", "smb_users", multiple=True, help="Repeat it; admin where nobody is named."),
         click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
-        click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default' is as for NFS."),
+        click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default': private ones too."),
         click.option("--encryption", type=click.Choice(["offered", "required"]), help="Of SMB."),
         click.option("--io-uring/--no-io-uring", default=None, help="Of SMB alone; off where a kernel misbehaves."),
         click.option("--time-machine/--no-time-machine", default=None, help="Backups of macOS; SMB only."),
@@ -156,6 +156,35 @@ def render(force: bool, as_json: bool) -> None:
         )
     for warning in report.warnings:
         click.echo(f"warning: {warning}")
+
+
+@share.group()
+def networks() -> None:
+    """Client networks that NFS is exported to where a share names no clients."""
+
+
+@networks.command("list")
+@_json
+def list_networks(as_json: bool) -> None:
+    """List the client networks that are confirmed, and the networks of this server's ports."""
+    from millrace.share import interfaces
+    from millrace.share.confirm import client_networks, lines
+
+    found = client_networks(interfaces.serving())
+    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+
+
+@networks.command("set")
+@click.argument("named", nargs=-1, required=True, metavar="NETWORK…")
+@_json
+def set_networks(named: tuple[str, ...], as_json: bool) -> None:
+    """Confirm client networks in CIDR form (10.1.0.0/24): these and no others; 'none' closes NFS.
+
+    Shares that name their own clients are not changed.
+    """
+    from millrace.share.confirm import confirm
+
+    _report(confirm(named), as_json)
 
 
 def _preview(names: Sequence[str], mutate: Any, as_json: bool) -> None:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does nfsd listen, has it threads, and is anything exported?"""
+"""Does nfsd listen, has it threads, and is a client network confirmed?"""
 
 from millrace import paths
+from millrace.config import store
+from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.share import nfs
+from millrace.plan.policy_file import load_policy
+from millrace.share import interfaces, nfs
+from millrace.share.networks import found_networks, nfs_networks, remedy
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
@@ -27,21 +31,21 @@ def check(host: Host) -> list[Finding]:
     if _names_tls() and host.active_state(TLSHD) != "active":
         sentence = "A share names TLS and tlshd, which shakes hands for it, is not running: its clients cannot mount."
         findings.append(Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=f"systemctl restart {TLSHD}"))
-    if not _exported():
-        sentence = "No share is exported over NFS: no client network is known."
-        todo = "Name the client networks under [nfs] networks in /etc/millrace/policy.toml, then: millrace share render"
-        findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo))
+    findings += _closed(host)
     transports = ", ".join(dict.fromkeys(listeners))
     fine = Finding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads[0]} threads on {transports}.")
     return findings or [fine]
 
 
-def _exported() -> bool:
-    path = paths.ROOT / nfs.EXPORTS
-    lines = path.read_text().splitlines() if path.exists() else []
-    # A server whose shares are all of SMB alone lacks no client network.
-    unwanted = lines and not any("is not exported" in line and nfs.NOT_FOR_NFS not in line for line in lines)
-    return bool(unwanted) or any(line.strip() and not line.startswith("#") for line in lines)
+def _closed(host: Host) -> list[Finding]:
+    """Shares that are for NFS and wait for a client network; those of SMB alone lack none."""
+    config = store.look().config
+    waiting = [one.name for one in config.shares if one.nfs.follows_networks]
+    if not waiting or nfs_networks(load_policy().nfs.networks, config.nfs.networks):
+        return []
+    found = found_networks(interfaces.serving(lambda: host.ip_addresses), config.management)
+    sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=remedy(found))]
 
 
 def _names_tls() -> bool:

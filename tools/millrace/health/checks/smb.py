@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is smbd running, and does it listen on every address that clients can use?"""
 
+from millrace.config import store
 from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
@@ -16,7 +17,8 @@ def check(host: Host) -> list[Finding]:
         return []
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
-        ports = interfaces.serving(lambda: host.ip_addresses)
+        every = interfaces.serving(lambda: host.ip_addresses)
+        ports = interfaces.for_clients(every, store.look().config.management)
         silent = unheard((one.ip for port in ports for one in port.addresses), SMB_PORT)
         if silent:
             sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Confirm the client networks: until somebody did, shares that name no clients are exported to nobody over NFS."""
+
+from collections.abc import Callable, Sequence
+
+from millrace import paths
+from millrace.config import store
+from millrace.config.model import Config, NfsServer
+from millrace.config.names import several
+from millrace.config.sentence import checked
+from millrace.config.who import only_root, who
+from millrace.errors import BadInput, Refused
+from millrace.plan.policy_file import load_policy
+from millrace.share import interfaces
+from millrace.share.change import Serving
+from millrace.share.interfaces import Interface
+from millrace.share.model import ChangeReport, ClientNetworks
+from millrace.share.networks import found_networks, on_management, remedy
+from millrace.share.server import Server, this_server
+
+NONE = "none"
+CLOSED = "NFS is closed: no client network is confirmed."
+NO_POOL = "there is no pool yet: the networks are served when there is one"
+
+Ports = Callable[[], Sequence[Interface]]
+
+
+def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
+    """The networks of the policy, those that are confirmed, and those that this server finds at its ports."""
+    config = store.load()
+    return ClientNetworks(
+        policy=load_policy().nfs.networks,
+        confirmed=config.nfs.networks,
+        found=found_networks(ports, config.management),
+    )
+
+
+def confirm(
+    networks: Sequence[str], server: Callable[[], Server] = this_server, ports: Ports = interfaces.serving
+) -> ChangeReport:
+    """Export to these networks and no others what names no clients; `none` closes NFS. Verified like any change.
+
+    Refused where the policy names networks, or where one of these includes addresses of a management port.
+    """
+    only_root()
+    closing = list(networks) == [NONE]
+    if NONE in networks and not closing:
+        raise BadInput(f"{NONE} closes NFS: leave the other networks out")
+    wanted = checked(lambda: NfsServer(networks=[] if closing else list(networks)))
+    if load_policy().nfs.networks:
+        raise Refused(
+            "the policy names the client networks: change [nfs] networks in /etc/millrace/policy.toml, "
+            "then: millrace share render"
+        )
+
+    def mutate(config: Config) -> Config:
+        shared = on_management(wanted.networks, ports(), config.management)
+        if shared:
+            raise Refused(f"{shared}: name networks without management ports")
+        return config.model_copy(update={"nfs": wanted})
+
+    serving: list[Serving] = []
+
+    def effect(old: Config, new: Config) -> None:
+        # Without a pool there is nothing to export yet.
+        if paths.pool_file().exists():
+            serving.append(Serving(server()))
+            serving[0](old, new)
+
+    what = f"share networks set: {several(wanted.networks) or NONE}"
+    config = store.change(who(), what, mutate, effect)
+    return ChangeReport(
+        serial=config.serial,
+        share=None,
+        names=[one.name for one in config.shares if one.nfs.follows_networks],
+        verified=serving[0].verified if serving else [],
+        warnings=serving[0].warnings if serving else [NO_POOL],
+    )
+
+
+def lines(found: ClientNetworks) -> list[str]:
+    """What a person reads: whether NFS is open and to whom, the networks of the ports, and the command to confirm."""
+    served = found.policy or found.confirmed
+    by = "named by the policy" if found.policy else "confirmed"
+    first = f"NFS is open to {', '.join(served)} ({by})." if served else CLOSED
+    width = max((len(one.network) for one in found.found), default=0)
+    rows = [
+        f"{one.network:<{width}}  {one.port:<15}  "
+        + ("address from DHCP or a router" if one.leased else "fixed address")
+        + (", proposed" if one.proposed and not served else "")
+        for one in found.found
+    ]
+    todo = remedy(found.found) if any(one.proposed for one in found.found) else "millrace share networks set NETWORK…"
+    return [first, *rows] if served else [first, *rows, f"Confirm client networks: {todo}"]

@@ -232,6 +232,19 @@ export interface ClientFile {
     text: string;
 }
 
+/**
+ * `millrace share networks list`: to which networks NFS is exported where a share names no clients.
+ *
+ * `policy` are those of the policy, which win; `confirmed` those that an administrator confirmed. None in both means
+ * that NFS is closed. `found` are the networks of this server's ports.
+ */
+export interface ClientNetworks {
+    schema_version: 1;
+    policy: string[];
+    confirmed: string[];
+    found: FoundNetwork[];
+}
+
 /** What the client does with the share. */
 export type ClientProfile = "training" | "checkpoint" | "dataloader" | "mixed";
 
@@ -245,7 +258,11 @@ export interface Comparison {
     incomparable: string[];
 }
 
-/** All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice. */
+/**
+ * All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice.
+ *
+ * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
+ */
 export interface Config {
     schema_version: 1;
     serial: number;
@@ -255,6 +272,8 @@ export interface Config {
     users: User[];
     groups: Group[];
     ports: ConfigPort[];
+    nfs: NfsServer;
+    management: string[];
     domain: Domain | null;
 }
 
@@ -523,6 +542,19 @@ export interface Filesystem {
     mount_options: string[];
 }
 
+/**
+ * A network that `port` of this server is in, which is not for management.
+ *
+ * `leased` says that DHCP or a router gave the address: it is confirmed only by naming it. `proposed` ones are
+ * private and of fixed addresses.
+ */
+export interface FoundNetwork {
+    network: string;
+    port: string;
+    leased: boolean;
+    proposed: boolean;
+}
+
 /** A local group. */
 export interface Group {
     name: string;
@@ -789,7 +821,7 @@ export interface Moment {
     temperature: number | null;
 }
 
-/** The NFS side of a share. No client named: the networks of the policy, else the private ones next door. */
+/** The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed. */
 export interface Nfs {
     enabled: boolean;
     clients: NfsClient[];
@@ -802,6 +834,16 @@ export interface NfsClient {
     squash: "root" | "all" | "none";
     sec: ("sys" | "krb5" | "krb5i" | "krb5p")[];
     xprtsec: ("none" | "tls" | "mtls")[];
+}
+
+/**
+ * What holds for all NFS shares. `networks` are the client networks that an administrator confirmed.
+ *
+ * Empty is closed, also for a state document from before there was this field: a share that names no clients is
+ * exported to nobody until somebody who knows the network says to whom.
+ */
+export interface NfsServer {
+    networks: string[];
 }
 
 /** The NFS server. `threads_min` is per pool, `threads_max` in total; times in seconds; block size in bytes. */
@@ -1014,7 +1056,8 @@ export interface PoolState {
  * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
  *
  * `addresses` are those that it has now, in CIDR form; `fixed` those that a person gave it, none where DHCP or a
- * credential decides. `part_of` is the bond or bridge that it belongs to.
+ * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
+ * serves no client.
  */
 export interface Port {
     name: string;
@@ -1027,6 +1070,7 @@ export interface Port {
     gateway: string | null;
     dhcp: boolean;
     part_of: string | null;
+    management: boolean;
 }
 
 /** A network port. `speed` in Mbit/s. */
@@ -1331,10 +1375,10 @@ export type Severity = "info" | "warn" | "fail";
 /**
  * One directory of the pool that clients mount.
  *
- * `networks` are the clients of its NFS export; none means that it is not exported, and `obstacle` says why if it
- * should be. `fsid` identifies it in NFS file handles: it must never change while clients have it mounted. Sizes in
- * bytes; `used` is null where quotas are off or were not asked. `homes` are the directories for users below it, with
- * their numbers.
+ * `nfs` says whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
+ * `obstacle` says why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients
+ * have it mounted. Sizes in bytes; `used` is null where quotas are off or were not asked. `homes` are the directories
+ * for users below it, with their numbers.
  */
 export interface Share {
     name: string;
@@ -1345,6 +1389,7 @@ export interface Share {
     size: number | null;
     soft_size: number | null;
     used: number | null;
+    nfs: boolean;
     networks: string[];
     exports: NfsClient[];
     privileged_ports: boolean;
@@ -1370,7 +1415,7 @@ export interface ShareUsage {
 }
 
 /**
- * The SMB side of a share. No network named: as for NFS. Guests are never let in.
+ * The SMB side of a share. No network named: share/networks.py. Guests are never let in.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
  */
@@ -1688,6 +1733,8 @@ export interface Outputs {
     "share create": ChangeReport;
     "share create --dry-run": Preview;
     "share list": ShareList;
+    "share networks list": ClientNetworks;
+    "share networks set": ChangeReport;
     "share remove": ChangeReport;
     "share render": RenderReport;
     "share set": ChangeReport;

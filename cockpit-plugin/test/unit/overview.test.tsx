@@ -5,7 +5,7 @@ import userEvent from "@testing-library/user-event";
 import { expect, test, vi } from "vitest";
 import { App } from "../../src/app";
 import { golden, goldenLines, serverIs } from "../golden";
-import { does, notified, says, setAdmin, setHidden, started } from "../mocks/cockpit";
+import { does, notified, refuses, says, setAdmin, setHidden, started } from "../mocks/cockpit";
 
 const verdict = () => screen.findByTestId("verdict");
 
@@ -133,4 +133,49 @@ test("a document that is not what its schema says is an error state, never a bla
     expect((await screen.findByTestId("error")).textContent).toContain("something that it cannot show");
     await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
     expect(screen.getByRole("link", { name: "Server" })).toBeTruthy();
+});
+
+test("on the first day one click confirms the client networks of fixed addresses", async () => {
+    serverIs("1u12-closed");
+    const networks = golden("1u12-closed", "share networks list");
+    const leased = { network: "192.168.1.0/24", port: "enp2s0", leased: true, proposed: false };
+    says("share networks list", { ...networks, found: [...networks.found, leased] });
+    does("share networks set", (call) => {
+        serverIs("1u12-provisioned");
+        call.end(JSON.stringify({ schema_version: 1, serial: 1, share: null, names: ["data"], verified: [], warnings: [] }));
+    });
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    const closed = within(await screen.findByTestId("nfs-closed"));
+    const ticked = (await closed.findAllByRole("checkbox")).map((one) => (one as HTMLInputElement).checked);
+    expect(ticked).toEqual([true, true, false]);
+    expect(closed.getByText("The address comes from DHCP or a router.")).toBeTruthy();
+    await user.click(closed.getByRole("button", { name: "Confirm networks" }));
+    expect(started("share networks set").at(-1)?.argv.slice(1)).toEqual(["share", "networks", "set", "10.77.0.0/24", "10.77.1.0/24", "--json"]);
+    await waitFor(() => expect(screen.queryByTestId("nfs-closed")).toBeNull());
+});
+
+test("a leased network and others are confirmed by naming them, and a refusal is shown", async () => {
+    serverIs("1u12-closed");
+    says("share networks list", { schema_version: 1, policy: [], confirmed: [], found: [{ network: "192.168.1.0/24", port: "enp2s0", leased: true, proposed: false }] });
+    refuses("share networks set", "'10.1.0.1/24' is an address inside a network: did you mean 10.1.0.0/24?");
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    const closed = within(await screen.findByTestId("nfs-closed"));
+    const confirm = await closed.findByRole("button", { name: "Confirm networks" });
+    expect(confirm).toHaveProperty("disabled", true);
+    await user.click(closed.getByLabelText("192.168.1.0/24 on port enp2s0"));
+    await user.type(closed.getByLabelText("Other networks"), "10.1.0.1/24, fd00:1::/64");
+    await user.click(confirm);
+    expect(started("share networks set").at(-1)?.argv.slice(4)).toEqual(["192.168.1.0/24", "10.1.0.1/24", "fd00:1::/64", "--json"]);
+    expect(await closed.findByText(/did you mean/)).toBeTruthy();
+});
+
+test("who may only look sees that NFS is closed and cannot open it", async () => {
+    serverIs("1u12-closed");
+    setAdmin(false);
+    render(<App />);
+    const confirm = await within(await screen.findByTestId("nfs-closed")).findByRole("button", { name: "Confirm networks" });
+    await userEvent.setup({ delay: null }).click(confirm);
+    expect(started("share networks set")).toEqual([]);
 });

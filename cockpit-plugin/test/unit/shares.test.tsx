@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** A week with shares: look, create, change, remove, users and passwords, and what is refused. */
-import { render, screen, waitFor, within } from "@testing-library/react";
+import { cleanup, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { StatusProvider } from "../../src/lib/status";
@@ -26,7 +26,7 @@ const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 beforeEach(() => {
     says("status", STATUS);
-    for (const verb of ["share list", "user list", "group list", "config history", "config show", "session list", "share verify"]) golden(verb);
+    for (const verb of ["share list", "user list", "group list", "config history", "config show", "session list", "share networks list", "share verify"]) golden(verb);
     says("share create --dry-run", document("share-create.--dry-run.json"));
     says("share set --dry-run", document("share-create.--dry-run.json"));
 });
@@ -58,6 +58,21 @@ test("a share that no network reaches says why, and is not green", async () => {
     golden("share list", "obstacle");
     show();
     expect((await row("data")).getByText("Not served").closest("[data-level]")?.getAttribute("data-level")).toBe("WARN");
+});
+
+test("a share for NFS that nobody may mount is not called off", async () => {
+    golden("share list", "obstacle");
+    show();
+    expect((await row("data")).getByText("Closed: no client network is confirmed")).toBeDefined();
+});
+
+test("the editor says to whom a share is exported that names no clients", async () => {
+    show(["shares", "create"]);
+    expect(await screen.findByText("Exported to the client networks of this server: 10.1.0.0/24.")).toBeDefined();
+    says("share networks list", { schema_version: 1, policy: [], confirmed: [], found: [] });
+    cleanup();
+    show(["shares", "create"]);
+    expect(await screen.findByText(/^Exported to no client until/)).toBeDefined();
 });
 
 test("a new share is previewed in the program's words and made", async () => {

@@ -48,10 +48,10 @@ def test_a_management_port_is_in_no_recipe() -> None:
     assert [str(one.ip) for one in served(config, None, "/srv/pool", PORTS).addresses] == ["10.77.0.1", "10.77.1.1"]
 
 
-def test_nobody_is_told_to_mount_what_is_closed() -> None:
+def test_a_recipe_for_a_closed_share_is_refused() -> None:
     share = Share(name="models", profile="mixed", project=1001)
     closed = served(Config(shares=[share]), None, "/srv/pool", PORTS)
-    with pytest.raises(Refused, match="nobody can mount models: NFS is closed until a client network is confirmed"):
+    with pytest.raises(Refused, match="no client can mount models: NFS is closed until a client network is confirmed"):
         build(closed, Profile.TRAINING, Protocol.NFS_TCP, None, None, False)
     assert build(closed, Profile.TRAINING, Protocol.SMB_MULTICHANNEL, None, None, False).fstab
 

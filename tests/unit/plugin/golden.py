@@ -22,7 +22,7 @@ FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
     "config history", "config show", "group list", "health", "plan", "pool show", "session list",
-    "share list", "status", "topology", "user list",
+    "share list", "share networks list", "status", "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
@@ -86,6 +86,13 @@ def _building(box: Box) -> None:
     box.look()
 
 
+def _closed(box: Box) -> None:
+    """The first day: a pool, and nobody confirmed client networks."""
+    paths.policy_file().unlink()
+    box.provision()
+    box.look()
+
+
 def _provisioned(box: Box) -> None:
     box.provision()
     box.shares()
@@ -107,6 +114,7 @@ SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
     ("empty", EMPTY, 0, _blank),
     ("1u12-blank", Shape(), 0, _blank),
     ("1u12-building", Shape(), 0, _building),
+    ("1u12-closed", Shape(), 0, _closed),
     ("1u12-provisioned", Shape(), 0, _provisioned),
     ("1u12-degraded", Shape(), 0, _degraded),
     ("1u12-rebuilding", Shape(), 0, _rebuilding),

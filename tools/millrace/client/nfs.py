@@ -66,7 +66,7 @@ def _refuse(served: Served, protocol: Protocol, rdma: bool) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
-        raise Refused(f"nobody can mount {served.name}: {CLOSED}")
+        raise Refused(f"no client can mount {served.name}: {CLOSED}")
     if protocol is not Protocol.NFS_RDMA:
         return
     if not rdma:

@@ -2,6 +2,7 @@
 /** Is it well, what is to be done, how full, how fast, who is there. */
 import { useEffect, type JSX } from "react";
 import type { Outputs } from "../../types/outputs";
+import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
 import { Loaded } from "../../components/States";
 import { format, _ } from "../../lib/i18n";
@@ -32,6 +33,7 @@ export default function Overview(): JSX.Element {
                 {(data) => (
                     <>
                         <HealthVerdict health={data.health} level={levelOf(status)} hasPool={data.pool !== null} />
+                        <NfsClosed />
                         <div className="mr-cards">
                             <Throughput live={live} />
                             <Capacity pool={data.pool !== null} space={data.space} />

@@ -10,7 +10,7 @@ import { moment } from "../../lib/format";
 import { useChange, type Result } from "../../lib/hooks";
 import type { Outputs } from "../../types/outputs";
 import { _, format } from "../../lib/i18n";
-import { CHANGE_SECONDS } from "./seconds";
+import { CHANGE_SECONDS } from "../../lib/seconds";
 
 /** How many changes are shown; the program keeps more. */
 const SHOWN = 10;

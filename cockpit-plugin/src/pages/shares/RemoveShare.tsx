@@ -7,7 +7,7 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { CHANGE_SECONDS } from "./seconds";
+import { CHANGE_SECONDS } from "../../lib/seconds";
 
 /** Removing keeps the data; deleting it needs the name of the share typed. */
 export function RemoveShare({ share, onDone, onClose }: {

@@ -9,23 +9,21 @@ import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useAdmin } from "../../lib/permission";
 import { go } from "../../lib/route";
+import { CHANGE_SECONDS } from "../../lib/seconds";
 import { GeneralPart } from "./editor/GeneralPart";
 import { NfsPart } from "./editor/NfsPart";
 import { PreviewPart } from "./editor/PreviewPart";
 import { SmbPart } from "./editor/SmbPart";
 import { ADMIN, NEW, fromWanted, problems, words, type Form } from "./form";
-import { CHANGE_SECONDS } from "./seconds";
 
 interface Ends {
     onDone: (report: ChangeReport) => void;
-    /** The networks to which a share is served that names none. */
-    networks: string[] | undefined;
 }
 
 const back = () => go(["shares"]);
 
 /** A new share, or the share `name`, with both protocols side by side. */
-export function ShareEditor({ name, onDone, networks }: Ends & { name: string | null }): JSX.Element {
+export function ShareEditor({ name, onDone }: Ends & { name: string | null }): JSX.Element {
     const admin = useAdmin();
     const wanted = useVerb("config show");
     if (admin === false)
@@ -46,16 +44,17 @@ export function ShareEditor({ name, onDone, networks }: Ends & { name: string | 
                         </Empty>
                     );
                 // Remounted for another share, not for every answer: what was typed stays.
-                return <Editor key={name} config={config} before={share && fromWanted(share)} onDone={onDone} networks={networks} />;
+                return <Editor key={name} config={config} before={share && fromWanted(share)} onDone={onDone} />;
             }}
         </Loaded>
     );
 }
 
-function Editor({ config, before, onDone, networks }: Ends & { config: Config; before: Form | undefined }): JSX.Element {
+function Editor({ config, before, onDone }: Ends & { config: Config; before: Form | undefined }): JSX.Element {
     // What was there when the editor was opened: only what differs from it is sent.
     const [start] = useState(before);
     const [form, setForm] = useState(before ?? NEW);
+    const networks = useVerb("share networks list").data;
     const isNew = start === undefined;
     const save = useChange(isNew ? "share create" : "share set", { timeout: CHANGE_SECONDS });
     const set = (changed: Partial<Form>) => setForm((old) => ({ ...old, ...changed }));

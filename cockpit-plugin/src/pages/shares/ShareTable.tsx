@@ -23,7 +23,8 @@ function Name({ share }: { share: Share }): JSX.Element {
 }
 
 function NfsSide({ share }: { share: Share }): JSX.Element {
-    if (share.networks.length === 0) return <span className="mr-subtle">{_("Off")}</span>;
+    if (!share.nfs) return <span className="mr-subtle">{_("Off")}</span>;
+    if (share.networks.length === 0) return <span className="mr-subtle">{_("Closed: no client network is confirmed")}</span>;
     return (
         <ul className="mr-plain-list">
             {share.exports.map(({ client, access, sec, xprtsec }) => (

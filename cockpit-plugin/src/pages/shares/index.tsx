@@ -3,6 +3,7 @@ import { useState, type JSX } from "react";
 import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import type { ChangeReport, Share } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
+import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
 import { Empty, ErrorAlert, Loaded } from "../../components/States";
@@ -10,12 +11,12 @@ import { useChange, useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useAdmin } from "../../lib/permission";
 import { go, link, useRoute } from "../../lib/route";
+import { CHANGE_SECONDS } from "../../lib/seconds";
 import { useStatus } from "../../lib/status";
 import { Accounts } from "./Accounts";
 import { Changes } from "./Changes";
 import { remember } from "./looks";
 import { RemoveShare } from "./RemoveShare";
-import { CHANGE_SECONDS } from "./seconds";
 import { Sessions } from "./Sessions";
 import { ShareEditor } from "./ShareEditor";
 import { ShareTable } from "./ShareTable";
@@ -101,7 +102,7 @@ export default function Shares(): JSX.Element {
     const editing = path[1] === "create" ? null : path[1] === "share" ? path[2] : undefined;
     if (editing !== undefined)
         return (
-            <ShareEditor name={editing} networks={list.data?.shares.find((one) => one.networks.length > 0)?.networks}
+            <ShareEditor name={editing}
                 onDone={(report) => {
                     const name = report.share?.name ?? "";
                     saved(report, editing === null ? format(_("The share $0 is served."), name) : format(_("$0 is changed."), name));
@@ -122,6 +123,7 @@ export default function Shares(): JSX.Element {
             {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <ServingFindings />
+            <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("The client networks are confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">
                 <Panel title={_("Shares")} wide testId="share-list">
                     <Loaded of={list} what={_("Reading the shares")}>

@@ -4,7 +4,7 @@ import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Form as FormLayout, FormGroup } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.js";
-import type { NfsClient } from "../../../types/millrace";
+import type { ClientNetworks, NfsClient } from "../../../types/millrace";
 import { ChoiceField, TextField } from "../../../components/Field";
 import { Panel } from "../../../components/Panel";
 import { _, format } from "../../../lib/i18n";
@@ -54,7 +54,14 @@ function ClientFields({ index, client, problem, onChange, onRemove }: {
     );
 }
 
-export function NfsPart({ form, set, problems, networks }: PartProps & { networks: string[] | undefined }): JSX.Element {
+function exportedTo({ policy, confirmed }: ClientNetworks): string {
+    const all = policy.length > 0 ? policy : confirmed;
+    return all.length > 0
+        ? format(_("Exported to the client networks of this server: $0."), all.join(", "))
+        : _("Exported to no client until the client networks of this server are confirmed.");
+}
+
+export function NfsPart({ form, set, problems, networks }: PartProps & { networks: ClientNetworks | undefined }): JSX.Element {
     const change = (index: number, changed: Partial<NfsClient>) =>
         set({ clients: form.clients.map((one, at) => (at === index ? { ...one, ...changed } : one)) });
     const access = form.profile === "dataset-ro" ? "ro" : "rw";
@@ -64,13 +71,7 @@ export function NfsPart({ form, set, problems, networks }: PartProps & { network
             {!form.nfs && <p className="mr-subtle">{_("Not served over NFS.")}</p>}
             {form.nfs && (
                 <FormLayout onSubmit={(event) => event.preventDefault()}>
-                    {form.clients.length === 0 && (
-                        <p>
-                            {networks === undefined || networks.length === 0
-                                ? _("Served to the private networks of this server's own ports, or those that its policy names.")
-                                : format(_("Served to the networks of this server: $0."), networks.join(", "))}
-                        </p>
-                    )}
+                    {form.clients.length === 0 && networks !== undefined && <p>{exportedTo(networks)}</p>}
                     {form.clients.map((client, index) => (
                         <ClientFields key={index} index={index} client={client} problem={problems[`clients.${index}`]}
                             onChange={(changed) => change(index, changed)}

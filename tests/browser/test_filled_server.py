@@ -89,6 +89,17 @@ def test_the_pages_speak_german_and_it_fits(meet: Meet, admin: Person) -> None:
     reader.page.goto("about:blank")
 
 
+def test_what_is_closed_on_the_first_day_is_opened_on_the_overview(admin: Person, become: Become) -> None:
+    become("1u12-closed")
+    admin.go("Overview")
+    expect(admin.ours.get_by_test_id("nfs-closed").get_by_role("checkbox")).to_have_count(2)
+    expect(admin.ours.get_by_role("button", name="Confirm networks")).to_be_enabled()
+    admin.picture(OUT / "closed-overview-light.png")
+    assert admin.barriers() + admin.cut_off() == []
+    become("1u12-provisioned")
+    expect(admin.ours.get_by_test_id("nfs-closed")).to_have_count(0)
+
+
 def test_a_drive_that_is_gone_is_told_on_the_overview_and_marked_where_it_was(admin: Person, become: Become) -> None:
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("verdict")).to_have_attribute("data-level", "WARN")

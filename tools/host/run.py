@@ -22,11 +22,13 @@ from millrace.errors import Failed, Refused
 from vm import accel, answers, server
 from vm.appliance import appliance
 from vm.machine import Machine, free_port
+from vm.qemu import FORWARDED_FROM
 
 COCKPIT, NFS, SMB = 9090, 2049, 445
 PORTS = {"Cockpit": (COCKPIT, answers.cockpit), "NFS": (NFS, answers.nfs), "SMB": (SMB, answers.smb)}
+# NFS is closed until client networks are named: this host is in the network of the ports that are forwarded.
 # QEMU's user-mode network sends from an unprivileged port, which NFS exports refuse otherwise.
-POLICY = b"[nfs]\nprivileged_ports = false\n"
+POLICY = f'[nfs]\nnetworks = ["{FORWARDED_FROM}"]\nprivileged_ports = false\n'.encode()
 PASSWORD = re.compile(r"One-time password: (\S+)")
 SERVE_SECONDS = 600.0
 # The disks' own state: log, drives and what the guest writes.

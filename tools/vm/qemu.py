@@ -144,6 +144,10 @@ def drives(server: Server, files: Files) -> list[str]:
     return argv
 
 
+# The network of a user-mode backend that names none (qemu(1), -netdev user); forwards come from its second address.
+FORWARDED_FROM = "10.0.2.0/24"
+
+
 def network(server: Server, options: Options) -> list[str]:
     """Return the management NIC, forwarded to loopback, and the data NICs on their nodes."""
     forwards = "".join(f",hostfwd=tcp:127.0.0.1:{host}-:{guest}" for guest, host in sorted(options.forwards.items()))

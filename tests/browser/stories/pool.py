@@ -9,8 +9,9 @@ from playwright.sync_api import expect
 
 from tests.browser.person import Person
 from tests.browser.stories.people import ANNA_PASSWORD
-from tests.vm.box import CLIENT_ADDRESSES, Box
+from tests.vm.box import CLIENT_ADDRESSES, NETWORKS, SERVER_ADDRESSES, Box
 from vm.machine import Machine
+from vm.qemu import FORWARDED_FROM
 
 # Seconds on the reference host under emulation.
 BUILD_SECONDS = 1200
@@ -38,6 +39,33 @@ def test_an_approved_plan_becomes_a_pool_before_one_s_eyes(box: Box, admin: Pers
     expect(admin.ours.get_by_test_id("filesystem")).to_contain_text("mounted")
     assert box.pool["plan_sha256"] == shown
     box.wait_serving()
+
+
+def mount_of_data(client: Machine) -> int:
+    """The status of mount(8) on a client."""
+    mount = f"timeout 100 mount -t nfs4 -o vers=4.2,retry=0 {SERVER_ADDRESSES[0]}:/srv/pool/data /mnt && umount /mnt"
+    return client.run(mount, check=False, seconds=300).status
+
+
+def test_nfs_is_closed_before_a_client_network_is_confirmed(box: Box, client: Machine) -> None:
+    assert box.say("exportfs -s") == ""
+    assert "NFS is closed for data" in box.millrace("status").out
+    assert mount_of_data(client) != 0
+
+
+def test_one_click_confirms_the_networks_of_fixed_addresses(box: Box, client: Machine, admin: Person) -> None:
+    admin.go("Overview")
+    closed = admin.ours.get_by_test_id("nfs-closed")
+    # those of the cables; not that of QEMU's management, whose address DHCP gave
+    expect(closed.get_by_role("checkbox", checked=True)).to_have_count(len(NETWORKS))
+    for network in NETWORKS:
+        expect(closed.get_by_role("checkbox", name=network)).to_be_checked()
+    expect(closed.get_by_role("checkbox", name=FORWARDED_FROM)).not_to_be_checked()
+    closed.get_by_role("button", name="Confirm networks").click()
+    expect(closed).to_have_count(0, timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    assert box.shown("share networks list --json")["confirmed"] == list(NETWORKS)
+    assert {line.split()[1].partition("(")[0] for line in box.say("exportfs -s").splitlines()} == set(NETWORKS)
+    assert mount_of_data(client) == 0
 
 
 def test_a_share_is_made_for_a_user_and_served_on_both_protocols(box: Box, admin: Person) -> None:

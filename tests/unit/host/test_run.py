@@ -7,6 +7,7 @@ import pytest
 
 from host import run
 from millrace.errors import BadInput, Refused
+from millrace.plan.policy_file import parse_policy
 
 
 def test_the_first_start_is_new_and_the_second_is_not(tmp_path: Path) -> None:
@@ -38,6 +39,12 @@ def test_the_mount_lines_name_the_forwarded_ports() -> None:
     assert "user admin, password river-mill" in said
     assert "mount -t nfs4 -o vers=4.2,proto=tcp,port=40002 127.0.0.1:/srv/pool/data /mnt" in said
     assert "mount -t cifs //127.0.0.1/data /mnt -o vers=3.1.1,seal,port=40003,username=admin" in said
+
+
+def test_the_mount_lines_are_for_a_client_network_that_is_confirmed() -> None:
+    nfs = parse_policy(run.POLICY.decode(), "tools/run").nfs
+    # QEMU forwards from an address and a port of its own
+    assert (nfs.networks, nfs.privileged_ports) == (["10.0.2.0/24"], False)
 
 
 def test_the_password_of_the_first_start_is_not_invented_later() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from tests.browser.console import CHROMIUM, Console
 from tests.browser.failed import pytest_exception_interact
-from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, Box, credentials
+from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, Box, credentials
 from tests.vm.life.words import SERVER
 from vm.accel import Accel
 from vm.appliance import appliance
@@ -44,8 +44,8 @@ def box(
     image: Path, accelerator: Accel, cables: Cables, port: int, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Box]:
     given = credentials()
-    # no password is handed in: the appliance makes its own
-    del given["millrace.admin-password"]
+    # no password is handed in: the appliance makes its own; no policy: NFS is closed until networks are confirmed
+    del given["millrace.admin-password"], given["millrace.policy"]
     directory = tmp_path_factory.mktemp("life")
     with appliance(
         SERVER, image, directory, accelerator, credentials=given, forwards={9090: port}, links=cables.server_ends
@@ -86,7 +86,7 @@ def one_time(box: Box, digest: str) -> str:
 
 @pytest.fixture(scope="package")
 def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
-    """The server with an administrator and a pool, whatever became of the stories in the browser.
+    """The server with an administrator, a pool and client networks, whatever became of the stories in the browser.
 
     Until the next boot it looks at everything, which takes it 6 s, only where a story wants to know.
     """
@@ -96,6 +96,8 @@ def in_use(box: Box, digest: str, one_time: str, port: int) -> Box:
     if box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status:
         box.machine.run(["millrace", "approve", digest], seconds=1200)
     box.wait_serving()
+    if not box.shown("share networks list --json")["confirmed"]:
+        box.millrace(["share", "networks", "set", *NETWORKS], seconds=600)
     box.wait_booted()
     box.say("systemctl stop millrace-health.timer")
     return box

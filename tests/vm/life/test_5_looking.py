@@ -50,7 +50,16 @@ def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None
     assert not status["as_root"]
     assert status["health"]["level"] == box.read_json("cat /run/millrace/health.json")["level"]
     assert {one["check"] for one in status["health"]["findings"]} >= {"pool", "arrays", "nfs", "smb", "cockpit"}
-    for verb in ("pool show", "topology", "plan", "share list", "user list", "session list", "config history"):
+    for verb in (
+        "pool show",
+        "topology",
+        "plan",
+        "share list",
+        "share networks list",
+        "user list",
+        "session list",
+        "config history",
+    ):
         assert box.shown(f"{verb} --json", user=VIEWER)["schema_version"]
     for verb in ("share remove data", f"user remove {VIEWER}", "config rollback 1"):
         refused = box.millrace(verb, user=VIEWER, check=False)

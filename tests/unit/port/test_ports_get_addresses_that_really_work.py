@@ -13,6 +13,7 @@ from millrace.errors import BadInput, Refused
 from millrace.port.edit import set_port
 from millrace.port.model import PortReport
 from tests.unit.port.network import FIRST, Network
+from tests.unit.share.samples import listen
 
 FILE = f"etc/systemd/network/40-millrace-{FIRST.replace(':', '')}.network"
 FOUR = ("10.0.0.2/24", "10.0.0.11/24", "10.0.0.12/24", "10.0.0.13/24")
@@ -52,10 +53,14 @@ def test_a_port_goes_back_to_what_it_was(network: Network) -> None:
 
 
 def test_a_management_port_keeps_its_addresses_and_serves_no_client(network: Network) -> None:
+    listen(network.root, "0.0.0.0:2049", "10.0.0.2:445", "10.0.1.2:445")
     report = give(network, management=True)
     assert report.port.management and report.port.addresses == ["10.0.0.2/24"] and not network.called("networkctl")
     smb = (network.root / "etc/samba/smb.conf").read_text()
     assert "interfaces = lo enp2s0\n" in smb
+    assert network.called("systemctl restart") and "sessions have ended" in report.warnings[0]
+    network.calls.clear()
+    assert give(network, management=True).warnings == [] and not network.called("systemctl restart")
     give(network, management=False)
     assert store.load().management == []
     assert "interfaces = lo enp1s0 enp2s0\n" in (network.root / "etc/samba/smb.conf").read_text()

@@ -6,6 +6,9 @@ import pytest
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from tests.vm.shares.words import MORE_ADDRESSES
 from vm.machine import Machine
+from vm.qemu import FORWARDED_FROM
+
+MANAGEMENT = "52:54:00:4d:00:00"
 
 pytestmark = pytest.mark.usefixtures("models")
 
@@ -39,8 +42,26 @@ def test_an_address_of_another_host_is_taken_back_with_the_reason(box: Box, trun
     assert after["fixed"] == port["fixed"]
 
 
+def test_a_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
+    (port,) = [one for one in box.shown("port list --json")["ports"] if one["mac"] == MANAGEMENT]
+    (address,) = [one.partition("/")[0] for one in port["addresses"] if ":" not in one]
+    listens = f"ss -Hltn src {address}:445 | grep -q ."
+    box.machine.run(listens)
+    assert FORWARDED_FROM in {one["network"] for one in box.shown("share networks list --json")["found"]}
+    box.millrace(f"port set {port['name']} --management", seconds=600)
+    try:
+        box.machine.wait_command(f"! {listens}", "SMB to leave the management port", 120)
+        assert FORWARDED_FROM not in {one["network"] for one in box.shown("share networks list --json")["found"]}
+        assert address not in box.shown("client zone --host nas.example.org --json")["addresses"]
+    finally:
+        box.millrace(f"port set {port['name']} --no-management", seconds=600)
+    box.machine.wait_command(listens, "SMB on the port again", 120)
+
+
 BAD = [
     ["nothere", "--address", "10.77.0.9/24"],
+    ["PORT"],
+    ["PORT", "--dhcp", "--management"],
     ["PORT", "--address", "10.77.0.9"],
     ["PORT", "--address", "10.77.0.255/24"],
     ["PORT", "--address", "10.77.0.9/24\nDHCP=yes"],

@@ -16,10 +16,11 @@ from millrace.port.addressing import Addressing
 from millrace.port.links import Link, links, with_wanted
 from millrace.port.model import PortReport
 from millrace.port.served import hear
+from millrace.share.apply import restart_smbd
 from millrace.share.interfaces import Interface
 from millrace.share.networks import on_management
 from millrace.share.server import Server, this_server
-from millrace.share.tools import Runner
+from millrace.share.tools import Runner, is_active
 
 DEFAULT = "default"
 
@@ -67,7 +68,12 @@ def set_port(
         try:
             wanted = new.port(link.mac)
             heard = wanted.addresses if wanted and link.mac not in new.management else []
-            addressing.verified += hear(server(), new, heard)
+            here = server()
+            addressing.verified += hear(here, new, heard)
+            if link.mac in new.management and link.mac not in old.management and is_active("smbd.service", here.run):
+                # It opens its listeners when it starts, and has one there.
+                restart_smbd(here.run)
+                addressing.warnings.append("the SMB server was restarted without this port: its sessions have ended")
         except BaseException as error:
             trouble = addressing.undo()
             if not isinstance(error, MillraceError):

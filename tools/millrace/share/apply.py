@@ -107,6 +107,13 @@ def _write_smb(text: str, run: Runner) -> bool:
     return rendered.put(smb.CONFIGURATION, text)
 
 
+def restart_smbd(run: Runner) -> None:
+    """Start smbd again with the listeners of its configuration, which ends the sessions of clients."""
+    # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
+    # unit, which waits for the lock of the change that this may run in.
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", "smbd.service"])
+
+
 def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     """Make smbd, which runs, take its configuration on; whether it had to be told.
 
@@ -120,9 +127,7 @@ def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
     if silent and (not asked.exists() or asked.read_text().split() != silent):
         store.write_text(asked, "\n".join(silent) + "\n")
-        # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
-        # unit, which waits for the lock of the change that this may run in.
-        must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", "smbd.service"])
+        restart_smbd(run)
         return True
     if changed:
         must(run, ["smbcontrol", "smbd", "reload-config"])

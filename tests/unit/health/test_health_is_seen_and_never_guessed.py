@@ -16,6 +16,7 @@ from millrace.health.collect import CHECKS, collect
 from millrace.health.model import Level
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
+from millrace.share import interfaces
 from tests.unit.health.servers import filled, host, sentences, set_md, well
 from tests.unit.share.samples import listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
@@ -196,6 +197,13 @@ class TestServers:
         listen(serving, "0.0.0.0:2049", "127.0.0.1:445")
         found = sentences(smb.check(host()))
         assert "FAIL: The SMB server does not listen on 10.0.0.2. [systemctl restart smbd.service" in found
+
+    def test_smb_need_not_listen_on_a_management_port(self, serving: Path) -> None:
+        listen(serving, "0.0.0.0:2049", "127.0.0.1:445")
+        [port] = interfaces.serving(lambda: host().ip_addresses)
+        assert port.mac
+        store.write_model(files.config_file(), Config(management=[port.mac]))
+        assert [one.level for one in smb.check(host())] == [Level.OK]
 
     def test_cockpit_that_does_not_listen_even_without_a_pool(self, empty: Path) -> None:
         assert "FAIL: The socket of Cockpit is inactive" in sentences(

@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from host.layout import REPO
 from millrace.schema.outputs import LINES, OUTPUTS
+from tests.unit.schema.within import within
 
 GOLDEN = REPO / "cockpit-plugin/test/golden"
 # A table of the rules for input, and what no verb prints.
@@ -32,15 +33,6 @@ def verb(path: Path) -> str:
 def adapter(words: str) -> TypeAdapter[Any]:
     module, _, name = OUTPUTS[words].partition(":")
     return TypeAdapter(getattr(import_module(module), name))
-
-
-def within(one: Any, whole: Any) -> bool:
-    """Whether `whole` says all that `one` says; a field that the verb has gained since may be missing in `one`."""
-    if isinstance(one, dict) and isinstance(whole, dict):
-        return all(key in whole and within(value, whole[key]) for key, value in one.items())
-    if isinstance(one, list) and isinstance(whole, list):
-        return len(one) == len(whole) and all(map(within, one, whole))
-    return bool(one == whole)
 
 
 @pytest.mark.parametrize("path", documents(), ids=lambda path: path.name)

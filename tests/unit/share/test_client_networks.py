@@ -9,7 +9,7 @@ from millrace import cli, paths
 from millrace.command import Result
 from millrace.config import files, history, replace, store
 from millrace.errors import BadInput, Refused
-from millrace.share import confirm, interfaces
+from millrace.share import confirm, interfaces, look
 from millrace.share.edit import create_shares
 from millrace.share.interfaces import Interface
 from millrace.share.model import ChangeReport, ClientNetworks
@@ -63,6 +63,13 @@ def test_what_is_not_served_is_rolled_back(appliance: Appliance) -> None:
     with pytest.raises(Refused, match=r"nothing mounts over NFS from this server.*nothing was changed"):
         networks_set(appliance, "10.0.0.0/24")
     assert store.load().nfs.networks == [] and appliance.exported() == {}
+
+
+def test_a_closed_share_is_verified_over_smb_all_the_same(appliance: Appliance) -> None:
+    closed(appliance).apply(store.load())
+    [found] = look.verify(["data"], lambda: closed(appliance)).shares
+    assert found.seen == ["SMB: data is listed and opens"]
+    assert found.problem is not None and found.problem.startswith("NFS is closed")
 
 
 def test_an_earlier_state_is_as_closed_as_it_was(appliance: Appliance) -> None:

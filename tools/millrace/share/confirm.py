@@ -10,7 +10,7 @@ from millrace.config.names import several
 from millrace.config.sentence import checked
 from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Refused
-from millrace.plan.policy_file import load_policy
+from millrace.plan.policy_in_force import in_force
 from millrace.share import interfaces
 from millrace.share.change import Serving
 from millrace.share.interfaces import Interface
@@ -29,7 +29,7 @@ def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
     """The networks of the policy, those that are confirmed, and those that this server finds at its ports."""
     config = store.load()
     return ClientNetworks(
-        policy=load_policy().nfs.networks,
+        policy=in_force().nfs.networks,
         confirmed=config.nfs.networks,
         found=found_networks(ports, config.management),
     )
@@ -47,7 +47,7 @@ def confirm(
     if NONE in networks and not closing:
         raise BadInput(f"{NONE} closes NFS: leave the other networks out")
     wanted = checked(lambda: NfsServer(networks=[] if closing else list(networks)))
-    if load_policy().nfs.networks:
+    if in_force().nfs.networks:
         raise Refused(
             "the policy names the client networks: change [nfs] networks in /etc/millrace/policy.toml, "
             "then: millrace share render"

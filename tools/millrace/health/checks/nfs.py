@@ -6,7 +6,7 @@ from millrace.config import store
 from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.plan.policy_file import load_policy
+from millrace.plan import policy_in_force
 from millrace.share import interfaces, nfs
 from millrace.share.networks import found_networks, nfs_networks, remedy
 
@@ -41,7 +41,7 @@ def _closed(host: Host) -> list[Finding]:
     """Shares that are for NFS and wait for a client network; those of SMB alone lack none."""
     config = store.look().config
     waiting = [one.name for one in config.shares if one.nfs.follows_networks]
-    if not waiting or nfs_networks(load_policy().nfs.networks, config.nfs.networks):
+    if not waiting or nfs_networks(policy_in_force.find().policy.nfs.networks, config.nfs.networks):
         return []
     found = found_networks(interfaces.serving(lambda: host.ip_addresses), config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."

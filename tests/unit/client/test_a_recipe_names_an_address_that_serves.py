@@ -42,8 +42,9 @@ def test_confirmed_networks_count_as_those_of_a_policy() -> None:
     assert [str(one.ip) for one in served(config, None, "/srv/pool", PORTS).addresses] == ["10.77.1.1"]
 
 
-def test_a_management_port_is_in_no_recipe() -> None:
-    share = Share(name="models", profile="mixed", project=1001)
+@pytest.mark.parametrize("clients", [[], [NfsClient(client="10.0.0.0/8")]])
+def test_a_management_port_is_in_no_recipe(clients: list[NfsClient]) -> None:
+    share = Share(name="models", profile="mixed", project=1001, nfs=Nfs(clients=clients))
     config = Config(shares=[share], management=[MANAGEMENT])
     assert [str(one.ip) for one in served(config, None, "/srv/pool", PORTS).addresses] == ["10.77.0.1", "10.77.1.1"]
 

@@ -25,7 +25,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], str]] = {
 
 # by serial number, on alternating nodes; 512-byte sectors: a GPT is looked for in the second sector
 DRIVES = {
-    f"OCC{number:011d}": (kind, Drive(f"OCC{number:011d}", 512 * MIB, number % 2, 512))
+    f"OCC{number:011d}": (kind, Drive(f"OCC{number:011d}", 608 * MIB, number % 2, 512))
     for number, kind in enumerate(KINDS, start=1)
 }
 

@@ -29,6 +29,8 @@ def file_system_equals_the_plan(box: Box) -> None:
     assert geometry["data.sunit"] * geometry["data.bsize"] == filesystem["stripe_unit"]
     assert geometry["data.swidth"] == geometry["data.sunit"] * filesystem["stripe_width"]
     assert geometry["meta-data.agcount"] == filesystem["allocation_groups"]
+    assert geometry["meta-data.agsize"] * geometry["data.bsize"] == filesystem["allocation_group_size"]
+    assert box.say("xfs_property /srv/pool get autofsck") == f"autofsck={filesystem['autofsck']}"
     assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
     assert set(filesystem["mount_options"]) <= box.mount_options()
     if filesystem["log_device"]:

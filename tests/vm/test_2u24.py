@@ -128,6 +128,12 @@ def test_file_system_is_aligned_to_the_legs(box: Box) -> None:
     assert geometry["data.swidth"] == 2 * geometry["data.sunit"]
 
 
+def test_allocation_groups_begin_on_both_legs(box: Box) -> None:
+    geometry = box.xfs_geometry()
+    units, rest = divmod(geometry["meta-data.agsize"], geometry["data.sunit"])
+    assert (units % 2, rest) == (1, 0)
+
+
 def test_it_serves_with_no_failed_unit(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []

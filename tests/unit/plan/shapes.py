@@ -33,7 +33,7 @@ def sn(*numbers: int) -> list[str]:
     return [f"SN{number:03}" for number in numbers]
 
 
-PAIR = "RAID1 of 2 drives for the file system log"
+PAIR = "RAID1 of 2 small drives with a hot spare for the file system log"
 SHARED = "file system log on RAID1 of two 4 GiB partitions"
 INSIDE = "log inside the file system"
 
@@ -116,14 +116,14 @@ CASES: dict[str, Case] = {
     ),
     "six large and six small": Case(
         server([*equal(6), *equal(6, size=HALF_SIZE, first=6)]),
-        "RAID6 of 6 drives for data, RAID1 of 2 drives and a hot spare for the file system log",
+        f"RAID6 of 6 drives for data, {PAIR}",
         sn(6, 7),
         unused=sn(9, 10, 11),
         says="3 drives with 10.48 TiB stay unused",
     ),
     "ten drives and three small ones": Case(
         server([*equal(10), *equal(3, 2, LOG_SIZE, 10)], nodes=2),
-        "RAID6 of 10 drives for data, RAID1 of 2 drives and a hot spare for the file system log",
+        f"RAID6 of 10 drives for data, {PAIR}",
         sn(10, 11),
     ),
     "ten drives and one small one": Case(
@@ -138,7 +138,7 @@ CASES: dict[str, Case] = {
     ),
     "two large drives and three small ones": Case(
         server([*equal(2), *equal(3, size=LOG_SIZE, first=2)]),
-        "RAID1 of 2 drives for data, RAID1 of 2 drives and a hot spare for the file system log",
+        f"RAID1 of 2 drives for data, {PAIR}",
         sn(2, 3),
     ),
     "a drive a little smaller than the others": Case(

@@ -55,6 +55,42 @@ def test_a_third_drive_stands_in_for_a_side_of_the_log_that_is_lost() -> None:
     assert "hot spare" in next(decision.reason for decision in plan.decisions if decision.name == "log")
 
 
+def test_two_small_drives_carry_the_log_and_a_data_drive_far_from_them_waits_for_one_to_die() -> None:
+    plan = planned(CASES["1U12 of the talk"])
+    log = arrays(plan)["log"]
+    assert (log.members, log.spares) == (sn(10, 11), sn(0))
+    tables = {entry.serial: [(part.role, part.size) for part in entry.partitions] for entry in plan.drives}
+    assert tables["SN010"] == [(Role.LOG, 4 * GIB)]
+    assert tables["SN000"][0] == (Role.LOG, 4 * GIB) and tables["SN000"][1][0] is Role.DATA
+    assert {tables[serial][0] for serial in sn(*range(12))} == {(Role.LOG, 4 * GIB)}
+    reason = next(decision.reason for decision in plan.decisions if decision.name == "log")
+    assert "Its hot spare is a partition of data drive SN000" in reason
+    assert "log writes share that data drive" in reason
+
+
+def test_the_spare_of_the_log_shares_node_and_switch_with_neither_side_if_it_can() -> None:
+    big = [drive(n, numa_node=(1, 0, 2)[n % 3]) for n in range(9)]
+    small = [drive(9, LOG_SIZE, numa_node=0), drive(10, LOG_SIZE, numa_node=1)]
+    plan = planned(Case(server([*big, *small], nodes=3), ""))
+    assert arrays(plan)["log"].spares == sn(2)
+    reason = next(decision.reason for decision in plan.decisions if decision.name == "log")
+    assert "SN002, on another NUMA node than both," in reason
+    behind = [drive(n, switch="0000:10:00.0" if n < 6 else "0000:20:00.0") for n in range(8)]
+    both = [drive(n, LOG_SIZE, switch="0000:10:00.0") for n in (8, 9)]
+    plan = planned(Case(server([*behind, *both]), ""))
+    assert arrays(plan)["log"].spares == sn(6)
+
+
+def test_single_parity_of_many_drives_is_warned_of_with_the_hours_of_a_rebuild() -> None:
+    warned = CASES["thirteen drives"], CASES["twenty-four drives on two nodes"]
+    for case in warned:
+        (warning,) = [text for text in planned(case).warnings if "single parity" in text]
+        assert "21 hours later at the 102 MB/s" in warning
+        assert 'layout.resilience = "double"' in warning
+    for name in ("twelve equal drives", "twenty-four drives whose owner wants RAID60", "five drives"):
+        assert not [text for text in planned(CASES[name]).warnings if "single parity" in text]
+
+
 def test_small_drives_get_a_smaller_log_partition() -> None:
     for size, log in ((GIB, 96 * MIB), (16 * GIB, 256 * MIB), (256 * GIB, 4 * GIB), (4096 * GIB, 4 * GIB)):
         plan = planned(Case(server(equal(4, size=size)), ""))

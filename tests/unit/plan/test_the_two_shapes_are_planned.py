@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from millrace.inventory.model import Drive, Inventory
-from millrace.plan.filesystem import allocation_groups, log_size
+from millrace.plan.filesystem import log_size
+from millrace.plan.groups import Stripes, planned_groups
 from millrace.plan.layout import partition_size
 from millrace.plan.model import Array, Plan, Role
 from millrace.plan.policy import NfsPolicy, Policy
@@ -34,7 +35,8 @@ def test_1u12_is_raid6_of_ten() -> None:
     assert (data.bitmap, data.bitmap_chunk) == ("internal", 512 * MIB)
     assert (log.name, log.level, log.members, log.role) == ("log", "raid1", ["SN010", "SN011"], Role.LOG)
     assert (log.bitmap, log.bitmap_chunk, log.chunk) == ("internal", None, None)
-    assert plan.capacity == 8 * partition_size([drive(0)])
+    # in front of the data lies the place for a side of the log
+    assert plan.capacity == 8 * (partition_size([drive(0)]) - 4 * GIB)
 
 
 def test_1u12_file_system_and_server() -> None:
@@ -63,8 +65,9 @@ def test_2u24_is_raid50_with_each_leg_on_one_node() -> None:
     assert (data.chunk, data.data_members, data.bitmap) == (MIB, 2, "none")
     assert (plan.filesystem.stripe_unit, plan.filesystem.stripe_width) == (MIB, 2)
     assert (plan.nfsd.pool_mode, plan.nfsd.threads_max) == ("pernode", 48)
-    assert plan.capacity == 16 * partition_size([drive(0)])
-    assert plan.warnings == []
+    assert plan.capacity == 16 * (partition_size([drive(0)]) - 4 * GIB)
+    (warning,) = plan.warnings
+    assert "RAID50 of 2 x 9 drives has single parity" in warning and "21 hours" in warning
 
 
 def test_drives_that_do_not_divide_by_node_still_make_equal_legs_and_a_warning() -> None:
@@ -87,8 +90,8 @@ def test_labels_count_through_all_legs() -> None:
 def test_a_virtual_server_with_tiny_drives(drives: Callable[[int, int], list[Drive]]) -> None:
     plan = planned(server(drives(GIB, 256 * MIB), memory=4 * GIB, cores=2, nodes=2))
     sizes = {entry.role: entry.partitions[0].size for entry in plan.drives if entry.partitions}
-    assert sizes == {Role.DATA: 1008 * MIB, Role.LOG: 240 * MIB}
-    assert plan.filesystem.log_size == 208 * MIB
+    assert sizes == {Role.DATA: 96 * MIB, Role.LOG: 96 * MIB}
+    assert plan.filesystem.log_size == 64 * MIB
     assert plan.filesystem.allocation_groups == 32
     assert all(array.bitmap_chunk is None for array in plan.arrays)
     assert plan.md.stripe_cache_size == 1024
@@ -100,7 +103,7 @@ def test_a_slightly_smaller_replacement_fits() -> None:
     drives = [*drives_1u12()[1:], drive(0, DATA_SIZE - 50 * 10**9, model="OTHER")]
     plan = planned(server(drives))
     partitions = {entry.partitions[0].size for entry in plan.drives if entry.role is Role.DATA}
-    assert partitions == {(DATA_SIZE - 50 * 10**9 - 4096 * MIB) // MIB * MIB}
+    assert partitions == {4096 * MIB}
     assert plan.warnings == ["The data drives are of 2 models: the slowest sets the pace."]
 
 
@@ -119,7 +122,9 @@ def test_a_slightly_smaller_replacement_fits() -> None:
     ],
 )
 def test_allocation_groups(capacity: int, member: int, cores: int, groups: int) -> None:
-    assert allocation_groups(capacity, member, cores) == groups
+    found = planned_groups(capacity, member, cores, Stripes(MIB, 2))
+    assert found.count == groups
+    assert Stripes(MIB, 2).rotates(found.size)
 
 
 def test_the_log_fits_its_mirror() -> None:

@@ -5,13 +5,14 @@ from millrace.inventory.model import DriveState
 from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Partition, Plan, Role
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
-from tests.unit.plan.servers import server
+from tests.unit.plan.servers import drives_1u12, server
 from tests.unit.plan.shapes import equal
 
 MIB = 1 << 20
 GIB = 1 << 30
 DATA_SIZE = 100 * GIB
 LOG_SIZE = 10 * GIB
+GROUP = 6 * GIB + (128 << 10)
 
 
 def raid6_plan() -> Plan:
@@ -33,6 +34,13 @@ def planned(count: int, policy: Policy | None = None) -> Plan:
     return proposal.model_copy(update={"findings": [], "prediction": None})
 
 
+def planned_1u12() -> Plan:
+    """Ten data drives SN000-SN009 and two small ones, by the planner."""
+    proposal = propose(server(drives_1u12()), Policy())
+    assert isinstance(proposal, Plan)
+    return proposal.model_copy(update={"findings": [], "prediction": None})
+
+
 def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
     data = [_drive(f"D{n}", Role.DATA, DATA_SIZE, 99 * GIB) for n in range(data_drives)]
     logs = [_drive(f"L{n}", Role.LOG, LOG_SIZE, 9 * GIB) for n in range(2)]
@@ -50,7 +58,9 @@ def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
             stripe_unit=128 << 10,
             stripe_width=2,
             allocation_groups=32,
+            allocation_group_size=GROUP,
             sector=4096,
+            autofsck="check",
             mount_options=["noatime", "logbsize=256k", "largeio", "logdev=/dev/md/millrace-log"],
         ),
         nfsd=Nfsd(threads_min=8, threads_max=16, pool_mode="global", max_block_size=MIB, lease_time=45, grace_time=45),

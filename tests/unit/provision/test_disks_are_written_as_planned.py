@@ -3,14 +3,17 @@
 
 from pathlib import Path
 
+import pytest
+
 from millrace import paths, store
+from millrace.errors import Failed
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision import apply
 from millrace.provision.array import create_command
 from millrace.provision.filesystem import mkfs_command
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
-from tests.unit.provision.plans import MIB, planned, raid6_plan, raid50_plan
+from tests.unit.provision.plans import GROUP, MIB, planned, planned_1u12, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, built, provision, server_for
 from tests.unit.provision.world import World
 
@@ -52,11 +55,45 @@ def test_legs_come_before_the_array_over_them() -> None:
 
 def test_the_file_system_has_the_planned_geometry_and_its_log_outside() -> None:
     assert mkfs_command(raid6_plan().filesystem, "U", force=False) == [
-        *("mkfs.xfs", "-K", "-L", "millrace", "-m", "uuid=U", "-b", "size=4096", "-s", "size=4096"),
-        *("-d", "su=131072,sw=2,agcount=32"),
+        *("mkfs.xfs", "-K", "-L", "millrace", "-m", "uuid=U,autofsck=check", "-b", "size=4096", "-s", "size=4096"),
+        *("-d", f"su=131072,sw=2,agsize={GROUP}"),
         *("-l", f"logdev=/dev/md/millrace-log,size={2038 * MIB}"),
         "/dev/md/millrace-data",
     ]
+
+
+def test_a_file_system_that_mkfs_made_otherwise_is_no_pool(world: World) -> None:
+    plan = raid6_plan()
+    odd = plan.filesystem.model_copy(update={"allocation_group_size": GROUP + 4096})
+    plan = plan.model_copy(update={"filesystem": odd})
+    world.proposal = plan
+    approve_plan(plan)
+    with pytest.raises(Failed, match=r"did not make what was planned: agblocks 1572928 instead of 1572897"):
+        provision(world)
+    assert not paths.pool_file().exists()
+
+
+def test_a_journal_of_an_earlier_version_is_finished_with_the_number_of_groups() -> None:
+    older = raid6_plan().filesystem.model_copy(update={"allocation_group_size": None, "autofsck": None})
+    command = mkfs_command(older, "U", force=False)
+    assert (command[command.index("-d") + 1], command[command.index("-m") + 1]) == (
+        "su=131072,sw=2,agcount=32",
+        "uuid=U",
+    )
+
+
+def test_small_log_drives_carry_no_more_than_the_data_drives_can_take_over() -> None:
+    plan = planned_1u12()
+    world = server_for(plan)
+    pool = built(world, plan)
+    assert [(drive.partitions[0].label, drive.partitions[0].size) for drive in pool.drives] == [
+        (f"millrace-log-{n:02}", 4096 * MIB) for n in range(12)
+    ]
+    log = next(record for record in pool.arrays if record.array.name == "log")
+    assert [member.label for member in log.members] == ["millrace-log-10", "millrace-log-11"]
+    assert [(spare.serial, spare.label) for spare in log.spares] == [("SN000", "millrace-log-00")]
+    command = next(write for write in world.writes if f"--uuid={log.uuid}" in write)
+    assert {"--level=raid1", "--raid-devices=2", "--spare-devices=1"} <= set(command)
 
 
 def test_an_internal_log_keeps_a_stripe_unit_that_xfs_can_take() -> None:
@@ -149,7 +186,7 @@ def test_a_single_drive_becomes_a_mirror_of_one_with_its_log_inside() -> None:
     built(world, plan)
     create, mkfs = world.writes[-2:]
     assert {"--level=raid1", "--raid-devices=1", "--force", "--bitmap=internal"} <= set(create)
-    assert mkfs[mkfs.index("-d") + 1] == f"noalign,agcount={plan.filesystem.allocation_groups}"
+    assert mkfs[mkfs.index("-d") + 1] == f"noalign,agsize={plan.filesystem.allocation_group_size}"
     assert "-l" not in mkfs
     assert "logdev" not in mount_unit_file().read_text()
 

@@ -153,7 +153,7 @@ class World:
 
     def _xfs_db(self, command: list[str], _: str) -> Result:
         held = self._content(command[-1]) or {}
-        shown = ("inprogress", "unit", "width")
+        shown = ("inprogress", "unit", "width", "agblocks")
         fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
         fields |= {key: value for key, value in held.items() if key in shown}
         return Result(0, "".join(f"{key} = {value}\n" for key, value in fields.items()), "")
@@ -221,7 +221,9 @@ class World:
         return Result(0, "", "")
 
     def _mkfs(self, command: list[str], _: str) -> Result:
-        uuid = command[command.index("-m") + 1].removeprefix("uuid=")
+        metadata = dict(part.split("=") for part in command[command.index("-m") + 1].split(","))
+        assert metadata.keys() == {"uuid", "autofsck"} and metadata["autofsck"] == "check"
+        uuid = metadata["uuid"]
         log = next((word.split(",")[0].removeprefix("logdev=") for word in command if word.startswith("logdev=")), None)
         self._writing(command, command[-1], *([log] if log else []))
         data_held, log_held = self._content(command[-1]), self._content(log) if log else {}
@@ -233,7 +235,10 @@ class World:
         assert ("su" in stripe) != ("noalign" in stripe)
         unit, width = int(stripe.get("su", 0)) // 4096, int(stripe.get("sw", 0))
         data_held |= {"TYPE": "xfs", "UUID": uuid, "inprogress": "1"}
-        data_held |= {"unit": str(unit), "width": str(unit * width)}
+        # xfsprogs 7.2 rounds to the stripe unit without failing
+        blocks = int(stripe["agsize"]) // 4096
+        blocks += -blocks % (unit or 1)
+        data_held |= {"unit": str(unit), "width": str(unit * width), "agblocks": str(blocks)}
         self.tick()
         if log:
             log_held |= {"TYPE": "xfs_external_log", "LOGUUID": uuid}

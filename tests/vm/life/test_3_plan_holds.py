@@ -29,7 +29,16 @@ def test_arrays_equal_the_plan(box: Box) -> None:
 def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
     labels = box.say("lsblk -rno PARTLABEL | grep .").splitlines()
     ours = sorted(label for label in labels if label.startswith(("millrace-data-", "millrace-log-")))
-    assert ours == [f"millrace-data-{n:02}" for n in range(10)] + ["millrace-log-00", "millrace-log-01"]
+    assert ours == [f"millrace-data-{n:02}" for n in range(10)] + [f"millrace-log-{n:02}" for n in range(12)]
+
+
+def test_the_log_has_a_hot_spare_on_a_data_drive(box: Box) -> None:
+    log = next(array for array in box.plan["arrays"] if array["name"] == "log")
+    roles = {drive["serial"]: drive["role"] for drive in box.plan["drives"]}
+    assert [roles[serial] for serial in log["members"]] == ["log", "log"]
+    assert [roles[serial] for serial in log["spares"]] == ["data"]
+    detail = box.say("mdadm --detail /dev/md/millrace-log")
+    assert "Spare Devices : 1" in detail, detail
 
 
 def test_file_system_equals_the_plan(box: Box) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from host.perf.guest.job import Setup
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, Node, PcieLink
 from millrace.plan.labels import array_link, array_path
-from millrace.plan.model import Plan
+from millrace.plan.model import Plan, Role
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
 from millrace.provision.array import create_command
@@ -21,6 +21,9 @@ from millrace.provision.model import ArrayRecord
 MIB, GIB = 1 << 20, 1 << 30
 DATA_DRIVES, LOG_DRIVES = 10, 2
 DATA_MIB, LOG_MIB = 512, 128
+# A data partition fills an emulated drive; on a real one a log partition and room for a smaller replacement are beside
+# it.
+PARTITIONED_MIB = 96 + 16
 CORES, MEMORY = 32, 128 * GIB
 SPACE = uuid.UUID("4d2f8a4e-6c0b-4c63-9c52-6f7269726163")
 # Memory full of zeroes is in sync; a resync would run into the measurement.
@@ -30,7 +33,7 @@ FRESH = "--force"
 
 def inventory(drives: int = DATA_DRIVES) -> Inventory:
     """The 1U12 as the appliance would find it."""
-    sizes = [DATA_MIB] * drives + [LOG_MIB] * LOG_DRIVES
+    sizes = [DATA_MIB + PARTITIONED_MIB] * drives + [LOG_MIB] * LOG_DRIVES
     port = Nic(
         name="port0",
         driver="mlx5_core",
@@ -122,7 +125,9 @@ def _digits(name: str) -> str:
 def _create(record: ArrayRecord, devices: dict[str, str]) -> list[str]:
     array = record.array
     members = [array_path(name) if array.over_arrays else devices[name] for name in array.members]
-    command = create_command(record, members, [devices[name] for name in array.spares])
+    # The emulated drives carry no partitions: the one whose log partition is a hot spare is wholly a data drive here.
+    spares = [] if array.role is Role.LOG else [devices[name] for name in array.spares]
+    command = create_command(record, members, spares)
     return [*command, IN_SYNC] if array.level != "raid0" else command
 
 

@@ -5,9 +5,11 @@ from collections.abc import Iterator
 
 from millrace.plan import sources
 from millrace.plan.grouping import Groups
+from millrace.plan.knobs import GUARANTEED_SYNC
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision
-from millrace.plan.units import words
+from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY
+from millrace.plan.units import KIB, words
 
 
 def drive_decisions(groups: Groups) -> list[Decision]:
@@ -61,6 +63,15 @@ def _unused_warning(groups: Groups) -> Iterator[str]:
 def _redundancy(layout: Layout) -> Iterator[str]:
     if len(layout.redundant.members) == 1:
         yield "There is one data drive: when it fails, all data is lost. A second one of its size makes it a mirror."
+    drives = sum(map(len, layout.legs)) + len(layout.spares)
+    if PARITY.get(layout.shape.level) == 1 and drives >= FEWEST_FOR_LEGS:
+        hours = layout.data_partition / (GUARANTEED_SYNC * KIB) / 3600
+        yield (
+            f"{layout.shape.title} has single parity: after a drive fails, a second failure in the same leg loses all "
+            f"data until the rebuild ends, {_duration(hours)} later at the {GUARANTEED_SYNC * KIB / 10**6:.0f} MB/s "
+            'that a rebuild is guaranteed. layout.resilience = "double" in the policy gives each leg a second parity '
+            "drive."
+        )
 
 
 def _spans(layout: Layout) -> Iterator[str]:
@@ -81,6 +92,10 @@ def _models(groups: Groups) -> Iterator[str]:
     models = {drive.model for drive in groups.data}
     if len(models) > 1:
         yield f"The data drives are of {len(models)} models: the slowest sets the pace."
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.0f} hours" if hours >= 1.5 else "an hour" if hours > 0.5 else "less than an hour"
 
 
 def _lost(groups: Groups) -> str:

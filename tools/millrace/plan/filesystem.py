@@ -1,50 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
 """The XFS file system of the pool."""
 
-from math import isqrt
+from typing import Literal
 
 from millrace.plan import sources
+from millrace.plan.groups import Groups, Stripes, equal_groups, planned_groups
 from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import Policy, XfsPolicy
 from millrace.plan.server import Server
-from millrace.plan.units import GIB, MIB, TIB, clamp, words
+from millrace.plan.units import MIB, TIB, words
 
 LARGEST_LOG = 2038 * MIB
 # md 1.2 keeps superblock, bitmap and room to reshape in front of the data: at most 1/1024 of small members.
 MD_HEADROOM = 32 * MIB
-FEWEST_GROUPS, MOST_GROUPS = 32, 128
-REAL_MEMBER = 100 * 10**9
-SMALLEST_GROUP_REAL, SMALLEST_GROUP, SMALLEST_OF_XFS = 4 * GIB, 64 * MIB, 16 * MIB
 SECTOR = 4096
+AUTOFSCK: Literal["check"] = "check"
 MOUNT_OPTIONS = ("noatime", "logbsize=256k", "largeio", "prjquota")
 
 
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
     """Shape the file system after the array below it; CannotWork where the policy asks for what XFS cannot do."""
     external = layout.log.mode != "internal"
-    computed = allocation_groups(layout.capacity, layout.data_partition, server.cores, layout.data.chunk or 0)
-    groups = policy.xfs.agcount or computed
-    _check_groups(groups, layout)
+    stripes = Stripes(layout.data.chunk or 0, layout.data.data_members if layout.data.chunk else 0)
+    computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
+    groups = _asked_groups(policy.xfs.agcount, layout, stripes) if policy.xfs.agcount else computed
     filesystem = Filesystem(
         label="millrace",
         mountpoint="/srv/pool",
         device=array_path("data"),
         log_device=array_path("log") if external else None,
-        log_size=_log_size(layout, groups, policy),
-        stripe_unit=layout.data.chunk or 0,
-        stripe_width=layout.data.data_members if layout.data.chunk else 0,
-        allocation_groups=groups,
+        log_size=_log_size(layout, groups.size, policy),
+        stripe_unit=stripes.unit,
+        stripe_width=stripes.width,
+        allocation_groups=groups.count,
+        allocation_group_size=groups.size,
         sector=SECTOR,
+        autofsck=AUTOFSCK,
         mount_options=mount_options(external, policy.xfs),
     )
     return filesystem, [
         _stripe(filesystem, layout),
         _groups(filesystem, layout, server, policy, computed),
+        _group_size(groups, layout, stripes),
         _log(filesystem, layout, policy),
         _sector(filesystem),
+        _autofsck(),
         _options(filesystem, policy.xfs),
     ]
 
@@ -54,16 +57,6 @@ def log_size(partition: int) -> int:
     return min(LARGEST_LOG, (partition - MD_HEADROOM) // MIB * MIB)
 
 
-def allocation_groups(capacity: int, member: int, cores: int, stripe_unit: int = MIB) -> int:
-    """How many allocation groups, from cores and size; never a group above 1 TiB. Sizes in bytes."""
-    wanted = clamp(cores, FEWEST_GROUPS, MOST_GROUPS)
-    smallest = SMALLEST_GROUP_REAL if member >= REAL_MEMBER else SMALLEST_GROUP
-    # mkfs.xfs rounds a group up to the stripe unit; the last one must not be eaten by that.
-    lasting = isqrt(capacity // (2 * max(stripe_unit, SECTOR)))
-    fitting = max(4, min(wanted, capacity // smallest, lasting))
-    return max(fitting, capacity // TIB + 1)
-
-
 def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
     """The planned options, then the owner's in place of those of the same name."""
     extra = {option.partition("=")[0]: option for option in policy.mount_options_extra}
@@ -71,21 +64,31 @@ def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
     return [*planned, *extra.values(), *([f"logdev={array_path('log')}"] if external_log else [])]
 
 
-def _check_groups(groups: int, layout: Layout) -> None:
-    fewest, most = layout.capacity // TIB + 1, max(4, layout.capacity // SMALLEST_OF_XFS // 2)
-    if not fewest <= groups <= most:
+def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> Groups:
+    groups = equal_groups(layout.capacity, count, stripes)
+    if groups is None:
+        fewest, most = layout.capacity // TIB + 1, _most_groups(layout.capacity, stripes)
         raise CannotWork(
             "xfs.agcount",
-            f"{words(layout.capacity)} take {fewest} to {most} groups, not {groups}",
-            "XFS wants groups of 16 MiB to 1 TiB: choose a number within these.",
+            f"{words(layout.capacity)} take {fewest} to {most} groups, not {count}",
+            "XFS needs groups of 16 MiB to 1 TiB that are whole stripe units: choose a number within these.",
         )
+    return groups
 
 
-def _log_size(layout: Layout, groups: int, policy: Policy) -> int | None:
+def _most_groups(capacity: int, stripes: Stripes) -> int:
+    """The largest number that works together with all powers of two below it."""
+    most = 4
+    while equal_groups(capacity, 2 * most, stripes):
+        most *= 2
+    return most
+
+
+def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
     wanted = policy.log.size_mib * MIB if policy.log.size_mib else None
     internal = layout.log.mode == "internal"
     # An internal log lies within one group, beside what the group needs for itself.
-    most = min(LARGEST_LOG, layout.capacity // groups * 3 // 4) if internal else log_size(layout.log_partition)
+    most = min(LARGEST_LOG, group * 3 // 4) if internal else log_size(layout.log_partition)
     if wanted and wanted > most:
         where = "an allocation group" if internal else "the log partition"
         raise CannotWork(
@@ -110,7 +113,7 @@ def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
     )
 
 
-def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: int) -> Decision:
+def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: Groups) -> Decision:
     groups = filesystem.allocation_groups
     decision = Decision(
         name="filesystem.allocation_groups",
@@ -120,7 +123,27 @@ def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Poli
         "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
         source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
     )
-    return by_policy(decision, "xfs.agcount", computed) if policy.xfs.agcount else decision
+    return by_policy(decision, "xfs.agcount", computed.count) if policy.xfs.agcount else decision
+
+
+def _group_size(groups: Groups, layout: Layout, stripes: Stripes) -> Decision:
+    units = f"{groups.size // stripes.step} stripe units of {words(stripes.step)}"
+    if layout.data.over_arrays:
+        why = (
+            f"{units}: no divisor in common with the {stripes.width} legs, so that groups begin on each leg in turn; "
+            "at a multiple of the stripe width all of them would begin on one leg, for life"
+        )
+    elif stripes.unit:
+        why = f"{units}: no divisor in common with the {stripes.width} data drives of a stripe, so that groups begin "
+        why += "on each drive in turn"
+    else:
+        why = "Whole MiB: a mirror has no stripes to align to"
+    return Decision(
+        name="filesystem.allocation_group_size",
+        value=groups.size,
+        reason=f"{why}. It is read back after mkfs.xfs.",
+        source=sources.XFS_GROUP_SIZE,
+    )
 
 
 def _log(filesystem: Filesystem, layout: Layout, policy: Policy) -> Decision:
@@ -144,6 +167,16 @@ def _sector(filesystem: Filesystem) -> Decision:
         value=filesystem.sector,
         reason="Log and metadata are written in units of 4096 bytes, which no drive has to read back first.",
         source=sources.XFS_SECTOR,
+    )
+
+
+def _autofsck() -> Decision:
+    return Decision(
+        name="filesystem.autofsck",
+        value=AUTOFSCK,
+        reason="The weekly xfs_scrub reports damage and changes nothing. It is stored in the file system, because the "
+        "default is for each version of xfsprogs to choose.",
+        source=sources.XFS_AUTOFSCK,
     )
 
 

@@ -12,6 +12,8 @@ from millrace.plan.units import GIB, KIB, MIB, clamp, down_to_power_of_two, word
 
 PAGE = 4 * KIB
 FEWEST_WORKERS, MOST_WORKERS = 4, 16
+# KiB/s: a rebuild beside busy clients still ends within a day or two.
+GUARANTEED_SYNC = 100_000
 SLOWEST_SYNC, FASTEST_SYNC = 2_000_000, 5_000_000  # KiB/s
 READ_AHEAD_KIB = (8192, 32768)  # 16384 and 65536 sectors
 SMALLEST_CACHE, LARGEST_CACHE = 512, 32768

@@ -71,8 +71,7 @@ def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout,
     considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout, places)
     best = considered[0]
     log, about_log = plan_log(groups, best.legs, best.chunk is not None, policy)
-    shared = log.partition if log.mode == "partition" else 0
-    partition = partition_size(groups.data) - shared
+    partition = partition_size(groups.data) - log.partition
     layout = Layout(
         shape=best.shape,
         arrays=[*_data_arrays(best, partition, policy), *_log_arrays(log)],

@@ -6,7 +6,7 @@ from typing import Literal
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
-from millrace.plan.apart import two_apart, what_parts
+from millrace.plan.apart import farthest, two_apart, what_parts, what_parts_third
 from millrace.plan.grouping import Groups
 from millrace.plan.legs import Leg
 from millrace.plan.model import Decision
@@ -22,7 +22,7 @@ Mode = Literal["pair", "partition", "internal"]
 class Log:
     """`drives` carry the mirror, `spare` waits for one of them; `partition` in bytes, 0 for a log inside XFS.
 
-    In mode `partition` every data drive has such a partition, so that a leg of the log can move to another one.
+    Unless the log is inside XFS every data drive has such a partition: a side of the mirror can move to any of them.
     """
 
     mode: Mode
@@ -37,8 +37,7 @@ class Log:
             return "log inside the file system"
         if self.mode == "partition":
             return f"file system log on RAID1 of two {words(self.partition)} partitions"
-        spare = " and a hot spare" if self.spare else ""
-        return f"RAID1 of 2 drives{spare} for the file system log"
+        return "RAID1 of 2 small drives with a hot spare for the file system log"
 
 
 def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> tuple[Log, Decision]:
@@ -58,7 +57,7 @@ def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> t
     decision = Decision(
         name="log",
         value={"mode": mode, "drives": [drive.serial for drive in log.drives], "partition": log.partition},
-        reason=_reason(log),
+        reason=_reason(log, data),
         source=sources.XFS_LOG_PLACE if mode != "pair" else sources.TALK_SHAPES,
     )
     return log, by_policy(decision, "log.mode", computed) if policy.log.mode else decision
@@ -66,33 +65,53 @@ def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> t
 
 def _log(mode: Mode, groups: Groups, data: list[Drive]) -> Log:
     if mode == "pair":
-        spares = [groups.log_spare] if groups.log_spare else []
-        return Log(mode, groups.log, groups.log_spare, partition_size([*groups.log, *spares]))
+        small = [*groups.log, *([groups.log_spare] if groups.log_spare else [])]
+        partition = min(log_partition_size(groups.data), partition_size(small))
+        return Log(mode, groups.log, groups.log_spare or farthest(data, groups.log), partition)
     if mode == "partition":
         pair = two_apart(data)
-        spare = next((drive for drive in data if drive not in pair), None)
-        return Log(mode, pair, spare, log_partition_size(groups.data))
+        return Log(mode, pair, farthest(data, pair), log_partition_size(groups.data))
     return Log(mode, [], None, 0)
 
 
-def _reason(log: Log) -> str:
+def _reason(log: Log, data: list[Drive]) -> str:
+    if log.mode == "internal":
+        return "The log is inside the file system: a mirror has no parity that small log writes would slow down."
+    return f"{_place(log)} {_spare(log, data)} {_room(log)}"
+
+
+def _place(log: Log) -> str:
     if log.mode == "pair":
-        spare = f" {log.spare.serial} is its hot spare: without its log the file system is lost." if log.spare else ""
         return (
             f"Two drives of {words(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the small "
-            f"log writes off the data drives.{spare}"
+            "log writes off the data drives."
         )
-    if log.mode == "partition":
-        one, other = (drive.serial for drive in log.drives)
-        spare = (
-            f" {log.spare.serial} has its hot spare: a side that is lost is copied within seconds, so that the log "
-            "does not die before the data."
-            if log.spare
-            else ""
-        )
+    one, other = (drive.serial for drive in log.drives)
+    return (
+        f"Without two small drives the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
+        "Its small writes cause no read-modify-write of a stripe."
+    )
+
+
+def _spare(log: Log, data: list[Drive]) -> str:
+    if log.spare is None:
+        return "It has no hot spare: there is no third drive."
+    where = f"{log.spare.serial}, {what_parts_third(log.spare, log.drives)},"
+    if log.mode == "pair" and log.spare in data:
         return (
-            f"Without two small drives the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
-            f"Its small writes cause no read-modify-write of a stripe.{spare} {words(log.partition)} (1/64 of a drive, "
-            "96 MiB to 4 GiB) are kept on every data drive, so that a side of the mirror can move."
+            f"Its hot spare is a partition of data drive {where} so that md copies a side that is lost within "
+            "seconds, and the log does not die before the data; until the small drive is replaced log writes share "
+            "that data drive."
         )
-    return "The log is inside the file system: a mirror has no parity that small log writes would slow down."
+    return (
+        f"Its hot spare is {where} so that md copies a side that is lost within seconds, and the log does not die "
+        "before the data."
+    )
+
+
+def _room(log: Log) -> str:
+    rest = " The rest of the small drives stays empty." if log.mode == "pair" else ""
+    return (
+        f"{words(log.partition)} (1/64 of a data drive, 96 MiB to 4 GiB) are kept on every data drive, so that a side "
+        f"of the mirror can move to any of them.{rest}"
+    )

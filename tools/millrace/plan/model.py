@@ -84,7 +84,8 @@ class Array(Contract):
 class Filesystem(Contract):
     """The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
 
-    `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it.
+    `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
+    bytes and `autofsck` (xfs_scrub(8)) are None for a pool that was made before they were planned.
     """
 
     label: str
@@ -95,7 +96,9 @@ class Filesystem(Contract):
     stripe_unit: int
     stripe_width: int
     allocation_groups: int
+    allocation_group_size: int | None = None
     sector: int
+    autofsck: Literal["none", "check", "optimize", "repair"] | None = None
     mount_options: list[str]
 
 

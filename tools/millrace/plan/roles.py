@@ -13,15 +13,12 @@ def members(layout: Layout, groups: Groups) -> list[DriveRole]:
     data = Partition(role=Role.DATA, size=layout.data_partition)
     log = [Partition(role=Role.LOG, size=layout.log_partition)] if layout.log_partition else []
     # Spares get the table of the drives that they are to replace.
-    table = [*log, data] if layout.log.mode == "partition" else [data]
-    mirror = layout.log.drives if layout.log.mode == "pair" else []
-    spare = [layout.log.spare] if layout.log.spare and layout.log.mode == "pair" else []
+    table = [*log, data]
+    large = [drive for leg in layout.legs for drive in leg]
+    mirror = [drive for drive in layout.log.drives if drive not in large]
+    spare = [drive for drive in [layout.log.spare] if drive and drive not in large]
     return [
-        *(
-            role(drive, Role.DATA, table, "One of the largest group of equal drives.")
-            for leg in layout.legs
-            for drive in leg
-        ),
+        *(role(drive, Role.DATA, table, "One of the largest group of equal drives.") for drive in large),
         *(role(drive, Role.SPARE, table, "Hot spare for the data drives.") for drive in layout.spares),
         *(role(drive, Role.LOG, log, "One of two clearly smaller drives.") for drive in mirror),
         *(role(drive, Role.SPARE, log, "Hot spare for the log drives.") for drive in spare),

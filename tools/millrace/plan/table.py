@@ -28,6 +28,7 @@ SIZES = {
     "bitmap",
     "filesystem.stripe",
     "filesystem.log_size",
+    "filesystem.allocation_group_size",
     "nfsd.max_block_size",
     "sysctl.dirty_bytes",
 }

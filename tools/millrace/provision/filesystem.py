@@ -46,6 +46,7 @@ class FilesystemStep:
 
     def make(self) -> str:
         demand(self._system, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
+        self._check_geometry()
         return f"made, {self._filesystem.allocation_groups} allocation groups"
 
     def _content(self, device: str, kind: str, key: str) -> bool:
@@ -61,31 +62,54 @@ class FilesystemStep:
 
     def _finished(self) -> bool:
         """mkfs.xfs clears `inprogress` when everything else is on the device."""
+        return self._wanted().items() <= self._superblock().items()
+
+    def _check_geometry(self) -> None:
+        """mkfs.xfs corrects what it does not like with a word on its output; Failed names what it changed."""
+        found = self._superblock()
+        other = [
+            f"{key} {found.get(key, 'missing')} instead of {value}"
+            for key, value in self._wanted().items()
+            if found.get(key) != value
+        ]
+        if other:
+            raise Failed(f"mkfs.xfs did not make what was planned: {', '.join(other)} (in blocks of {BLOCK} bytes)")
+
+    def _superblock(self) -> dict[str, str]:
         log = ["-l", self._filesystem.log_device] if self._filesystem.log_device is not None else []
         result = self._system.attempt(["xfs_db", "-r", *log, "-c", "sb 0", "-c", "print", self._filesystem.device])
-        fields = dict(line.split(" = ", 1) for line in result.out.splitlines() if " = " in line)
-        unit = self._filesystem.stripe_unit // BLOCK
-        wanted = {
+        return dict(line.split(" = ", 1) for line in result.out.splitlines() if " = " in line)
+
+    def _wanted(self) -> dict[str, str]:
+        """What the superblock says of a finished file system of this plan."""
+        unit, group = self._filesystem.stripe_unit // BLOCK, self._filesystem.allocation_group_size
+        return {
             "uuid": self._uuid,
             "inprogress": "0",
             "blocksize": str(BLOCK),
             "sectsize": str(self._filesystem.sector),
             "unit": str(unit),
             "width": str(unit * self._filesystem.stripe_width),
+            **({"agblocks": str(group // BLOCK)} if group is not None else {}),
         }
-        return wanted.items() <= fields.items()
 
 
 def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     """The mkfs.xfs command. `force` is only for what an earlier run of this transaction left half done."""
     # Without stripes nothing may be guessed from what a drive says about itself: reading back expects none.
     stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}" if filesystem.stripe_unit else "noalign"
+    groups = (
+        f"agsize={filesystem.allocation_group_size}"
+        if filesystem.allocation_group_size is not None
+        else f"agcount={filesystem.allocation_groups}"
+    )
+    autofsck = [f"autofsck={filesystem.autofsck}"] if filesystem.autofsck is not None else []
     return [
         # raid456 does not pass discards on, and the first resync writes every block anyway: -K saves the time.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
-        *("-L", filesystem.label, "-m", f"uuid={uuid}"),
+        *("-L", filesystem.label, "-m", ",".join([f"uuid={uuid}", *autofsck])),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),
-        *("-d", f"{stripe},agcount={filesystem.allocation_groups}"),
+        *("-d", f"{stripe},{groups}"),
         *_log(filesystem),
         filesystem.device,
     ]

@@ -5,6 +5,7 @@ from collections.abc import Callable
 
 from millrace import paths
 from millrace.inventory import sysfs
+from millrace.plan.knobs import GUARANTEED_SYNC
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.tune import ports, topology
@@ -17,8 +18,6 @@ from millrace.tune.smb import smb_settings
 Collected = tuple[list[Setting], list[str]]
 Stage = Callable[[], Collected]
 
-# KiB/s: a rebuild beside busy clients still ends within a day or two.
-SPEED_LIMIT_MIN = 100_000
 DEFAULTS = {"dev.raid.speed_limit_min": "1000", "dev.raid.speed_limit_max": "200000"}
 WORKQUEUE = "sys/devices/virtual/workqueue/raid5wq/cpumask"
 
@@ -59,7 +58,7 @@ def _workqueue(cpus: list[int]) -> list[Setting]:
 
 def _sysctl(plan: Plan) -> list[Setting]:
     limits = {
-        "dev.raid.speed_limit_min": str(SPEED_LIMIT_MIN),
+        "dev.raid.speed_limit_min": str(GUARANTEED_SYNC),
         "dev.raid.speed_limit_max": str(plan.md.sync_speed_max),
     }
     settings = {**limits, **plan.sysctl}

@@ -15,7 +15,7 @@ def two_apart(drives: Sequence[Drive]) -> list[Drive]:
 
 
 def farthest(drives: Sequence[Drive], pair: Sequence[Drive]) -> Drive | None:
-    """The drive that shares nodes and PCIe switches with the fewest of the pair, which is none of them; None if none."""
+    """The drive that shares nodes and PCIe switches with the fewest of the pair, and is none of them; None if none."""
     others = sorted((drive for drive in drives if drive not in pair), key=lambda drive: (drive.serial, drive.wwid))
     return max(others, key=lambda drive: _apart(drive, pair), default=None)
 

@@ -2,8 +2,8 @@
 """The allocation groups of XFS: how many, and how large, so that they do not all begin on the same leg. Pure.
 
 A raid0 over legs does not rotate: where the size of a group is a multiple of the stripe width, the headers of all
-groups and whatever is allocated first lie on one leg for the life of the file system. mkfs.xfs avoids that only where it
-chooses the size itself (xfsprogs 7.2, mkfs/xfs_mkfs.c align_ag_geometry); where it is given, it warns.
+groups and whatever is allocated first lie on one leg for the life of the file system. mkfs.xfs avoids that only where
+it chooses the size itself (xfsprogs 7.2, mkfs/xfs_mkfs.c align_ag_geometry); where it is given, it warns.
 """
 
 from dataclasses import dataclass

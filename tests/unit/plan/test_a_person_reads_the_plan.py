@@ -10,6 +10,8 @@ from millrace import paths
 from millrace.cli import main
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Plan, PlanFile
+from millrace.plan.policy import Policy
+from millrace.plan.propose import propose
 from millrace.store import read_model, write_model
 from tests.unit.plan.servers import drive, drives_1u12, drives_2u24, found, server
 
@@ -95,14 +97,77 @@ def test_an_unknown_decision_is_answered_with_those_that_there_are(capsys: pytes
     this_server(drives_1u12())
     assert run("--explain", "layuot") == 2
     said = capsys.readouterr()
-    assert "'layuot'" in said.err and "layout, " in said.err and "nfsd.threads" in said.err
+    assert said.err.startswith("millrace: there is no decision 'layuot'; did you mean 'layout'? The others are: ")
+    assert "nfsd.threads" in said.err
     assert said.out == ""
+    assert run("--explain", "nosuch\nline") == 2
+    said = capsys.readouterr()
+    assert said.err.startswith("millrace: there is no decision 'nosuch\\nline'; there are: drives.data, ")
+    assert len(said.err.splitlines()) == 1
 
 
-def test_a_refusal_has_nothing_to_explain_but_itself(capsys: pytest.CaptureFixture[str]) -> None:
+def test_where_nothing_is_planned_there_is_no_decision_to_explain(capsys: pytest.CaptureFixture[str]) -> None:
     this_server([])
     assert run("--explain", "layout") == 1
-    assert "No plan: 1 obstacle." in capsys.readouterr().out
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert said.err == (
+        "millrace: nothing is planned, so there is no decision to explain; `millrace plan` shows what is in the way\n"
+    )
+
+
+class TestOnAServerWithAPool:
+    @pytest.fixture(autouse=True)
+    def pool(self, root: Path) -> Plan:
+        """The drives of the pool carry partitions of Millrace now; the plan that was approved is on record."""
+        plan = propose(server(drives_1u12()), Policy())
+        assert isinstance(plan, Plan)
+        taken = [one.model_copy(update=found(DriveState.OURS, "Millrace partition")) for one in drives_1u12()[:12]]
+        this_server([*taken, drives_1u12()[12]])
+        write_model(paths.approved_plan_file(), plan)
+        paths.pool_file().write_text("{}")
+        return plan
+
+    def test_the_plan_in_force_is_shown_and_not_what_is_in_its_way(
+        self, pool: Plan, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert run() == 0
+        out = capsys.readouterr().out
+        assert out.startswith("Plan in force: RAID6 of 10 drives")
+        assert "The pool was made from this plan" in out
+        assert "approve" not in out and "obstacle" not in out
+
+    def test_programs_get_it_too(self, pool: Plan, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("--json") == 0
+        said = PlanFile.model_validate_json(capsys.readouterr().out)
+        assert (said.proposal, said.sha256) == (pool, pool.digest())
+
+    def test_its_decisions_can_still_be_explained(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("--explain", "layout") == 0
+        assert "Compared, best first" in capsys.readouterr().out
+        assert run("--explain", "nosuch") == 2
+        assert capsys.readouterr().err.startswith("millrace: there is no decision 'nosuch'; ")
+
+    def test_a_policy_that_cannot_be_read_hides_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
+        paths.policy_file().parent.mkdir(parents=True)
+        paths.policy_file().write_text("[layout")
+        assert run() == 0
+
+    def test_nothing_is_proposed_over_it(self, capsys: pytest.CaptureFixture[str]) -> None:
+        assert run("--write") == 1
+        assert "has a pool already" in capsys.readouterr().err
+        assert not paths.plan_file().exists()
+
+    def test_a_plan_that_is_lost_is_said_to_be(self, capsys: pytest.CaptureFixture[str]) -> None:
+        paths.approved_plan_file().unlink()
+        assert run() == 1
+        said = capsys.readouterr().err
+        assert "plan.json is missing; see `millrace pool show`" in said and len(said.splitlines()) == 1
+
+    def test_another_inventory_is_still_planned_for(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        write_model(tmp_path / "other.json", server(drives_2u24()))
+        assert run("--inventory", str(tmp_path / "other.json")) == 0
+        assert capsys.readouterr().out.startswith("Plan: RAID50")
 
 
 def test_a_server_of_forty_drives_is_read_in_a_minute(capsys: pytest.CaptureFixture[str]) -> None:

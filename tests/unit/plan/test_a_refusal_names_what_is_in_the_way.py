@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a plan cannot be right there is none, and a person reads which drive, what was found and what to do."""
 
+import re
+
 import pytest
 
 from millrace.inventory.model import Drive, DriveState, PcieLink
 from millrace.plan.model import Plan, Refusal
 from millrace.plan.policy import DrivesPolicy, Policy
 from millrace.plan.propose import plan_file, propose
-from tests.unit.plan.servers import GIB, LOG_SIZE, drive, drives_1u12, found, server
+from tests.unit.plan.servers import GIB, LOG_SIZE, boot_drive, drive, drives_1u12, found, server
 
 
 def refused(drives: list[Drive]) -> Refusal:
@@ -43,6 +45,47 @@ def test_unknown_comes_before_foreign_and_ours() -> None:
     assert [obstacle.serial for obstacle in obstacles] == ["SN007", "SN002", "SN001"]
     assert "evidence 7" in obstacles[0].what
     assert len({obstacle.todo for obstacle in obstacles}) == 3
+
+
+def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -> None:
+    """A new boot drive knows nothing of the pool: whatever it says must keep the pool alive."""
+    drives = [
+        one.model_copy(update={**found(DriveState.OURS, f"Millrace partition millrace-data-{n:02}"), "bay": str(n + 1)})
+        for n, one in enumerate(drives_1u12()[:12])
+    ]
+    by_hand = drive(
+        20, slot="7", **found(DriveState.FOREIGN, "md superblock, metadata 1.2, raid6, array millrace:millrace-data")
+    )
+    refusal = refused([*drives, by_hand, boot_drive()])
+    (obstacle,) = refusal.obstacles
+    assert obstacle.serial is None
+    assert obstacle.what.startswith(
+        "13 drives belong to another Millrace pool: do not erase them: SN000 (bay 1), SN001 (bay 2), "
+    )
+    assert obstacle.what.endswith("SN020 (slot 7).")
+    assert obstacle.todo.startswith("Keep them as they are. The boot drive of the server that made the pool starts it")
+    reasons = {entry.reason for entry in refusal.drives if entry.serial != "BOOT"}
+    assert reasons == {"Belongs to another Millrace pool: do not erase it."}
+
+
+@pytest.mark.parametrize(
+    ("state", "evidence"),
+    [
+        (DriveState.OURS, "Millrace partition millrace-log-00, millrace-data-00"),
+        (DriveState.FOREIGN, "partition 1 'millrace-data-03': Linux md RAID member"),
+        (DriveState.FOREIGN, "Linux md RAID member (version 1.2, label millrace:millrace-leg0, UUID 1234)"),
+        (DriveState.FOREIGN, "md superblock, metadata 1.2, raid6, array millrace:millrace-data"),
+    ],
+)
+@pytest.mark.parametrize("sectors", [512, 4096])
+def test_no_sentence_leads_to_erasing_a_drive_of_a_pool(state: DriveState, evidence: str, sectors: int) -> None:
+    refusal = refused(with_drive(3, logical_block=sectors, **found(state, evidence)))
+    said = [text for one in refusal.obstacles for text in (one.what, one.todo)]
+    said += [one.reason for one in refusal.drives]
+    assert refusal.obstacles[0].serial == "SN003"
+    assert refusal.obstacles[0].what == "Belongs to another Millrace pool: do not erase it."
+    for text in said:
+        assert not re.search(r"(?<!do not )\b(erase|format|wipe)", text, re.IGNORECASE), text
 
 
 def test_a_thirteenth_drive_with_data_is_not_ignored() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One decision with everything that led to it (`millrace plan --explain DECISION`)."""
 
+from difflib import get_close_matches
 from io import StringIO
 from typing import Literal
 
@@ -9,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.errors import BadInput
+from millrace.errors import BadInput, Refused
 from millrace.inventory.model import Contract
-from millrace.plan.model import Decision, Plan
+from millrace.plan.model import Decision, Proposal, Refusal
 from millrace.plan.table import WIDTH, shown, value_in_words
 
 
@@ -22,13 +23,20 @@ class Explanation(Contract):
     decision: Decision
 
 
-def explanation(plan: Plan, name: str) -> Explanation:
-    """The decision of this name; BadInput lists the names that there are."""
-    for decision in plan.decisions:
+def explanation(proposal: Proposal, name: str) -> Explanation:
+    """The decision of this name; BadInput lists the names that there are, Refused where nothing is planned."""
+    if isinstance(proposal, Refusal):
+        raise Refused(
+            "nothing is planned, so there is no decision to explain; `millrace plan` shows what is in the way"
+        )
+    for decision in proposal.decisions:
         if decision.name == name:
             return Explanation(decision=decision)
-    names = ", ".join(decision.name for decision in plan.decisions)
-    raise BadInput(f"this plan has no decision '{name}'; it has: {names}")
+    names = [decision.name for decision in proposal.decisions]
+    near = get_close_matches(name, names, n=1)
+    meant = f"did you mean '{near[0]}'? The others are" if near else "there are"
+    others = ", ".join(other for other in names if other not in near)
+    raise BadInput(f"there is no decision {name!r}; {meant}: {others}")
 
 
 def as_text(decision: Decision, colour: bool) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.grouping import Groups, candidates, grouped, same_size
 from millrace.plan.model import Obstacle
+from millrace.plan.other_pool import of_a_pool, other_pool
 from millrace.plan.pace import slower
 from millrace.plan.policy import Policy
 from millrace.plan.units import MIB, words
@@ -16,7 +17,6 @@ AGAIN = "then plan again (`millrace plan --again`)"
 TODO = {
     DriveState.UNKNOWN: f"Find out why it does not answer (dmesg, smartctl), replace or remove it, {AGAIN}.",
     DriveState.FOREIGN: f"If its content matters, copy it elsewhere; then remove the drive or erase it, {AGAIN}.",
-    DriveState.OURS: f"It belongs to a Millrace pool: assemble that pool, or remove or erase the drive, {AGAIN}.",
 }
 LEAVE_OUT = "or leave it out by policy ([drives] exclude)"
 
@@ -27,6 +27,7 @@ def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
     groups = grouped(chosen, policy)
     return [
         *_not_blank(chosen),
+        *other_pool([drive for drive in chosen if drive.state is not DriveState.UNKNOWN], AGAIN),
         *_not_told_apart(chosen, drives),
         *_not_excluded(drives, policy),
         *_nothing_there(chosen),
@@ -38,9 +39,13 @@ def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
 
 def _not_blank(drives: list[Drive]) -> list[Obstacle]:
     order = list(TODO)
-    guilty = [drive for drive in drives if drive.state in TODO]
+    guilty = [drive for drive in drives if drive.state is DriveState.UNKNOWN or _foreign(drive)]
     guilty.sort(key=lambda drive: (order.index(drive.state), drive.serial, drive.wwid))
     return [_about(drive, _found(drive), TODO[drive.state]) for drive in guilty]
+
+
+def _foreign(drive: Drive) -> bool:
+    return drive.state is DriveState.FOREIGN and not of_a_pool(drive)
 
 
 def _found(drive: Drive) -> str:
@@ -90,7 +95,8 @@ def _nothing_there(chosen: list[Drive]) -> list[Obstacle]:
 
 def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     """Drives that would be of the data drives if they were formatted alike: after the approval it is too late."""
-    if not groups.data:
+    if not groups.data or any(map(of_a_pool, drives)):
+        # Formatting erases: nobody is sent to do that while drives of a pool are among them.
         return []
     first = groups.data[0]
     alike = [drive for drive in drives if same_size(drive, first)]

@@ -5,6 +5,7 @@ from millrace.inventory.model import Drive, DriveState
 from millrace.plan.grouping import Groups, unsuitable
 from millrace.plan.layout import Layout
 from millrace.plan.model import DriveRole, Partition, Role
+from millrace.plan.other_pool import SENTENCE, of_a_pool
 from millrace.plan.policy import Policy
 
 
@@ -38,7 +39,8 @@ def left_out(drives: list[Drive], policy: Policy) -> list[DriveRole]:
 
 def refused(drive: Drive) -> DriveRole:
     """The part of a candidate where nothing is planned."""
-    return role(drive, Role.UNUSED, [], f"Nothing is planned; the drive is {drive.state.value}.")
+    reason = SENTENCE if of_a_pool(drive) else f"Nothing is planned; the drive is {drive.state.value}."
+    return role(drive, Role.UNUSED, [], reason)
 
 
 def role(drive: Drive, plays: Role, partitions: list[Partition], reason: str) -> DriveRole:

@@ -34,12 +34,12 @@ SIZES = {
 }
 
 
-def as_text(file: PlanFile, colour: bool) -> str:
-    """Render a proposal with a fixed width."""
+def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
+    """Render a proposal with a fixed width; `in_force` is the plan of a pool that exists."""
     out = StringIO()
     console = Console(file=out, width=WIDTH, force_terminal=colour, no_color=not colour, highlight=False)
     if isinstance(file.proposal, Plan):
-        _plan(console, file.proposal, file.sha256 or "")
+        _plan(console, file.proposal, file.sha256 or "", in_force)
     else:
         _refusal(console, file.proposal)
     return out.getvalue()
@@ -50,8 +50,8 @@ def stdout_is_terminal() -> bool:
     return sys.stdout.isatty()
 
 
-def _plan(console: Console, plan: Plan, sha256: str) -> None:
-    console.print(Text(f"Plan: {plan.title}", "bold"))
+def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
+    console.print(Text(f"{'Plan in force' if in_force else 'Plan'}: {plan.title}", "bold"))
     console.print(Text(f"{words(plan.capacity)} for data, XFS at {plan.filesystem.mountpoint}"))
     console.print(_drives(plan))
     console.print(_decisions(plan.decisions))
@@ -60,6 +60,10 @@ def _plan(console: Console, plan: Plan, sha256: str) -> None:
         console.print(Text(f"Warning: {warning}", "yellow"))
     show_findings(console, plan.findings)
     show_prediction(console, plan.prediction)
+    if in_force:
+        console.print(Text("The pool was made from this plan; `millrace pool show` shows the pool as it is now."))
+        console.print(Text(f"sha256 {sha256}"))
+        return
     console.print(
         Text("Nothing has been written: approving makes partitions on the drives of the arrays, which are blank now.")
     )

@@ -8,7 +8,7 @@ import click
 
 if TYPE_CHECKING:
     from millrace.inventory.model import Inventory
-    from millrace.plan.model import Plan
+    from millrace.plan.model import Proposal
 
 
 @click.command()
@@ -26,12 +26,13 @@ if TYPE_CHECKING:
 def plan(
     context: click.Context, as_json: bool, inventory_file: str | None, write: bool, again: bool, decision: str | None
 ) -> None:
-    """What would be built from the drives of this server, and why.
+    """What would be built from the drives of this server, and why; with a pool the plan that it was made from.
 
     Exit status 1 if nothing can be planned; with --write or --again a refusal is a result like another.
     """
     from millrace import paths
-    from millrace.plan.model import Plan
+    from millrace.errors import Refused
+    from millrace.plan.in_force import plan_in_force
     from millrace.plan.policy_file import load_policy
     from millrace.plan.propose import plan_file, propose
     from millrace.store import write_model
@@ -42,22 +43,25 @@ def plan(
         if inventory_file is not None or write:
             raise click.UsageError("--again looks at this server and stores what it finds: give it alone.")
         plan_again()
-    file = plan_file(propose(_inventory(inventory_file), load_policy()))
+    in_force = plan_in_force() if inventory_file is None else None
+    if in_force is not None and write:
+        raise Refused("this server has a pool already; see `millrace pool show`")
+    file = in_force or plan_file(propose(_inventory(inventory_file), load_policy()))
     if write:
         write_model(paths.plan_file(), file)
-    if decision is not None and isinstance(file.proposal, Plan):
+    if decision is not None:
         _explain(file.proposal, decision, as_json)
     elif as_json:
         click.echo(file.model_dump_json(indent=2))
     else:
         from millrace.plan.table import as_text, stdout_is_terminal
 
-        click.echo(as_text(file, stdout_is_terminal()), nl=False, color=True)
+        click.echo(as_text(file, stdout_is_terminal(), in_force=in_force is not None), nl=False, color=True)
     if file.sha256 is None and not write and not again:
         context.exit(1)
 
 
-def _explain(proposal: "Plan", name: str, as_json: bool) -> None:
+def _explain(proposal: "Proposal", name: str, as_json: bool) -> None:
     from millrace.plan.explain import as_text, explanation
     from millrace.plan.table import stdout_is_terminal
 

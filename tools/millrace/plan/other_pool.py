@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives that carry a pool of Millrace: whatever else is said about them, nobody is sent to erase them."""
+
+import re
+from collections.abc import Sequence
+
+from millrace.inventory.model import Drive, DriveState
+from millrace.plan.model import Obstacle
+
+SENTENCE = "Belongs to another Millrace pool: do not erase it."
+# Our partition labels beside those of others, and our arrays by the name in an md superblock: a member that was added
+# by hand has no partition of ours.
+TRACES = re.compile(r"'millrace-(data|log)-\d\d'|\bmillrace:millrace-")
+
+
+def of_a_pool(drive: Drive) -> bool:
+    """Whether a drive that is no part of this server's pool belongs to one."""
+    if drive.state is DriveState.BOOT:
+        return False
+    return drive.state is DriveState.OURS or any(TRACES.search(item.finding) for item in drive.evidence)
+
+
+def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
+    """One obstacle for all drives of other pools, with bays; `again` says how to have another look."""
+    found = sorted((drive for drive in drives if of_a_pool(drive)), key=lambda drive: (drive.serial, drive.wwid))
+    if not found:
+        return []
+    what = SENTENCE
+    if len(found) > 1:
+        what = f"{len(found)} drives belong to another Millrace pool: do not erase them: "
+        what += f"{', '.join(map(_named, found))}."
+    elif _place(found[0]):
+        what = f"{SENTENCE} It is in {_place(found[0])}."
+    them, are = ("it", "it is") if len(found) == 1 else ("them", "they are")
+    return [
+        Obstacle(
+            serial=(found[0].serial or None) if len(found) == 1 else None,
+            what=what,
+            todo=f"Keep {them} as {are}. The boot drive of the server that made the pool starts it, here too; a later "
+            f"version adopts it without. To make a new pool, put {them} aside, {again}, or leave {them} out by policy "
+            "([drives] exclude).",
+        )
+    ]
+
+
+def _named(drive: Drive) -> str:
+    name = drive.serial or "a drive without a serial number"
+    return f"{name} ({_place(drive)})" if _place(drive) else name
+
+
+def _place(drive: Drive) -> str:
+    return f"bay {drive.bay}" if drive.bay else f"slot {drive.slot}" if drive.slot else ""

@@ -74,6 +74,7 @@ def host(**answers: Result) -> Host:
         "running": "systemctl is-system-running",
         "failed": "systemctl --failed",
         "show": "systemctl show --property=ActiveState",
+        "since": "systemctl show --property=InactiveExitTimestamp",
     }
     return Host(Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}}))
 

@@ -149,6 +149,17 @@ class TestFilesystem:
         (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
         assert "FAIL: /srv/pool is not mounted" in sentences(filesystem.check(host()))
 
+    def test_being_mounted_takes_its_time_and_says_so(self, serving: Path) -> None:
+        (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
+        slow = host(show=Result(0, "activating\n", ""), since=Result(0, "Sat 2026-11-21 23:50:07 UTC\n", ""))
+        [finding] = filesystem.check(slow)
+        assert finding.level is Level.WARN
+        assert finding.sentence == (
+            "/srv/pool is being mounted since 23:50: XFS is replaying its log or counting quotas."
+        )
+        unknown = host(show=Result(0, "activating\n", ""), since=Result(1, "", "no answer"))
+        assert "/srv/pool is being mounted: XFS is replaying" in filesystem.check(unknown)[0].sentence
+
     def test_read_only(self, serving: Path) -> None:
         (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
         assert "FAIL: /srv/pool is mounted read-only" in sentences(filesystem.check(host()))

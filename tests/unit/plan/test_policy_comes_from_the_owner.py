@@ -17,8 +17,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def networks(name: str) -> str:
-    return f'[nfs]\nnetworks = ["{name}"]\n'
+def networks(*names: str) -> str:
+    return f"[nfs]\nnetworks = {list(names)}\n"
 
 
 def put(path: Path, text: str) -> None:
@@ -59,6 +59,13 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[xfs]\nagcount = 32.5\n", "xfs.agcount"),
         ('[xfs]\nmount_options_extra = ["a,b"]\n', "xfs.mount_options_extra: 'a,b' is not one mount option"),
         ('[xfs]\nmount_options_extra = ["logdev=/dev/sda"]\n', "is for Millrace to say"),
+        *(
+            (f'[xfs]\nmount_options_extra = ["swalloc", "{option}"]\n', "always mounted nosuid,nodev,noexec")
+            for option in ("suid", "dev", "exec", "exec=1", "defaults")
+        ),
+        (networks("0.0.0.0/0"), "nfs.networks: '0.0.0.0/0' is everybody"),
+        (networks("::/0"), "nfs.networks: '::/0' is everybody"),
+        (networks("10.0.0.0/24", "128.0.0.0/1"), "nfs.networks: '128.0.0.0/1' is too much of the world"),
         ("[nfsd]\nmax_block_size = 1000000\n", "nfsd.max_block_size: must be a multiple of 4096"),
         ("[nfsd]\nlease_time = 5\n", "nfsd.lease_time"),
         ("[nfsd]\nlease_time = 60\ngrace_time = 45\n", "nfsd: grace_time 45 is shorter than lease_time 60"),

@@ -99,7 +99,10 @@ def options(plan: Plan) -> object:
             "filesystem.mount_options",
             "xfs.mount_options_extra",
             options,
-            ["noatime", "largeio", "prjquota", "swalloc", "logbsize=128k", "logdev=/dev/md/millrace-log"],
+            [
+                *("nosuid", "nodev", "noexec", "noatime", "largeio", "prjquota", "swalloc", "logbsize=128k"),
+                "logdev=/dev/md/millrace-log",
+            ],
         ),
     ],
 )

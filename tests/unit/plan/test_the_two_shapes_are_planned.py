@@ -44,7 +44,15 @@ def test_1u12_file_system_and_server() -> None:
     xfs, nfsd, md = plan.filesystem, plan.nfsd, plan.md
     assert (xfs.stripe_unit, xfs.stripe_width, xfs.sector, xfs.log_size) == (128 * KIB, 8, 4096, 2038 * MIB)
     assert (xfs.device, xfs.log_device) == ("/dev/md/millrace-data", "/dev/md/millrace-log")
-    assert xfs.mount_options == ["noatime", "logbsize=256k", "largeio", "prjquota", "logdev=/dev/md/millrace-log"]
+    safe = ["nosuid", "nodev", "noexec"]
+    assert xfs.mount_options == [
+        *safe,
+        "noatime",
+        "logbsize=256k",
+        "largeio",
+        "prjquota",
+        "logdev=/dev/md/millrace-log",
+    ]
     # 61 TB are 55.9 TiB: 56 groups keep each below 1 TiB, 32 cores alone would ask for 32
     assert xfs.allocation_groups == 56
     assert (nfsd.threads_min, nfsd.threads_max, nfsd.pool_mode) == (8, 32, "global")

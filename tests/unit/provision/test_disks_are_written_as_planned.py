@@ -13,6 +13,7 @@ from millrace.provision import apply
 from millrace.provision.array import create_command
 from millrace.provision.filesystem import mkfs_command
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
+from millrace.provision.record import renew_mount_unit
 from tests.unit.provision.plans import GROUP, MIB, planned, planned_1u12, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, built, provision, server_for
 from tests.unit.provision.world import World
@@ -21,8 +22,8 @@ GOLDEN = Path(__file__).parent / "golden"
 
 
 def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -> None:
-    record = next(record for record in built(world, raid6_plan()).arrays if record.array.name == "data")
-    assert create_command(record, ["/dev/a", "/dev/b"], []) == [
+    data = next(one for one in built(world, raid6_plan()).arrays if one.array.name == "data")
+    assert create_command(data, ["/dev/a", "/dev/b"], []) == [
         "mdadm",
         "--create",
         "/dev/md/millrace-data",
@@ -30,7 +31,7 @@ def test_raid6_says_everything_that_mdadm_would_otherwise_decide(world: World) -
         "--metadata=1.2",
         "--homehost=millrace",
         "--name=millrace-data",
-        f"--uuid={record.uuid}",
+        f"--uuid={data.uuid}",
         "--level=raid6",
         "--raid-devices=2",
         "--chunk=128K",
@@ -145,6 +146,26 @@ def test_members_are_passed_by_partition_uuid_never_by_kernel_name(world: World)
 def test_the_mount_unit() -> None:
     text = mount_unit(raid6_plan().filesystem, "0" * 64)
     assert text == (GOLDEN / "srv-pool.mount").read_text()
+
+
+def test_the_pool_of_an_earlier_version_is_mounted_safely_from_the_next_boot_on(world: World) -> None:
+    pool = built(world, raid6_plan())
+    unit = mount_unit_file().read_text()
+    assert "Options=nosuid,nodev,noexec,noatime," in unit
+    assert not renew_mount_unit(world, pool)
+    mount_unit_file().write_text(unit.replace("nosuid,nodev,noexec,", "exec,"))
+    world.knows_older_mount = True
+    assert renew_mount_unit(world, pool)
+    assert mount_unit_file().read_text() == unit
+    assert world.commands[-1] == ["systemctl", "daemon-reload"]
+
+
+def test_the_owner_of_an_earlier_pool_who_asked_for_exec_gets_none() -> None:
+    plan = raid6_plan()
+    asked = plan.filesystem.model_copy(
+        update={"mount_options": ["exec", "dev", "suid", "defaults", "noatime", "nodev"]}
+    )
+    assert "Options=nosuid,noexec,noatime,nodev,logdev=" in mount_unit(asked, "0" * 64)
 
 
 def test_without_small_drives_the_log_lies_in_front_of_the_data_on_every_drive() -> None:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from millrace import paths, store
 from millrace.provision import verbs
 from millrace.provision.model import Approval
+from millrace.provision.mount_unit import mount_unit_file
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose
 from tests.unit.provision.world import World
@@ -33,6 +34,15 @@ def test_an_approval_can_be_recorded_for_the_next_boot(world: World, monkeypatch
     assert says(verbs.approve, digest, "--no-start") == f"approved: plan {digest}\n"
     assert store.read_model(paths.approval_file(), Approval).by == "admin"
     assert world.commands == []
+
+
+def test_each_boot_writes_the_mount_unit_before_the_pool_is_mounted(world: World) -> None:
+    built(world, raid6_plan())
+    mount_unit_file().write_text("[Mount]\nOptions=noatime\n")
+    result = CliRunner().invoke(verbs.assemble, [], catch_exceptions=False)
+    assert result.exit_code == 0
+    assert "srv-pool.mount: written again by this version" in result.stderr
+    assert "Options=nosuid,nodev,noexec,noatime," in mount_unit_file().read_text()
 
 
 def test_a_dry_run_lists_the_steps_and_writes_nothing(world: World) -> None:

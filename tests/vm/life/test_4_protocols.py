@@ -60,6 +60,20 @@ def test_smb_with_several_channels_encrypted(box: Box, client: Machine) -> None:
         assert session["encryption"]["cipher"].startswith("AES")
 
 
+def test_a_setuid_program_of_a_client_does_not_run_on_the_server(box: Box, client: Machine) -> None:
+    assert {"nosuid", "nodev", "noexec"} <= box.mount_options()
+    with mounted(client, "nfs-tcp") as where:
+        client.run(f"install -m 4755 /usr/bin/id {where}/setuid-id")
+        try:
+            assert box.say(f"stat -c %a {EXPORT}/setuid-id") == "4755"
+            refused = box.machine.run(f"{EXPORT}/setuid-id", check=False)
+            assert (refused.status, refused.out) == (126, "")
+            # the mount of the server is no business of its clients
+            assert "uid=0" in client.run(f"{where}/setuid-id").out
+        finally:
+            client.run(f"rm {where}/setuid-id")
+
+
 def latency_is_counted(box: Box) -> bool:
     """Whether the kernel counted the calls; an emulated CPU may run on past a tracepoint that was patched in."""
     hits = box.say("grep -o 'Hits: [0-9]*' /sys/kernel/tracing/events/sunrpc/svc_stats_latency/hist")

@@ -19,6 +19,8 @@ _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
 COMMENT_LENGTH = 200
 SPOKEN = 4
+# Two halves of the world would be everybody, too.
+SHORTEST = {4: 8, 6: 16}
 
 
 def shown(text: str) -> str:
@@ -64,13 +66,20 @@ def comment(text: str) -> str:
 
 
 def network(text: str) -> str:
-    """A network in CIDR form as exports(5) writes it, or ValueError."""
-    if text in {"*", "0.0.0.0/0", "::/0"}:
+    """A network in CIDR form as exports(5) writes it, or ValueError. At least /8 (IPv4) or /16 (IPv6) long."""
+    if text == "*":
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
     try:
-        return str(_parsed(text))
+        found = _parsed(text)
     except ValueError as error:
         raise ValueError(_what_is_wrong(text)) from error
+    if found.prefixlen == 0:
+        raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
+    if found.prefixlen < SHORTEST[found.version]:
+        raise ValueError(
+            f"{shown(text)} is too much of the world: a network of clients is /{SHORTEST[found.version]} or longer"
+        )
+    return str(found)
 
 
 def mac(text: str) -> str:

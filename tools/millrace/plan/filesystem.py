@@ -9,7 +9,7 @@ from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
-from millrace.plan.policy import Policy, XfsPolicy
+from millrace.plan.policy import SAFE_MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
 from millrace.plan.units import MIB, TIB, words
 
@@ -18,7 +18,7 @@ LARGEST_LOG = 2038 * MIB
 MD_HEADROOM = 32 * MIB
 SECTOR = 4096
 AUTOFSCK: Literal["check"] = "check"
-MOUNT_OPTIONS = ("noatime", "logbsize=256k", "largeio", "prjquota")
+MOUNT_OPTIONS = (*SAFE_MOUNT_OPTIONS, "noatime", "logbsize=256k", "largeio", "prjquota")
 
 
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
@@ -184,7 +184,8 @@ def _options(filesystem: Filesystem, policy: XfsPolicy) -> Decision:
     decision = Decision(
         name="filesystem.mount_options",
         value=list(filesystem.mount_options),
-        reason="No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
+        reason="Programs and devices in the pool are data, not for this server to run (nosuid, nodev, noexec). "
+        "No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
         "large blocks advertised to programs (largeio), room for limits of shares (prjquota)"
         + (", the log on its own array (logdev)." if filesystem.log_device else "."),
         source=sources.TALK_FORMAT,

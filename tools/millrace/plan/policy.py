@@ -6,14 +6,17 @@ this server can use them is found out where the decision is made (see millrace.p
 """
 
 import re
-from ipaddress import ip_network
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
+from millrace.config import names
 from millrace.inventory.model import Contract
 
 MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
+# A client writes what it likes into the pool: a setuid program or a device node of its making must gain nothing here.
+SAFE_MOUNT_OPTIONS = ("nosuid", "nodev", "noexec")
+UNSAFE_MOUNT_OPTIONS = {"suid", "dev", "exec", "defaults"}
 # These follow from the layout, or would make a pool that serves nothing.
 OWN_MOUNT_OPTIONS = {"logdev", "norecovery", "ro", "rtdev", "sunit", "swidth"}
 LEVELS_OF = {"single": {"raid1", "raid5", "raid50"}, "double": {"raid6", "raid60"}}
@@ -48,7 +51,7 @@ class NfsPolicy(Section):
     @classmethod
     def networks_are_cidr(cls, networks: list[str]) -> list[str]:
         """One spelling for one network, so that the same policy gives the same plan."""
-        return [str(ip_network(network)) for network in networks]
+        return [names.network(network) for network in networks]
 
 
 class DrivesPolicy(Section):
@@ -103,6 +106,8 @@ class XfsPolicy(Section):
         for option in options:
             if not MOUNT_OPTION.fullmatch(option):
                 raise ValueError(f"'{option}' is not one mount option")
+            if option.partition("=")[0] in UNSAFE_MOUNT_OPTIONS:
+                raise ValueError(f"'{option}' is refused: the pool is always mounted {','.join(SAFE_MOUNT_OPTIONS)}")
             if option.partition("=")[0] in OWN_MOUNT_OPTIONS:
                 raise ValueError(f"'{option}' is for Millrace to say")
         return options

@@ -29,6 +29,14 @@ def publish(system: System, transaction: Transaction) -> Pool:
     return pool
 
 
+def renew_mount_unit(system: System, pool: Pool) -> bool:
+    """Write the mount unit as this version has it, before the pool is mounted; False if it is so already."""
+    if not store.write_text(mount_unit_file(), mount_unit(pool.filesystem, pool.plan_sha256)):
+        return False
+    _tell_systemd(system)
+    return True
+
+
 def _tell_systemd(system: System) -> None:
     """Have systemd read the mount unit again where it knows an older one; one that was missing it finds by itself."""
     asked = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision import apply, approval, follow
+from millrace.provision import apply, approval, follow, record
 from millrace.provision import assemble as assembling
 from millrace.provision import pool as pools
 from millrace.provision.identity import new_transaction
@@ -67,7 +67,10 @@ def provision(dry_run: bool, if_approved: bool, as_json: bool) -> None:
 def assemble(as_json: bool) -> None:
     """Start the arrays of the pool, degraded too."""
     with _as_root():
-        pool = assembling.assemble(Linux(), _say)
+        system = Linux()
+        pool = assembling.assemble(system, _say)
+        if record.renew_mount_unit(system, pool):
+            _say("srv-pool.mount: written again by this version")
     if as_json:
         _print(pool)
 

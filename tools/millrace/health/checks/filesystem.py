@@ -2,12 +2,14 @@
 """Is the pool mounted, writable, and is there room?"""
 
 import os
+import re
 
 from millrace import paths
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 
 NAME = "filesystem"
+UNIT = "srv-pool.mount"
 
 # XFS slows down where free space is scarce and torn into pieces.
 SCARCE, FULL = 90, 98
@@ -20,13 +22,26 @@ def check(host: Host) -> list[Finding]:
     mountpoint = host.pool.filesystem.mountpoint
     options = mount_options(mountpoint)
     if options is None:
-        return [
-            host.absent(NAME, f"{mountpoint} is not mounted.", "systemctl status srv-pool.mount millrace-pool.service")
-        ]
+        if host.active_state(UNIT) == "activating":
+            return [_mounting(host, mountpoint)]
+        return [host.absent(NAME, f"{mountpoint} is not mounted.", f"systemctl status {UNIT} millrace-pool.service")]
     if "ro" in options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
     return [_space(mountpoint)]
+
+
+def _mounting(host: Host, mountpoint: str) -> Finding:
+    """There is no time limit on a mount: whoever waits reads what it is doing."""
+    began = host.ask(["systemctl", "show", "--property=InactiveExitTimestamp", "--value", UNIT]).out
+    clock = re.search(r"\b\d\d:\d\d", began)
+    since = f" since {clock[0]}" if clock else ""
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"{mountpoint} is being mounted{since}: XFS is replaying its log or counting quotas.",
+        todo="Wait: clients are served as soon as it is done. journalctl -k | grep XFS shows how far it is.",
+    )
 
 
 def mount_options(mountpoint: str) -> list[str] | None:

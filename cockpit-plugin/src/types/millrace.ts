@@ -527,7 +527,8 @@ export interface Explanation {
 /**
  * The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
  *
- * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it.
+ * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
+ * bytes and `autofsck` (xfs_scrub(8)) are None for a pool that was made before they were planned.
  */
 export interface Filesystem {
     label: string;
@@ -538,7 +539,9 @@ export interface Filesystem {
     stripe_unit: number;
     stripe_width: number;
     allocation_groups: number;
+    allocation_group_size: number | null;
     sector: number;
+    autofsck: "none" | "check" | "optimize" | "repair" | null;
     mount_options: string[];
 }
 

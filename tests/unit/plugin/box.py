@@ -29,6 +29,7 @@ from tests.unit.inventory.trees import Tree, booted, nothing_found
 from tests.unit.plugin import tools
 
 DATA, LOG = 7_681_501_126_656, 960_197_124_096
+LOG_PARTITION = 4 << 30
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 POLICY = '[nfs]\nnetworks = ["10.77.0.0/24", "10.77.1.0/24"]\n'
 SLOW_DRIVE = 6
@@ -98,10 +99,16 @@ class Box:
         store.write_model(paths.pool_file(), pool)
         drives = range(self.shape.data + self.shape.log)
         names = {serial(number, self.shape): f"nvme{number}n1" for number in drives}
+        made_of = {
+            part.partuuid: self.tree.partition(names[drive.serial], number, part.label, part.partuuid)
+            for drive in pool.drives
+            for number, part in enumerate(drive.partitions, start=1)
+        }
         for number, record in enumerate(pool.arrays):
-            partitions = [self.tree.partition(names[one.serial], 1, one.label, one.partuuid) for one in record.members]
+            partitions = [made_of[one.partuuid] for one in record.members]
             legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
-            self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], bool(legs))
+            spares = [made_of[one.partuuid] for one in record.spares]
+            self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], spares, bool(legs))
         self.tree.write("proc/1/mounts", f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n")
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
@@ -126,12 +133,12 @@ class Box:
             self.tree.write(self._array_dir(array) / "md" / name, f"{text}\n")
 
     def pull(self, array: str, number: int) -> None:
-        """A drive leaves: md drops its member, the kernel its block device."""
-        member = self._array_dir(array) / f"md/dev-nvme{number}n1p1"
+        """A data drive leaves: md drops its member, the kernel its block device."""
+        member = self._array_dir(array) / f"md/dev-nvme{number}n1p2"
         for entry in member.iterdir():
             entry.unlink()
         member.rmdir()
-        (self._array_dir(array) / f"slaves/nvme{number}n1p1").unlink()
+        (self._array_dir(array) / f"slaves/nvme{number}n1p2").unlink()
         (self.root / f"sys/block/nvme{number}n1").unlink()
         self.md(array, degraded="1")
 
@@ -190,18 +197,22 @@ class Box:
         driver.mkdir(parents=True, exist_ok=True)
         (function / "driver").symlink_to(driver)
 
-    def _array(self, device: str, name: str, members: Sequence[str], over_arrays: bool) -> None:
-        self.tree.over(device, *members)
+    def _array(
+        self, device: str, name: str, members: Sequence[str], spares: Sequence[str], over_arrays: bool
+    ) -> None:
+        self.tree.over(device, *members, *spares)
         link = self.root / f"dev/md/millrace-{name}"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(f"../{device}")
-        self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{(8 * DATA if name == 'data' else LOG) // 512}\n")
+        self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{(8 * DATA if name == 'data' else LOG_PARTITION) // 512}\n")
         self.md(name, array_state="clean")
         # a raid0 has no redundancy to lose: the kernel has no such files for it
         if not over_arrays:
             self.md(name, degraded="0", sync_action="idle", sync_completed="none", sync_speed="none")
         for slot, member in enumerate(members):
             self._member(name, member, "in_sync", str(slot))
+        for spare in spares:
+            self._member(name, spare, "spare", "none")
 
     def _member(self, array: str, member: str, state: str, slot: str) -> None:
         self.md(array, **{f"dev-{member}/state": state, f"dev-{member}/slot": slot, f"dev-{member}/errors": "0"})

@@ -38,7 +38,7 @@ def test_a_pool_that_is_whole(box: Box) -> None:
     data = array("data")
     assert (data.state, data.degraded, data.may_fail, data.sync) == ("clean", 0, 2, None)
     assert [one.state for one in data.members] == ["in-sync"] * 10
-    assert (member(2).bay, member(2).device, member(2).label) == ("3", "nvme2n1p1", "millrace-data-02")
+    assert (member(2).bay, member(2).device, member(2).label) == ("3", "nvme2n1p2", "millrace-data-02")
     found = state().filesystem
     assert (found.mounted, found.read_only, found.log) == (True, False, "log")
     assert found.size is not None and found.used is not None and found.free is not None
@@ -82,7 +82,7 @@ def test_a_check_that_stands_still_has_no_end(box: Box) -> None:
      ("faulty,blocked", "0", "faulty"), ("in_sync,write_mostly", "0", "in-sync")],
 )  # fmt: skip
 def test_words_of_md_become_ours(box: Box, words: str, slot: str, seen: str) -> None:
-    box.md("data", **{"dev-nvme0n1p1/state": words, "dev-nvme0n1p1/slot": slot})
+    box.md("data", **{"dev-nvme0n1p2/state": words, "dev-nvme0n1p2/slot": slot})
     assert member(0).state == seen
 
 

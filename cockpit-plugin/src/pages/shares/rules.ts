@@ -17,6 +17,7 @@ const UNITS = ["", "K", "M", "G", "T", "P"];
 const COMMENT_LENGTH = 200;
 const PASSWORD_LENGTH = 200;
 const SMALLEST_LIMIT = 1 << 20;
+const SHORTEST = { 4: 8, 6: 16 } as const;
 
 export type Sentence = string | null;
 
@@ -53,13 +54,21 @@ export function comment(text: string): Sentence {
 }
 
 export function network(text: string): Sentence {
-    if (["*", "0.0.0.0/0", "::/0"].includes(text))
-        return format(_("$0 is everybody: name the networks of your clients"), shown(text));
+    if (text === "*") return everybody(text);
     const found = parsed(text);
-    if (found?.exact) return null;
+    if (found?.exact) {
+        if (found.prefix === 0) return everybody(text);
+        if (found.prefix >= SHORTEST[found.version]) return null;
+        return format(
+            _("$0 is too much of the world: a network of clients is /$1 or longer"), shown(text), SHORTEST[found.version]);
+    }
     if (found)
         return format(_("$0 is an address inside a network: did you mean $1?"), shown(text), printed(found));
     return format(_("$0 is not a network: write it like 10.0.0.0/24 or fd00:1::/64"), shown(text));
+}
+
+function everybody(text: string): Sentence {
+    return format(_("$0 is everybody: name the networks of your clients"), shown(text));
 }
 
 export function client(text: string): Sentence {

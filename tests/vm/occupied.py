@@ -21,6 +21,7 @@ KINDS: dict[str, tuple[Callable[[Path], Path], str]] = {
     "lvm": (images.lvm, "LVM"),
     "zfs": (images.zfs_at_end, "ZFS"),
     "luks": (images.luks, "LUKS"),
+    "millrace": (lambda path: images.gpt(path, "millrace-data-07"), "another Millrace pool: do not erase it"),
 }
 
 # by serial number, on alternating nodes; 512-byte sectors: a GPT is looked for in the second sector

@@ -12,6 +12,7 @@ from tests.vm.box import Box, node_of
 
 def pool_is_as_the_kernel_has_it(box: Box) -> None:
     shown = box.shown("pool show --json")
+    spares = {array["name"]: array["spares"] for array in box.plan["arrays"]}
     for array in shown["arrays"]:
         name = array["name"]
         assert array["uuid"] == box.array_detail(name)["MD_UUID"]
@@ -19,7 +20,8 @@ def pool_is_as_the_kernel_has_it(box: Box) -> None:
         assert array["size"] == 512 * int(box.array_sysfs(name, "size"))
         there = [member for member in array["members"] if member["state"] != "missing"]
         assert {member["serial"] for member in there} == box.members_by_serial(name)
-        assert {member["state"] for member in there} == {"in-sync"}
+        states = {member["serial"]: "spare" if member["serial"] in spares[name] else "in-sync" for member in there}
+        assert {member["serial"]: member["state"] for member in there} == states
     filesystem = shown["filesystem"]
     size, free = map(int, box.say("stat -f -c '%b %a' /srv/pool").split())
     block = int(box.say("stat -f -c %S /srv/pool"))

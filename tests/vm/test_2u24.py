@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 2U24 with drives of others in it: nothing is planned, not a byte is written. Without them: RAID50 of two legs."""
+"""A 2U24 with drives of others and of another pool in it: nothing is written. Without them: RAID50 of two legs."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -42,7 +42,7 @@ def box(before: dict[str, str], machine: Appliance) -> Box:
     return box
 
 
-# Eight drives that are not blank
+# Nine drives that are not blank
 
 
 def test_every_occupied_drive_is_named_with_what_is_on_it(box: Box) -> None:
@@ -51,6 +51,9 @@ def test_every_occupied_drive_is_named_with_what_is_on_it(box: Box) -> None:
     said = {obstacle["serial"]: obstacle["what"] for obstacle in proposal["obstacles"]}
     for serial, (kind, _) in occupied.DRIVES.items():
         assert occupied.KINDS[kind][1] in said[serial], f"{kind}: {said[serial]}"
+    # a drive that carries a pool is kept, whatever else is wrong with it
+    (pool,) = (one for one in proposal["obstacles"] if "another Millrace pool" in one["what"])
+    assert "erase" not in pool["todo"]
     # their sectors are of another size, too
     assert "different sector sizes" in said.pop(None)
     assert set(said) == set(occupied.DRIVES)

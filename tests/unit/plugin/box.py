@@ -197,14 +197,13 @@ class Box:
         driver.mkdir(parents=True, exist_ok=True)
         (function / "driver").symlink_to(driver)
 
-    def _array(
-        self, device: str, name: str, members: Sequence[str], spares: Sequence[str], over_arrays: bool
-    ) -> None:
+    def _array(self, device: str, name: str, members: Sequence[str], spares: Sequence[str], over_arrays: bool) -> None:
         self.tree.over(device, *members, *spares)
         link = self.root / f"dev/md/millrace-{name}"
         link.parent.mkdir(parents=True, exist_ok=True)
         link.symlink_to(f"../{device}")
-        self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{(8 * DATA if name == 'data' else LOG_PARTITION) // 512}\n")
+        size = 8 * DATA if name == "data" else LOG_PARTITION
+        self.tree.write(f"sys/devices/virtual/block/{device}/size", f"{size // 512}\n")
         self.md(name, array_state="clean")
         # a raid0 has no redundancy to lose: the kernel has no such files for it
         if not over_arrays:

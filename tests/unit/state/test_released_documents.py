@@ -50,6 +50,11 @@ def test_released_document_is_read(path: Path) -> None:
     assert within(json.loads(path.read_text()), found)
 
 
+def test_an_approved_plan_keeps_its_hash() -> None:
+    plan = store.read_model(RELEASED / "0.1.0/plan.json", Plan)
+    assert plan.digest() == store.read_model(RELEASED / "0.1.0/pool.json", Pool).plan_sha256
+
+
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_keys_of_a_later_release_are_ignored(path: Path, tmp_path: Path) -> None:
     document = json.loads(path.read_text())

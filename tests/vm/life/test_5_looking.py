@@ -31,6 +31,16 @@ def test_the_web_console_is_told_what_the_kernel_says(box: Box) -> None:
     seen.status_is_as_the_box_is(box)
 
 
+def test_the_plan_that_the_pool_was_made_from_is_shown_and_explained(box: Box) -> None:
+    assert box.shown("plan --json") == {"schema_version": 1, "sha256": box.pool["plan_sha256"], "proposal": box.plan}
+    shown = box.millrace("plan").out
+    assert shown.startswith("Plan in force: RAID6 of 10 drives") and "obstacle" not in shown
+    assert box.shown("plan --explain layout --json")["decision"]["name"] == "layout"
+    unknown = box.millrace("plan --explain nosuch", check=False)
+    assert (unknown.status, unknown.out) == (2, "")
+    assert "there is no decision 'nosuch'" in unknown.err
+
+
 def test_the_administrator_s_new_password_is_that_of_smb(box: Box) -> None:
     box.machine.run("umask 077; cat > /run/admin.smb", stdin=f"username=admin\npassword={ADMIN_PASSWORD}\n")
     assert "blocks available" in box.say("smbclient -A /run/admin.smb //127.0.0.1/data -c du")

@@ -17,6 +17,8 @@ from millrace.plan.finding import Finding
 from millrace.plan.prediction_model import Prediction
 
 VOLATILE = {"findings", "prediction"}
+# Of the file system, added after the first release: a plan that was approved without them keeps its hash.
+LATER_KEYS = ("allocation_group_size", "autofsck")
 
 
 class Role(StrEnum):
@@ -146,6 +148,9 @@ class Plan(Contract):
         What was measured or comes and goes is no part of it: the same drives are the same plan.
         """
         content = self.model_dump(mode="json", exclude=VOLATILE)
+        for key in LATER_KEYS:
+            if content["filesystem"][key] is None:
+                del content["filesystem"][key]
         canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(canonical.encode()).hexdigest()
 

@@ -95,15 +95,15 @@ def _nothing_there(chosen: list[Drive]) -> list[Obstacle]:
 
 def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     """Drives that would be of the data drives if they were formatted alike: after the approval it is too late."""
-    if not groups.data or any(map(of_a_pool, drives)):
-        # Formatting erases: nobody is sent to do that while drives of a pool are among them.
+    if not groups.data:
         return []
     first = groups.data[0]
-    alike = [drive for drive in drives if same_size(drive, first)]
+    # Formatting erases: nobody is sent to do that to a drive of a pool.
+    alike = [drive for drive in drives if same_size(drive, first) and not of_a_pool(drive)]
     odd = [drive for drive in alike if drive.logical_block != first.logical_block]
-    if not odd:
-        return []
     sectors = Counter(drive.logical_block for drive in alike)
+    if len(sectors) < 2:
+        return []
     mix = ", ".join(f"{count} with {sector} bytes" for sector, count in sorted(sectors.items()))
     names = ", ".join(drive.serial for drive in odd)
     return [

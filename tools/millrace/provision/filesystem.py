@@ -105,7 +105,7 @@ def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     )
     autofsck = [f"autofsck={filesystem.autofsck}"] if filesystem.autofsck is not None else []
     return [
-        # raid456 does not pass discards on, and the first resync writes every block anyway: -K saves the time.
+        # raid456 does not pass discards on: -K saves the attempt.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
         *("-L", filesystem.label, "-m", ",".join([f"uuid={uuid}", *autofsck])),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),

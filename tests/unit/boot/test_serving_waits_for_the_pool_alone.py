@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Serving waits for the arrays of pool.json and for nothing that only a server without a pool needs."""
+
+import pytest
+
+from tests.unit.boot.units import before, names, unit
+
+FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
+
+
+@pytest.mark.parametrize("served", ["millrace-serving.target", "nfs-server.service", "smbd.service"])
+def test_serving_does_not_wait_for_inventory_or_plan(served: str) -> None:
+    waited = before(served)
+    assert {"millrace-assemble.service", "srv-pool.mount", "millrace-share.service"} <= waited
+    assert not FIRST_DAY & waited
+
+
+def test_inventory_does_not_open_a_member_while_arrays_are_assembled() -> None:
+    assert "millrace-assemble.service" in before("millrace-inventory.service")
+
+
+def test_pool_that_was_just_built_is_assembled_and_served() -> None:
+    # in that boot the condition of millrace-assemble.service had failed before there was a pool
+    assert unit("millrace-assemble.service")["ConditionPathExists"] == ["/var/lib/millrace/pool.json"]
+    started = "/usr/bin/systemctl --no-block start {}"
+    assert started.format("millrace-assemble.service") in unit("millrace-provision.service")["ExecStartPost"]
+    assert started.format("millrace-serving.target") in unit("millrace-assemble.service")["ExecStartPost"]
+
+
+def test_interrupted_provisioning_goes_on_in_the_next_boot() -> None:
+    provision = unit("millrace-provision.service")
+    # a transaction without a pool.json: nothing but the pool itself keeps it from starting
+    assert provision["ConditionPathExists"] == ["!/var/lib/millrace/pool.json"]
+    assert {"millrace-plan.service", "millrace-inventory.service"} <= before("millrace-provision.service")
+    assert names(provision, "Requires") == set()
+
+
+@pytest.mark.parametrize(
+    ("of_systemd", "only"),
+    [
+        ("systemd-boot-update.service", ("ConditionNeedsUpdate", "/etc")),
+        ("systemd-boot-random-seed.service", ("ConditionFirstBoot", "yes")),
+    ],
+)
+def test_boot_partition_is_not_waited_for_in_each_boot(of_systemd: str, only: tuple[str, str]) -> None:
+    assert unit(of_systemd)[only[0]] == [only[1]]
+
+
+def test_no_unit_of_the_way_to_serving_gives_up_too_early() -> None:
+    # log replay and counting quotas take as long as they take
+    for name in ("millrace-pool.service", "millrace-share.service", "nfs-server.service"):
+        assert unit(name)["TimeoutStartSec"] in ([], ["infinity"])

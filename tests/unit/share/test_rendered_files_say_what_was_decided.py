@@ -34,11 +34,11 @@ def test_clients_behind_address_translation_can_be_let_in_by_policy() -> None:
 
 
 def test_nfs_conf_with_an_rdma_device() -> None:
-    assert nfs.settings(NFSD, rdma=True) == (GOLDEN / "nfs.conf").read_text()
+    assert nfs.settings(NFSD, rdma=True, scope=nfs.scope(pool())) == (GOLDEN / "nfs.conf").read_text()
 
 
 def test_nfs_conf_does_not_ask_for_rdma_where_there_is_no_device() -> None:
-    assert "rdma" not in nfs.settings(NFSD, rdma=False)
+    assert "rdma" not in nfs.settings(NFSD, rdma=False, scope="millrace-5f0c2d43")
 
 
 def test_environment_of_the_nfs_unit() -> None:

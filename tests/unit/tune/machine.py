@@ -125,7 +125,7 @@ class Machine:
                 least, most = self.nfsd_threads
                 each = " ".join([str(most // self.pools)] * self.pools)
                 return Result(0, f"min-threads: {least}\npool-threads: {each}\n", "")
-            case ["nfsdctl", "threads", "-m", least, most]:
+            case ["/usr/lib/millrace/nfsd-threads", "-m", least, most]:
                 self.nfsd_threads = [int(least), int(most)]
             case ["systemctl", "is-active", "--quiet", unit]:
                 return Result(0 if unit in self.active else 3, "", "")

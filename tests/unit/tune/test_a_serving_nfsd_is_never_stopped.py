@@ -64,7 +64,7 @@ def test_one_that_does_not_run_is_left_to_its_unit(machine: Machine, threads: in
 
 
 def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None:
-    machine.fails["nfsdctl threads -m"] = "nfsdctl: This kernel does not support dynamic threading.\n"
+    machine.fails["/usr/lib/millrace/nfsd-threads -m"] = "nfsdctl: This kernel does not support dynamic threading.\n"
     machine.nfsd_threads = [0, 64]
     [warning] = tuned(machine).warnings
     assert warning == (

@@ -34,9 +34,9 @@ def apply(
     """
     warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
     warnings += _prepare(pool, shares, run)
-    drift = [name for name in _texts(plan, shares, ports, domain) if rendered.is_edited(name)]
+    drift = [name for name in _texts(plan, pool, shares, ports, domain) if rendered.is_edited(name)]
     changed, reloaded = domain_files.settle(domain), []
-    for name, text in {**_nfs_texts(plan, shares), **domain_files.texts(domain)}.items():
+    for name, text in {**_nfs_texts(plan, pool, shares), **domain_files.texts(domain)}.items():
         if (force or name not in drift) and rendered.put(name, text):
             changed.append(name)
     if store.write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
@@ -73,9 +73,9 @@ def _strangers(run: Runner) -> list[str]:
     return [line.strip() for line in result.out.splitlines() if line.strip() not in ("", "global")]
 
 
-def _nfs_texts(plan: Plan, shares: Sequence[Share]) -> dict[str, str]:
+def _nfs_texts(plan: Plan, pool: Pool, shares: Sequence[Share]) -> dict[str, str]:
     return {
-        nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device()),
+        nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device(), nfs.scope(pool)),
         nfs.EXPORTS: nfs.exports(shares),
         tls.CONFIGURATION: tls.configuration(),
         quota.PROJECTS: quota.projects(shares),
@@ -83,9 +83,11 @@ def _nfs_texts(plan: Plan, shares: Sequence[Share]) -> dict[str, str]:
     }
 
 
-def _texts(plan: Plan, shares: Sequence[Share], ports: Sequence[Interface], domain: Domain | None) -> dict[str, str]:
+def _texts(
+    plan: Plan, pool: Pool, shares: Sequence[Share], ports: Sequence[Interface], domain: Domain | None
+) -> dict[str, str]:
     return {
-        **_nfs_texts(plan, shares),
+        **_nfs_texts(plan, pool, shares),
         **domain_files.texts(domain),
         smb.CONFIGURATION: smb.configuration(shares, ports, domain),
     }

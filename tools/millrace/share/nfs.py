@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from millrace import paths
 from millrace.config.model import NfsClient
 from millrace.plan.model import Nfsd
+from millrace.provision.model import Pool
 from millrace.share.model import Share
 
 EXPORTS = "etc/exports.d/millrace.exports"
@@ -58,11 +59,16 @@ def options(share: Share, client: NfsClient) -> str:
     return ",".join(words)
 
 
-def settings(nfsd: Nfsd, rdma: bool) -> str:
+def scope(pool: Pool) -> str:
+    """The name by which clients know that it is the same server: that of its pool, whatever the host is called."""
+    return f"millrace-{pool.filesystem_uuid[:8]}"
+
+
+def settings(nfsd: Nfsd, rdma: bool, scope: str) -> str:
     """The text of nfs.conf.d/millrace.conf."""
     from millrace.render import render
 
-    return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma)
+    return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma, scope=scope)
 
 
 def environment(nfsd: Nfsd) -> str:

@@ -11,6 +11,8 @@ from millrace.share.nfs import RDMA_LISTENER, has_rdma_device
 from millrace.tune.ethtool import Runner
 from millrace.tune.knob import Knob, ListenerKnob, Setting
 
+# Not nfsdctl itself, which would set the scope to the host name.
+SET_THREADS = "/usr/lib/millrace/nfsd-threads"
 RESTART = "it cannot change while clients are served; systemctl restart nfs-server.service does it"
 
 
@@ -36,7 +38,7 @@ class ThreadsKnob(Setting):
         return f"-m {least[1] if least else 0} {sum(map(int, pools[1].split()))}"
 
     def write(self, value: str) -> None:
-        result = self.run(["nfsdctl", "threads", *value.split()])
+        result = self.run([SET_THREADS, *value.split()])
         if result.status != 0:
             raise Failed(_last(result.err or result.out))
 

@@ -5,8 +5,9 @@ import shutil
 import time
 from typing import TextIO
 
-# Without a terminal, log lines at least this many seconds apart.
+# Without a terminal, log lines at least this many seconds apart; the same step again after this many.
 QUIET_SECONDS = 10.0
+SAME_SECONDS = 60.0
 
 
 class Status:
@@ -16,6 +17,7 @@ class Status:
         self._out = out
         self._begin = time.monotonic()
         self._last = float("-inf")
+        self._step = ""
         self._live = out.isatty()
 
     def show(self, step: str) -> None:
@@ -24,8 +26,8 @@ class Status:
         line = f"{clock(now - self._begin)}  {step.strip()}"
         if self._live:
             self._out.write("\r\033[K" + line[: shutil.get_terminal_size().columns - 1])
-        elif now - self._last >= QUIET_SECONDS:
-            self._last = now
+        elif now - self._last >= (SAME_SECONDS if step == self._step else QUIET_SECONDS):
+            self._last, self._step = now, step
             self._out.write(line + "\n")
         self._out.flush()
 

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from host import artefacts, build, qemu
+from host.doing import Doing
 from host.entry import finish
 from host.layout import OUTPUT, REPO, SERVERS, caches
 from host.progress import Status, clock
@@ -92,14 +93,14 @@ def instructions(ports: dict[int, int], password: str | None) -> str:
 
 
 def wait_serving(machine: Machine, ports: dict[int, int]) -> None:
-    """Wait until every protocol answers; show what is still missing."""
-    status = Status(sys.stdout)
+    """Wait until every protocol answers; show what the server does meanwhile."""
+    status, doing = Status(sys.stdout), Doing(machine)
     waiting: dict[str, Callable[[], bool]] = {name: partial(ask, ports[port]) for name, (port, ask) in PORTS.items()}
 
     def all_answer() -> bool:
         for name in [name for name, ask in waiting.items() if ask()]:
             del waiting[name]
-        status.show("waiting for " + ", ".join(waiting) if waiting else "serving")
+        status.show(f"{doing()} (no {', '.join(waiting)} yet)" if waiting else "serving")
         return not waiting
 
     try:

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tools/run` again boots the same disks, `--fresh` starts over, and what it prints can be pasted."""
 
+import io
+import json
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from host import run
-from millrace.errors import BadInput, Refused
+from host import doing, progress, run
+from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy_file import parse_policy
+from vm.agent import Result
 
 
 def test_the_first_start_is_new_and_the_second_is_not(tmp_path: Path) -> None:
@@ -62,3 +67,77 @@ def test_an_unknown_server_is_refused_before_anything_is_built(monkeypatch: pyte
     monkeypatch.setattr("host.build.build_appliance", lambda: pytest.fail("built"))
     with pytest.raises(BadInput, match="1u12"):
         run.main(["--server", "3u36"])
+
+
+class Guest:
+    """Answers each question once, in order; then it is too busy."""
+
+    def __init__(self, *answers: str) -> None:
+        self.answers = list(answers)
+        self.now = 0.0
+
+    def run(self, command: str, *, seconds: float, check: bool) -> Result:
+        assert command == doing.QUESTION and not check
+        if not self.answers:
+            raise Failed("the guest hangs")
+        return Result((command,), 0, self.answers.pop(0), "")
+
+    def clock(self) -> float:
+        return self.now
+
+
+def units(*found: str) -> str:
+    return json.dumps([{"unit": name, "active": "activating", "description": f"What {name} is"} for name in found])
+
+
+def steps(*states: str) -> str:
+    names = ("partition D0", "partition D1", "array data", "filesystem")
+    return json.dumps({"steps": [{"name": name, "state": state} for name, state in zip(names, states, strict=True)]})
+
+
+@pytest.mark.parametrize(
+    ("answer", "words"),
+    [
+        (steps("pending", "pending", "pending", "pending"), "building the pool, step 1 of 4: partition D0"),
+        (steps("done", "started", "pending", "pending"), "building the pool, step 2 of 4: partition D1"),
+        (steps("done", "done", "done", "done"), "building the pool, step 4 of 4: finishing"),
+        (units("smbd.service", "millrace-share.service"), "What millrace-share.service is"),
+        (units(), ""),
+    ],
+)
+def test_what_the_server_does_is_shown(answer: str, words: str) -> None:
+    assert doing.in_words(json.loads(answer)) == words
+
+
+def test_server_is_asked_every_few_seconds_and_a_busy_one_keeps_its_last_answer() -> None:
+    guest = Guest(units("millrace-inventory.service"), units(), "not JSON")
+    shown = doing.Doing(guest, guest.clock)  # type: ignore[arg-type]
+    said = []
+    for guest.now in (0.0, doing.SECONDS - 1, doing.SECONDS, 2 * doing.SECONDS, 3 * doing.SECONDS):
+        said.append(shown())
+    assert said == ["What millrace-inventory.service is"] * 5
+    assert guest.answers == []
+
+
+def test_waiting_names_the_step_and_what_does_not_answer_yet(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Booting(Guest):
+        def wait_for(self, ready: Callable[[], bool], what: str, seconds: float) -> None:
+            while not ready():
+                pass
+
+    answers = iter([False, True])
+    monkeypatch.setattr(run, "PORTS", {"NFS": (run.NFS, lambda _: True), "SMB": (run.SMB, lambda _: next(answers))})
+    run.wait_serving(Booting(steps("done", "done", "started", "pending")), {run.NFS: 1, run.SMB: 2})  # type: ignore[arg-type]
+    assert "building the pool, step 3 of 4: array data (no SMB yet)" in capsys.readouterr().out
+
+
+def test_same_step_is_not_logged_again_and_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: now[0])
+    out = io.StringIO()
+    status = progress.Status(out)
+    for now[0] in (0, 10, 20, 50, 60, 65, 70, 80):
+        status.show("first" if now[0] < 65 else "second")
+    assert out.getvalue().splitlines() == ["0:00  first", "1:00  first", "1:10  second"]

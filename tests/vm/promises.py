@@ -50,7 +50,10 @@ def nfsd_equals_the_plan(box: Box) -> None:
     assert "-3" in versions
     # kernel 7.2: these are the most that each pool may have, not what runs now
     assert sum(int(count) for count in box.say("cat /proc/fs/nfsd/pool_threads").split()) == nfsd["threads_max"]
-    assert f"min-threads: {nfsd['threads_min']}" in box.say("nfsdctl threads")
+    threads = box.say("nfsdctl threads").splitlines()
+    assert f"min-threads: {nfsd['threads_min']}" in threads
+    # the pool's, and not the host's name, whoever set the threads last
+    assert f"scope: millrace-{box.pool['filesystem_uuid'][:8]}" in threads
     assert "tcp 2049" in box.say("cat /proc/fs/nfsd/portlist")
 
 

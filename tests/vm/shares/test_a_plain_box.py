@@ -4,7 +4,7 @@
 Afterwards what is hot-plugged: a port that comes, and the way back to the defaults.
 """
 
-from tests.vm import promises
+from tests.vm import alone, promises
 from tests.vm.box import Box
 
 
@@ -23,6 +23,16 @@ def test_every_setting_equals_the_plan(box: Box) -> None:
 def test_no_unit_failed(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
+
+
+def test_healthy_boot_logs_no_error(box: Box) -> None:
+    assert alone.errors(box) == []
+
+
+def test_server_alone_in_a_rack_restarts_and_has_its_own_name(box: Box) -> None:
+    alone.restarts_by_itself(box)
+    alone.has_a_name_of_its_own(box)
+    alone.outlives_a_benchmark(box)
 
 
 def test_a_decision_explains_itself(box: Box) -> None:
@@ -56,3 +66,4 @@ def test_the_kernels_own_values_come_back_and_serving_goes_on(box: Box) -> None:
     assert box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd") == before
     box.millrace("tune")
     promises.md_equals_the_plan(box)
+    promises.nfsd_equals_the_plan(box)

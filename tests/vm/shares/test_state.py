@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.vm import promises
+from tests.vm import alone, promises
 from tests.vm.box import NETWORKS, Box
 from tests.vm.shares.words import HOST, MORE_ADDRESSES, PASSWORD
 from vm.machine import Machine
@@ -108,6 +108,7 @@ def test_a_reboot_with_damaged_state_keys_of_a_later_release_and_drives_in_other
     box.machine.server = dataclasses.replace(box.machine.server, drives=drives)
     box.machine.reboot()
     box.wait_serving()
+    alone.serving_did_not_wait_for_the_inventory(box)
     box.wait_booted()
     assert box.failed_units() == []
     assert box.uuids() == uuids

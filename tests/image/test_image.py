@@ -98,6 +98,15 @@ def test_exactly_these_units_are_enabled(factory: Path) -> None:
     assert links == ENABLED
 
 
+def test_nothing_of_nfs_is_generated_or_named_alike(tree: Path, factory: Path) -> None:
+    # it fails in each boot, and our drop-in orders nfs-server after its mount
+    assert (tree / "usr/lib/systemd/system-generators/nfs-server-generator").exists()
+    assert (factory / "systemd/system-generators/nfs-server-generator").readlink() == Path("/dev/null")
+    # what nfsd-threads runs
+    assert all((tree / "usr" / tool).exists() for tool in ("sbin/nfsconf", "sbin/nfsdctl", "bin/unshare"))
+    assert (factory / "hostname").read_text() == "millrace-??????\n"
+
+
 def test_no_mirror_is_named(tree: Path) -> None:
     assert not (tree / "usr/share/factory/etc/apt").exists() or not list(
         (tree / "usr/share/factory/etc/apt").rglob("*.sources")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths, store
+from millrace.command import Result
 from millrace.errors import BadInput
 from millrace.health.checks import hardware
 from millrace.health.model import Level
@@ -73,15 +74,23 @@ def test_nothing_is_said_before_there_is_a_plan(root: Path) -> None:
     assert hardware.check(host()) == []
 
 
-def test_a_server_that_was_not_looked_at_is_unknown(root: Path) -> None:
-    seen(servers_hw.one_u_12())
-    paths.inventory_file().unlink()
-    [finding] = hardware.check(host())
-    assert (finding.level, finding.todo) == (Level.UNKNOWN, "systemctl status millrace-inventory")
-
-
 def test_an_inventory_that_is_torn_is_named(root: Path) -> None:
     seen(servers_hw.one_u_12())
     paths.inventory_file().write_text(paths.inventory_file().read_text()[:1000])
     with pytest.raises(BadInput, match=r"inventory\.json: "):
         hardware.check(host())
+
+
+@pytest.mark.parametrize(
+    ("answer", "level", "sentence"),
+    [
+        ("starting", Level.WARN, "The hardware has not been inspected yet."),
+        ("running", Level.UNKNOWN, "The hardware has not been inspected in this boot."),
+    ],
+)
+def test_server_that_serves_before_its_inventory_is_there(root: Path, answer: str, level: Level, sentence: str) -> None:
+    seen(servers_hw.one_u_12())
+    paths.inventory_file().unlink()
+    [finding] = hardware.check(host(running=Result(0, f"{answer}\n", "")))
+    assert (finding.level, finding.sentence) == (level, sentence)
+    assert finding.todo == "systemctl status millrace-inventory"

@@ -21,11 +21,12 @@ def check(host: Host) -> list[Finding]:
     if plan is None:
         return []
     if not paths.inventory_file().exists():
+        # Serving does not wait for the inventory: in a boot it comes a little later.
         return [
             Finding(
                 check=NAME,
-                level=Level.UNKNOWN,
-                sentence="The hardware has not been looked at in this boot.",
+                level=Level.WARN if host.starting else Level.UNKNOWN,
+                sentence=f"The hardware has not been inspected {'yet' if host.starting else 'in this boot'}.",
                 todo="systemctl status millrace-inventory",
             )
         ]

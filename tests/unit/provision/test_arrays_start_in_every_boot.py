@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Our arrays start by UUID: whole, degraded, under any kernel names; foreign ones are left alone."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from millrace.command import Result
 from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
@@ -150,3 +152,19 @@ def test_a_single_drive_starts() -> None:
     built(world, plan)
     world.boot()
     assert assembled(world) == ["RAID1 data: started, 1 member"]
+
+
+def test_drive_that_hangs_in_udev_does_not_hold_back_the_pool(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    attempt = world.attempt
+
+    def hanging(argv: Sequence[str], stdin: str | None = None) -> Result:
+        # the event of one drive, ours or not, never ends
+        return Result(1, "", "Timed out") if list(argv[:2]) == ["udevadm", "settle"] else attempt(argv, stdin)
+
+    monkeypatch.setattr(world, "attempt", hanging)
+    world.commands.clear()
+    assert assembled(world) == ["RAID6 data: started, 4 members", "RAID1 log: started, 2 members"]
+    waited = [command[-1] for command in world.commands if command[:2] == ["udevadm", "wait"]]
+    assert waited == ["/dev/md/millrace-data", "/dev/md/millrace-log"]

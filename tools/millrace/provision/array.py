@@ -10,7 +10,7 @@ from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.partition import is_partition_of
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
-from millrace.provision.system import System, demand
+from millrace.provision.system import System, demand, settle
 
 KIB = 1 << 10
 
@@ -44,6 +44,7 @@ class ArrayStep:
         try:
             if active is None or not active.running:
                 md.assemble(self._system, self._record, [device for device, _ in self._all()])
+            settle(self._system)
             md.ensure_link(self._system, self._record)
         except MillraceError:
             # Members of a creation that was cut short may all carry the UUID and still not start. Whether the array
@@ -61,6 +62,7 @@ class ArrayStep:
     def make(self) -> str:
         members, spares = ([device for device, _ in group] for group in (self._members(), self._spares()))
         demand(self._system, create_command(self._record, members, spares))
+        settle(self._system)
         md.ensure_link(self._system, self._record)
         return f"created, {md.count(len(members), len(spares))}"
 

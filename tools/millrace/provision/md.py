@@ -9,10 +9,12 @@ from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Array
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import exported
-from millrace.provision.system import System, demand, settle
+from millrace.provision.system import System, demand
 
 HOMEHOST = "millrace"
 LOST_MEMBERS = {"raid0": 0, "raid5": 1, "raid6": 2}
+LINK_SECONDS = 60
+"""An array's link comes within a second; emulated, on a busy host, within some."""
 MODULES = ("raid0", "raid1", "raid456")
 
 
@@ -90,10 +92,11 @@ def linked(system: System, record: ArrayRecord, active: Active) -> bool:
 
 def ensure_link(system: System, record: ArrayRecord) -> None:
     """After a start: wait for udev's link, ask once more for it, Failed if it does not come."""
-    settle(system)
     active = find(system, record.uuid)
     if active is None or not active.running:
         raise Failed(f"{title(record.array)} does not run; see `journalctl -k` for the reason")
+    # For this link, not for the end of udev's queue: a drive that hangs and is not ours must not hold back the pool.
+    system.attempt(["udevadm", "wait", f"--timeout={LINK_SECONDS}", array_path(record.array.name)])
     if linked(system, record, active):
         return
     demand(system, ["udevadm", "trigger", "--settle", "--action=change", f"/dev/{active.device}"])

@@ -6,6 +6,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from subprocess import DEVNULL, PIPE, Popen
 from threading import Thread
 from typing import Any
 
@@ -15,8 +16,9 @@ from millrace.bench.remote import listen
 from millrace.bench.remote.model import BenchClient, ClientFacts
 
 HERE = "127.0.0.1"
+REPORT = (Path(__file__).parent / "samples/status-interval.json").read_text()
 FACTS: dict[str, Any] = {
-    "program": 1,
+    "program": 2,
     "host": "gpu1",
     "fio": "fio-3.41",
     "kernel": "6.12",
@@ -24,6 +26,9 @@ FACTS: dict[str, Any] = {
     "memory": 1 << 30,
     "rdma": False,
 }
+
+
+TOKEN = "abcd-efgh-jkmn-pqrs-2345"
 
 
 def free_port() -> int:
@@ -48,19 +53,29 @@ def listening(
     monkeypatch: pytest.MonkeyPatch,
     facts: dict[str, Any] | None = None,
     answers: dict[str, tuple[int, str]] | None = None,
+    report: str = REPORT,
 ) -> Iterator[list[list[str]]]:
-    """A client that answers one connection after the other; yields the command lines of its host, as they come."""
+    """A client that answers one connection after the other; yields the command lines of its host, as they come.
+
+    Its loads print `report`.
+    """
     calls: list[list[str]] = []
 
     def run(argv: Sequence[str]) -> tuple[int, str]:
         calls.append(list(argv))
         return next((said for start, said in (answers or {}).items() if start in " ".join(argv)), (0, ""))
 
+    def contained(argv: Sequence[str], **how: Any) -> "Popen[bytes]":
+        if argv[0] != "systemd-run":
+            return Popen(argv, **how)
+        calls.append([*argv, how["stdin"].read().decode()])
+        return Popen(["printf", "%s", report], stdin=DEVNULL, stdout=PIPE, stderr=PIPE)
+
     monkeypatch.setattr(listen, "run", run)
+    monkeypatch.setattr(listen.subprocess, "Popen", contained)
     monkeypatch.setattr(listen.os, "makedirs", lambda *_, **__: None)
     monkeypatch.setattr(listen, "PORT", free_port())
-    with socket.create_server((HERE, 0)) as fio, socket.create_server((HERE, listen.PORT)) as door:
-        monkeypatch.setattr(listen, "FIO_PORT", fio.getsockname()[1])
+    with socket.create_server((HERE, listen.PORT)) as door:
 
         def answer() -> None:
             while True:
@@ -69,7 +84,7 @@ def listening(
                 except OSError:
                     return
                 with connection:
-                    listen.serve(connection, listen.Client(HERE, str(peer[0])), facts or FACTS)
+                    listen.serve(connection, listen.Client(str(peer[0])), facts or FACTS, TOKEN)
 
         thread = Thread(target=answer, daemon=True)
         thread.start()

@@ -23,22 +23,21 @@ from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import ladder, layouts
 from millrace.bench.measure import Job, Local, Spot, Stopped
 from millrace.bench.model import Direction, Profile
-from millrace.bench.remote import clients, hand, listen, place, program
+from millrace.bench.remote import clients, hand, listen, place, program, sealed, tokens
 from millrace.bench.remote.connection import Connection, Unreachable
 from millrace.bench.remote.measurer import Remote, together
+from millrace.bench.remote.probe import NOTHING
 from millrace.bench.sizes import Files
 from millrace.bench.verbs import bench
 from millrace.bench.workloads import MIB, works
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed
 from tests.unit.bench.programs import runs_on_clients
-from tests.unit.bench.remotes import FACTS, HERE, client, free_port, listening, tool
+from tests.unit.bench.remotes import FACTS, HERE, TOKEN, client, free_port, listening, tool
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
 
 SAMPLES = Path(__file__).parent / "samples"
 TWO = (SAMPLES / "two-clients.txt").read_text()
-# fio 3.41 with a server of 3.33
-MISMATCH = "printf 'fio: client/server version mismatch (113 != 97)' >&2; exit 1"
 
 
 @pytest.fixture
@@ -46,14 +45,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    tool(tmp_path / "bin", "fio", f"test $1 = --version && echo fio-3.41 || cat {SAMPLES / 'two-clients.txt'}")
     return tmp_path
 
 
 # The program
 
 
-@pytest.mark.parametrize("module", [program, listen, hand, au, kvcache], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("module", [program, listen, sealed, hand, au, kvcache], ids=lambda one: one.__name__)
 def test_all_of_it_is_python_3_8_and_nothing_else(module: Any) -> None:
     runs_on_clients(Path(module.__file__))
 
@@ -87,18 +85,17 @@ def test_a_directory_or_a_server_has_to_be_named(capsys: pytest.CaptureFixture[s
 
 def test_a_client_that_answers_is_added_and_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
-        made = clients.add("localhost")
+        made = clients.add("localhost", TOKEN)
     assert (made.name, made.address, made.facts.cpus) == ("localhost", HERE, 4)
     assert [one.name for one in clients.load().clients] == ["localhost"]
     # fio was there for a moment only, contained
     (start,) = [call for call in calls if call[0] == "systemd-run"]
     contained = {"DynamicUser=yes", "IPAddressDeny=any", f"IPAddressAllow={HERE}", "CapabilityBoundingSet="}
     assert {f"--property={one}" for one in contained} <= set(start)
-    assert start[-2] == "fio" and start[-1].startswith(f"--server=ip:{HERE},")
-    assert ["systemctl", "stop", listen.FIO_UNIT] in calls[calls.index(start) :]
-    with pytest.raises(Refused, match="localhost is there already"):
-        clients.add("localhost")
+    assert start[-4:] == [*listen.FIO, NOTHING]
+    assert ["systemctl", "stop", listen.UNIT] in calls[calls.index(start) :]
     assert clients.remove("localhost").clients == []
+    assert tokens.of("localhost") is None
     with pytest.raises(BadInput, match="localhost is not a client of this benchmark: `millrace bench clients add"):
         clients.remove("localhost")
 
@@ -108,31 +105,35 @@ def test_a_client_that_is_not_there_is_one_sentence_and_not_kept(root: Path, mon
         pass
     refused = r"does not answer on port \d+ \(Connection refused\): run `python3 millrace-bench.pyz --listen"
     with pytest.raises(Unreachable, match=refused):
-        clients.add(HERE)
+        clients.add(HERE, TOKEN)
     with pytest.raises(BadInput, match=r"no-such-host\.invalid is not a name or an address"):
-        clients.add("no-such-host.invalid")
+        clients.add("no-such-host.invalid", TOKEN)
     assert not clients.file().exists()
 
 
-def test_a_fio_of_another_language_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool(root / "bin", "fio", f"test $1 = --version && echo fio-3.41 && exit; {MISMATCH}")
-    old = {**client().facts.model_dump(), "fio": "fio-3.28"}
-    with listening(monkeypatch, old) as calls, pytest.raises(Unreachable) as why:
-        clients.add(HERE)
-    assert str(why.value).startswith(f"fio-3.28 of client {HERE} does not work with fio-3.41 of this server (fio ended")
-    assert "client/server version mismatch (113 != 97)): install that version there, or measure by hand" in str(
-        why.value
-    )
-    assert not clients.file().exists()
-    assert calls[-1] == ["systemctl", "stop", listen.LOAD_UNIT]
+def test_a_client_whose_program_was_started_again_is_added_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch):
+        clients.add("localhost", TOKEN.upper().replace("-", " "))
+    with listening(monkeypatch, {**FACTS, "cpus": 9}):
+        clients.add("localhost", TOKEN)
+    assert [one.facts.cpus for one in clients.load().clients] == [9]
+
+
+def test_a_fio_that_does_not_work_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with listening(monkeypatch, report="illegal instruction") as calls, pytest.raises(Unreachable) as why:
+        clients.add(HERE, TOKEN)
+    assert str(why.value) == f"fio-3.41 of client {HERE} does not work: fio ended without a report (status 0)"
+    assert not clients.file().exists() and not tokens.file().exists()
+    assert calls[-1] == ["systemctl", "stop", listen.UNIT]
 
 
 def test_another_version_of_the_program_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**client().facts.model_dump(), "program": 7}
     with listening(monkeypatch, other), pytest.raises(Unreachable, match="another version"):
-        clients.add(HERE)
-    with listening(monkeypatch, {"hello": "world"}), pytest.raises(Unreachable, match="is not the program of"):
-        clients.add(HERE)
+        clients.add(HERE, TOKEN)
+    wrong = {"program": program.PROGRAM, "hello": "world"}
+    with listening(monkeypatch, wrong), pytest.raises(Unreachable, match="is not the program of"):
+        clients.add(HERE, TOKEN)
 
 
 # What a client does
@@ -149,7 +150,7 @@ def named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thread]:
     monkeypatch.setattr(listen, "SYSTEMD", str(tmp_path))
     monkeypatch.setattr(listen, "PORT", free_port())
     monkeypatch.setattr(listen, "run", lambda argv: (0, ""))
-    thread = Thread(target=listen.listen, args=("127.0.0.2", FACTS), daemon=True)
+    thread = Thread(target=listen.listen, args=("127.0.0.2", FACTS, TOKEN), daemon=True)
     thread.start()
     while not (tmp_path / "here/program.pyz").exists():
         time.sleep(0.01)
@@ -177,8 +178,9 @@ def knock(source: str) -> bytes:
 def test_only_the_server_that_was_named_is_answered(named: Thread) -> None:
     assert knock("127.0.0.3") == b""
     with pytest.raises(Unreachable, match="hung up: is this the server that was named with --listen"):
-        Connection("gpu1", HERE)
-    assert json.loads(knock("127.0.0.2")) == FACTS
+        Connection("gpu1", HERE, TOKEN)
+    # and that one learns nothing before it has shown that it knows the token
+    assert set(json.loads(knock("127.0.0.2"))) == {"program", "nonce"}
 
 
 def test_listening_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
@@ -188,7 +190,7 @@ def test_listening_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 
 def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
-    with listening(monkeypatch) as calls, Connection("gpu1", HERE) as connection:
+    with listening(monkeypatch) as calls, Connection("gpu1", HERE, TOKEN) as connection:
         connection.ask("mount", path="/srv/pool/.millrace-bench", options="vers=4.2")
         (mount,) = [call for call in calls if "mount" in call]
         assert mount[-4:] == ["-o", "vers=4.2,nosuid,nodev,noexec", f"{HERE}:/srv/pool/.millrace-bench", listen.MOUNT]
@@ -202,24 +204,24 @@ def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPa
 
 def test_a_server_that_hangs_up_leaves_nothing_on_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
-        connection = Connection("gpu1", HERE)
-        connection.ask("serve")
+        connection = Connection("gpu1", HERE, TOKEN)
+        connection.ask("fio", job=NOTHING)
         before = len(calls)
         connection.close()
         deadline = time.monotonic() + 5
-        while len(calls) < before + 2 and time.monotonic() < deadline:
+        while len(calls) < before + 1 and time.monotonic() < deadline:
             time.sleep(0.01)
-    assert calls[before:] == [["systemctl", "stop", listen.FIO_UNIT], ["systemctl", "stop", listen.LOAD_UNIT]]
+    assert calls[before:] == [["systemctl", "stop", listen.UNIT]]
 
 
 def test_a_stop_ends_the_wait_for_a_client(monkeypatch: pytest.MonkeyPatch) -> None:
     stop = Event()
-    with listening(monkeypatch, answers={"systemd-run": (0, "")}):
-        connection = Connection("gpu1", HERE, stop)
+    with listening(monkeypatch):
+        connection = Connection("gpu1", HERE, TOKEN, stop)
         Thread(target=lambda: (time.sleep(0.1), stop.set())).start()
-        monkeypatch.setattr(listen.Client, "fio", lambda self: time.sleep(1) or {})
+        monkeypatch.setattr(listen.Client, "load", lambda *_: time.sleep(1) or {})
         with pytest.raises(Stopped):
-            connection.ask("serve")
+            connection.ask("fio", job=NOTHING)
 
 
 def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
@@ -227,6 +229,7 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
 ) -> None:
     me = pwd.getpwuid(os.getuid())
     monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
+    tokens.keep("gpu1", TOKEN)
     tools, directory = Tools(), Path("/srv/pool/.millrace-bench")
     with (
         listening(monkeypatch) as calls,
@@ -241,6 +244,7 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
 def test_a_client_that_cannot_mount_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     me = pwd.getpwuid(os.getuid())
     monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
+    tokens.keep("gpu1", TOKEN)
     tools = Tools()
     refusal = {"mount -t": (32, "mount.nfs4: access denied by server")}
     there = place.clients("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
@@ -258,12 +262,12 @@ class Answers:
 
     def __init__(self, name: str, address: str, said: Any = None, cpus: int = 4) -> None:
         self.name, self.address, self.facts = name, address, client(name, cpus=cpus).facts
-        self.fio = f"--client=ip:{address},8765"
         self.said, self.asked = said, []  # type: ignore[var-annotated]
 
     def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
-        self.asked.append(more["arguments"])
-        return {"status": 0, "out": self.said(more["arguments"]), "err": ""}
+        (what,) = more.values()
+        self.asked.append(what)
+        return {"status": 0, "out": self.said(what), "err": ""}
 
 
 def remote(tmp_path: Path, *of: Answers) -> Remote:
@@ -277,10 +281,10 @@ def job(profile: Profile, operation: str, **more: Any) -> Job:
 
 
 def test_two_clients_are_summed_exactly(root: Path) -> None:
-    both = remote(root, Answers("a", "127.0.0.1"), Answers("b", "127.0.0.2"))
-    found = both.run(job(Profile.MIXED, "mixed"))
     document = fio_output.documents(TWO)[-1]
-    (merged,) = [one for one in document["client_stats"] if one["jobname"] == fio_output.MERGED]
+    *each, merged = document["client_stats"]
+    here = [Answers(one["hostname"], one["hostname"], lambda _, one=one: json.dumps({"jobs": [one]})) for one in each]
+    found = remote(root, *here).run(job(Profile.MIXED, "mixed"))
     ways: tuple[Direction, ...] = ("read", "write")
     for way in ways:
         flow = found.flows[way]
@@ -288,19 +292,32 @@ def test_two_clients_are_summed_exactly(root: Path) -> None:
         said = merged[way]["clat_ns"]
         assert (flow.histogram.low, flow.histogram.high) == (said["min"], said["max"])
         assert flow.histogram.total / flow.histogram.count == pytest.approx(said["mean"], rel=1e-9)
-        bins = [one[way]["clat_ns"]["bins"] for one in fio_output.jobs(document)]
+        bins = [one[way]["clat_ns"]["bins"] for one in each]
         for value in {*bins[0], *bins[1]}:
             assert flow.histogram.bins[int(value)] == bins[0].get(value, 0) + bins[1].get(value, 0)
     assert set(found.parts) == {"127.0.0.1", "127.0.0.2"}
     # each has files of its own, called as they were laid out
-    texts = [(root / f"client{number}.fio").read_text() for number in (0, 1)]
-    assert all("unique_filename=0\n" in text for text in texts)
+    texts = [one.asked[0] for one in here]
     assert ["directory=/mnt/common\n" in texts[0], "directory=/mnt/common.1\n" in texts[1]] == [True, True]
 
 
-def test_a_client_that_says_nothing_is_no_result(root: Path) -> None:
-    both = remote(root, Answers("a", "127.0.0.1"), Answers("c", "127.0.0.3"))
-    with pytest.raises(Failed, match="client c did not say what it measured"):
+INVALID = [
+    "[]",
+    "{}",
+    '{"jobs": 7}',
+    '{"jobs": [7]}',
+    '{"jobs": [{}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1e999, "runtime": 1}}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": "' + "9" * 5000 + '"}}]}',
+    '{"jobs": ' + "[" * 100_000,
+]
+
+
+@pytest.mark.parametrize("reply", INVALID, ids=lambda reply: reply[:30])
+def test_a_reply_that_is_no_report_is_one_sentence(root: Path, reply: str) -> None:
+    good = json.dumps({"jobs": fio_output.documents(TWO)[-1]["client_stats"][:1]})
+    both = remote(root, Answers("a", "127.0.0.1", lambda _: good), Answers("c", "127.0.0.3", lambda _: reply))
+    with pytest.raises(Failed, match=r"client c sent an invalid reply|fio ended"):
         both.run(job(Profile.MIXED, "mixed"))
 
 
@@ -367,6 +384,7 @@ def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch:
     (root / "proc/1").mkdir(parents=True)
     (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw 0 0\n")
     here = site(clients=[client("gpu1")])
+    tokens.keep("gpu1", TOKEN)
     with listening(monkeypatch):
         assert guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles == []
     (obstacle,) = guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What fio says, as numbers. Pure.
 
-With --status-interval fio prints JSON documents one after the other, with client/server lines of text before them
+With --status-interval fio prints JSON documents one after the other, possibly with lines of text before them
 (fio 3.41). Percentiles are read off the sum of all histograms, never averaged; a sum of bins gives fio's own figures.
 """
 
@@ -22,10 +22,8 @@ Document = dict[str, Any]
 COARSE = 0.1
 NANO = 1e-9
 _DECODER = json.JSONDecoder()
-# fio's client says in front whose words they are
-_ERROR = re.compile(r"^(?:(?:<[^>]*> )?fio|client): (.*)", re.MULTILINE)
+_ERROR = re.compile(r"^fio: (.*)", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
-MERGED = "All clients"
 
 
 class Full(Failed):
@@ -79,16 +77,15 @@ def final(text: str, status: int, said: str) -> Document:
         raise Failed(f"fio's job {names} ended with error {wrong[0]['error']}{_after(complaint)}")
     if status != 0:
         raise Failed(f"fio ended with status {status}{_after(complaint)}")
-    # fio's client ends well, whatever became of its servers
     if not jobs(found[-1]):
         raise Failed(f"fio ended without a result{_after(complaint)}")
     return found[-1]
 
 
 def jobs(document: Document) -> list[Document]:
-    """The jobs of a document, without the sum that fio's client makes over its servers."""
-    found = [*document.get("jobs", []), *document.get("client_stats", [])]
-    return [job for job in found if job.get("jobname") != MERGED]
+    """The jobs of a document."""
+    found: list[Document] = document.get("jobs", [])
+    return found
 
 
 @dataclass
@@ -174,7 +171,7 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """One repeat: its flows by direction, the same by the name of each job, or client, and fio's own words.
+    """One repeat: its flows by direction, the same by the name of each job (or client, see remote/), and fio's own words.
 
     `accelerators` are those that were kept busy.
     """
@@ -200,7 +197,7 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
     """
     found = Outcome(raw=document)
     for job in jobs(document):
-        name = str(job.get("hostname") or job["jobname"])
+        name = str(job["jobname"])
         for direction, flow in _flows(job, as_direction):
             found.flows.setdefault(direction, Flow()).merge(flow)
             if direction != "commit":

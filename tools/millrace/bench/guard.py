@@ -8,9 +8,10 @@ from pathlib import Path
 from millrace import paths
 from millrace.bench import unit
 from millrace.bench.model import Label, RunRequest
+from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import Connection, Unreachable
 from millrace.bench.site import Site
-from millrace.errors import Refused
+from millrace.errors import BadInput, Refused
 from millrace.inventory import sysfs
 from millrace.share.session import sessions
 from millrace.share.tools import Runner
@@ -89,8 +90,8 @@ def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
 def _reachable(site: Site, verdict: Verdict) -> None:
     for client in site.clients:
         try:
-            Connection(client.name, client.address).close()
-        except Unreachable as error:
+            Connection(client.name, client.address, tokens.of(client.name)).close()
+        except (Unreachable, BadInput) as error:
             verdict.obstacles.append(str(error))
 
 

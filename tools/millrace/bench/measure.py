@@ -85,8 +85,6 @@ def job_file(job: Job) -> str:
     lines += [
         f"directory={directory_of(job)}",
         "filename_format=f.$jobnum.$filenum",
-        # or fio's server puts the address of its client in front
-        "unique_filename=0",
         f"numjobs={job.jobs}",
         f"nrfiles={files.per_job}",
         f"filesize={extent}",
@@ -130,11 +128,6 @@ class Local:
         text, status, said = self._finished(self._argv(job), lambda found: self._tell(found, as_direction, live))
         document = fio_output.final(text, status, said) if not job.create_only else {}
         return fio_output.outcome(document, as_direction)
-
-    def client(self, options: Sequence[str], as_direction: Direction | None, live: Live | None) -> Document:
-        """fio as the client of other hosts' fio; its last document."""
-        argv = [self.program, "--output-format=json+", *options]
-        return fio_output.final(*self._finished(argv, lambda found: self._tell(found, as_direction, live)))
 
     def _argv(self, job: Job) -> list[str]:
         if job.work.engine == OWN and not job.create_only:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace bench …`."""
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -187,12 +188,16 @@ def clients() -> None:
 
 @clients.command()
 @click.argument("host", metavar="HOST")
+@click.option("--token-stdin", is_flag=True, help="Read the token from standard input, one line.")
 @_json
-def add(host: str, as_json: bool) -> None:
-    """Let runs drive a client, on which `millrace-bench.pyz --listen SERVER` runs (`millrace client bench`)."""
+def add(host: str, token_stdin: bool, as_json: bool) -> None:
+    """Let runs drive a client, on which `millrace-bench.pyz --listen SERVER` runs (`millrace client bench`).
+
+    Asks for the token that the program shows there; it is never taken from the command line.
+    """
     from millrace.bench.remote import clients
 
-    made = clients.add(host)
+    made = clients.add(host, _token(token_stdin))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
     click.echo(clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
 
@@ -253,6 +258,12 @@ def _follow(as_json: bool) -> "Progress | None":
     for line in lines:
         click.echo(line.model_dump_json())
     return line
+
+
+def _token(from_stdin: bool) -> str:
+    if not from_stdin:
+        return str(click.prompt("Token", err=True))
+    return sys.stdin.readline(100)
 
 
 def _made(options: dict[str, object]) -> "RunRequest":

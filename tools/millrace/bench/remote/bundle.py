@@ -12,12 +12,19 @@ from millrace.bench.climb import UNREAD
 from millrace.bench.ladder import QUICK, Step, layouts
 from millrace.bench.measure import OWN, Job, Spot, job_file, own_program
 from millrace.bench.model import Layer, Profile, RunRequest
-from millrace.bench.remote import hand, listen, program
+from millrace.bench.remote import hand, listen, program, sealed
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes, sizes
 from millrace.bench.workloads import Work, digest, works
 
-FILES = {"__main__.py": program, "listen.py": listen, "hand.py": hand, "au.py": au, "kvcache.py": kvcache}
+FILES = {
+    "__main__.py": program,
+    "listen.py": listen,
+    "sealed.py": sealed,
+    "hand.py": hand,
+    "au.py": au,
+    "kvcache.py": kvcache,
+}
 BEFORE = {"create": "empty", "stat": "small", "delete": "small", "save": "gone"}
 THEN = (1980, 1, 1, 0, 0, 0)
 """The same program has the same bytes."""

@@ -7,11 +7,12 @@ from pathlib import Path
 
 from millrace import store
 from millrace.bench import store as results
+from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import Connection
 from millrace.bench.remote.model import BenchClient, BenchClients
-from millrace.bench.remote.probe import speaks
+from millrace.bench.remote.probe import works
 from millrace.config.who import only_root
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput
 
 
 def file() -> Path:
@@ -24,22 +25,26 @@ def load() -> BenchClients:
     return store.read_model(file(), BenchClients) if file().exists() else BenchClients()
 
 
-def add(name: str) -> BenchClient:
-    """A client that answers now, and whose fio speaks with ours; Refused, and nothing kept, where it does not."""
+def add(name: str, typed: str) -> BenchClient:
+    """A client that answers now, knows the token and has a fio that works; nothing is kept where it does not.
+
+    A client that is there already gets its new address, facts and token: its program has another one each time.
+    """
     only_root()
-    known = load()
-    if any(one.name == name for one in known.clients):
-        raise Refused(f"{name} is there already: `millrace bench clients list`")
+    token = tokens.checked(typed)
     address = resolved(name)
-    with Connection(name, address) as connection:
-        speaks(connection)
+    with Connection(name, address, token) as connection:
+        works(connection)
         made = BenchClient(
             name=name,
             address=address,
             added=datetime.now(UTC).isoformat(timespec="seconds"),
             facts=connection.facts,
         )
-    store.write_model(file(), BenchClients(clients=[*known.clients, made]))
+    others = [one for one in load().clients if one.name != name]
+    # first: a client without a token could not be driven, a token without a client harms nobody
+    tokens.keep(name, token)
+    store.write_model(file(), BenchClients(clients=[*others, made]))
     return made
 
 
@@ -51,6 +56,7 @@ def remove(name: str) -> BenchClients:
     if len(left.clients) == len(known.clients):
         raise BadInput(unknown(name))
     store.write_model(file(), left)
+    tokens.drop(name)
     return left
 
 

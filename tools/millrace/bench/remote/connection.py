@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client's program, asked in JSON lines; see listen.py for its side."""
+"""One client's program, asked in JSON lines that are sealed with its token; see listen.py for its side.
+
+What a client says is hostile input: it is bounded, parsed as JSON, and believed only where a contract takes it.
+"""
 
 import json
 import socket
@@ -11,14 +14,23 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from millrace.bench.measure import Stopped
-from millrace.bench.remote import listen, program
+from millrace.bench.remote import listen, program, sealed
 from millrace.bench.remote.model import ClientFacts
 from millrace.errors import Failed, Refused
 
 STOPPED = "the measurement was stopped"
 HELLO_SECONDS = 10.0
 MOUNT_SECONDS = 200.0
-READY_SECONDS = 120.0
+SENTENCE = 300
+"""Characters of a client's own words that are shown."""
+READ = 1 << 20
+LONGEST = 32 << 20
+"""Bytes of an answer at most: fio's report of 16 jobs has 2 MB."""
+NO_TOKEN = "the token of client {0} is not known here: `millrace bench clients add {0}` asks for it"
+OTHER_TOKEN = (
+    "client {0} has another token, a new one for each start of its program: `millrace bench clients add {0}` with the "
+    "token that it shows"
+)
 
 
 class Unreachable(Refused):
@@ -28,17 +40,20 @@ class Unreachable(Refused):
 class Connection:
     """Says what the client is to do; when it ends, the client undoes everything."""
 
-    def __init__(self, name: str, address: str, stop: Event | None = None) -> None:
+    def __init__(self, name: str, address: str, token: str | None, stop: Event | None = None) -> None:
+        """Unreachable where nobody is there, or it does not prove that it knows `token`."""
         self.name, self.address = name, address
         self._stop = stop or Event()
-        self._rest = b""
+        self._rest = bytearray()
+        if token is None:
+            raise Unreachable(NO_TOKEN.format(name))
         try:
             self._socket = socket.create_connection((address, listen.PORT), HELLO_SECONDS)
         except OSError as error:
             raise Unreachable(unreachable(name, error)) from error
         self._socket.settimeout(0.5)
         try:
-            self.facts = self._hello()
+            self.facts = self._hello(token)
         except BaseException:
             self.close()
             raise
@@ -68,69 +83,83 @@ class Connection:
         A stop ends it, and the connection with it, unless `whatever`.
         """
         try:
-            self._socket.sendall(json.dumps({"do": verb, **more}).encode() + b"\n")
+            self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))
         except OSError as error:
             raise Failed(f"client {self.name} went away: {error.strerror}") from error
-        answer = self._line(seconds, whatever)
+        answer = self._answer(self._line(seconds, whatever))
         if answer.get("error"):
-            raise Failed(f"client {self.name}: {answer['error']}")
+            raise Failed(f"client {self.name}: {str(answer['error'])[:SENTENCE]}")
         return answer
 
-    def wait_fio(self) -> None:
-        """Until its fio answers."""
-        deadline = time.monotonic() + READY_SECONDS
-        while time.monotonic() < deadline:
-            if self._stop.wait(0.2):
-                raise Stopped(STOPPED)
-            try:
-                socket.create_connection((self.address, listen.FIO_PORT), 2).close()
-                return
-            except OSError:
-                continue
-        raise Failed(f"fio on client {self.name} does not answer on port {listen.FIO_PORT}: is it firewalled there?")
-
-    @property
-    def fio(self) -> str:
-        """fio's own way to name it."""
-        return f"--client={'ip6' if ':' in self.address else 'ip'}:{self.address},{listen.FIO_PORT}"
-
-    def _hello(self) -> ClientFacts:
+    def _hello(self, token: str) -> ClientFacts:
+        """Prove to the client that the token is known here, and have it do the same."""
         try:
-            facts = ClientFacts.model_validate(self._line(HELLO_SECONDS))
-        except ValidationError as error:
-            raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`") from error
+            first = self._parsed(self._line(HELLO_SECONDS))
+        except Stopped:
+            raise
         except Failed as error:
             raise Unreachable(f"{error}; another server may be driving it") from error
-        if facts.program != program.PROGRAM:
+        if "program" not in first:
+            raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`")
+        if first["program"] != program.PROGRAM:
             raise Unreachable(
                 f"client {self.name} runs another version of the program: `millrace client bench` has this one"
             )
-        return facts
+        nonce = sealed.new_nonce()
+        try:
+            self._mine, self._theirs = (
+                sealed.Seal(token, nonce, str(first.get("nonce")), who) for who in (sealed.SERVER, sealed.CLIENT)
+            )
+            self._socket.sendall(json.dumps({"nonce": nonce}).encode() + b"\n")
+            return ClientFacts.model_validate(self.ask("hello"))
+        except (ValueError, ValidationError) as error:
+            raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`") from error
+        except OSError as error:
+            raise Unreachable(unreachable(self.name, error)) from error
+        except Stopped:
+            raise
+        except Failed as error:
+            raise Unreachable(str(error)) from error
 
-    def _line(self, seconds: float, whatever: bool = False) -> dict[str, Any]:
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        """What a sealed line says; Unreachable where the client does not accept the token, or does not know it."""
+        try:
+            return self._parsed(self._theirs.open(line))
+        except sealed.Unsealed:
+            raise Unreachable(OTHER_TOKEN.format(self.name)) from None
+
+    def _line(self, seconds: float, whatever: bool = False) -> bytes:
         deadline = time.monotonic() + seconds
         while b"\n" not in self._rest:
             if self._stop.is_set() and not whatever:
                 self.close()
                 raise Stopped(STOPPED)
             try:
-                piece = self._socket.recv(1 << 20)
+                piece = self._socket.recv(READ)
             except TimeoutError:
                 piece = None
             except OSError as error:
                 raise Failed(f"client {self.name} went away: {error.strerror}") from error
             if piece == b"":
                 raise Failed(f"client {self.name} hung up: is this the server that was named with --listen?")
-            if piece is None and time.monotonic() > deadline:
+            if time.monotonic() > deadline:
                 raise Failed(f"client {self.name} did not answer in {seconds:g} s")
             self._rest += piece or b""
-        line, _, self._rest = self._rest.partition(b"\n")
+            if len(self._rest) > LONGEST:
+                self.close()
+                raise Failed(f"client {self.name} sent an answer of more than {LONGEST >> 20} MiB")
+        line, _, rest = bytes(self._rest).partition(b"\n")
+        self._rest = bytearray(rest)
+        return line
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
         try:
             answer = json.loads(line)
-        except ValueError as error:
-            raise Failed(f"client {self.name} said what is not JSON") from error
+        # RecursionError: brackets without end
+        except (ValueError, RecursionError) as error:
+            raise Failed(f"client {self.name} sent an invalid reply: it is not JSON") from error
         if not isinstance(answer, dict):
-            raise Failed(f"client {self.name} said what is no answer")
+            raise Failed(f"client {self.name} sent an invalid reply")
         return answer
 
 

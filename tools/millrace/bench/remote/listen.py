@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that a server drives: part of the program that runs on clients, Python 3.8 and nothing else.
 
-It listens on the one address that the server is reached from and answers that server only. For a run it mounts the
-benchmark's directory and starts `fio --server`, which has no authentication: as a user of its own, in a unit that
-speaks with the server's address and nobody else (systemd's packet filter) and ends with the run. When the server goes
-away, all of it is undone.
+It listens on the one address that the server is reached from and obeys whoever knows its token, at that server's
+address only. For a run it mounts the benchmark's directory and runs the loads: as a user of its own, in a unit that
+speaks with the server's address and nobody else (systemd's packet filter). fio reads its job from standard input and
+its report goes back as text; fio's own client/server protocol, in which either side trusts the other, is not used.
+When the server goes away, all of it is undone.
 """
 
 from __future__ import annotations
 
 import contextlib
+import importlib
 import json
 import os
 import select
@@ -17,16 +19,22 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-PORT, FIO_PORT = 8764, 8765
+sealed: Any = importlib.import_module(f"{__package__}.sealed" if __package__ else "sealed")
+"""Beside this file: in the program that a client has, as on the server."""
+
+PORT = 8764
 WHERE = "/run/millrace-bench"
 MOUNT = f"{WHERE}/mnt"
 PROGRAM = f"{WHERE}/millrace-bench.pyz"
-FIO_UNIT, LOAD_UNIT = "millrace-bench-fio.service", "millrace-bench-load.service"
+UNIT = "millrace-bench-load.service"
+FIO = ("fio", "--output-format=json+", "-")
+"""fio, with a job of the server on its standard input."""
 SYSTEMD = "/run/systemd/system"
 """Exists where systemd runs (sd_booted(3))."""
 DIRECTORY = "/.millrace-bench"
@@ -34,14 +42,16 @@ DIRECTORY = "/.millrace-bench"
 MOUNT_SECONDS = "120"
 LONGEST = 1 << 20
 """Bytes of a request at most."""
+HELLO_SECONDS = 10.0
+"""How long somebody may take to show that it knows the token."""
 
 
 class Wrong(Exception):
     """What cannot be done, in one sentence."""
 
 
-def listen(server: str, facts: dict[str, Any]) -> int:
-    """Answer the server until somebody ends this program."""
+def listen(server: str, facts: dict[str, Any], token: str | None = None) -> int:
+    """Answer the server until somebody ends this program; `token` is a new one for each start, unless given."""
     if os.geteuid() != 0 or not os.path.isdir(SYSTEMD):
         print("--listen mounts and starts units: it needs root and systemd", file=sys.stderr)
         return 1
@@ -67,13 +77,14 @@ def listen(server: str, facts: dict[str, Any]) -> int:
             )
             return 1
         door.listen(1)
-        print(f"on the server: millrace bench clients add {address}", flush=True)
+        token = token or sealed.new_token()
+        print(f"on the server: millrace bench clients add {address}\ntoken: {token}", flush=True)
         try:
             while True:
                 connection, peer = door.accept()
                 with connection:
                     if peer[0] in peers:
-                        serve(connection, Client(address, str(peer[0])), facts)
+                        serve(connection, Client(str(peer[0])), facts, token)
         except KeyboardInterrupt:
             return 0
         finally:
@@ -96,29 +107,52 @@ def local_address(family: int, server: Any) -> str:
         return str(look.getsockname()[0])
 
 
-def serve(connection: socket.socket, client: Client, facts: dict[str, Any]) -> None:
-    """Do what a server asks until it hangs up; whatever it left is taken away then."""
-    connection.settimeout(None)
+def serve(connection: socket.socket, client: Client, facts: dict[str, Any], token: str) -> None:
+    """Do what a server that knows the token asks until it hangs up; whatever it left is taken away then."""
     # a server whose power was cut does not hang up
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3)):
         connection.setsockopt(socket.IPPROTO_TCP, name, value)
     try:
-        say(connection, facts)
-        with connection.makefile("rb") as lines:
-            for line in iter(lambda: lines.readline(LONGEST), b""):
-                try:
-                    say(connection, client.do(json.loads(line), lambda: gone(connection)))
-                except (Wrong, ValueError, KeyError, TypeError) as error:
-                    say(connection, {"error": str(error)})
-    except OSError:
+        connection.settimeout(HELLO_SECONDS)
+        # not makefile: a line that is read ahead would not be seen by gone()
+        lines = Lines(connection)
+        nonce = sealed.new_nonce()
+        connection.sendall(json.dumps({"program": facts["program"], "nonce": nonce}).encode() + b"\n")
+        other = str(json.loads(lines.next())["nonce"])
+        theirs, mine = (sealed.Seal(token, other, nonce, who) for who in (sealed.SERVER, sealed.CLIENT))
+        for line in iter(lines.next, b""):
+            asked = json.loads(theirs.open(line))
+            connection.settimeout(None)
+            try:
+                answer = client.do(asked, facts, lambda: gone(connection))
+            except (Wrong, ValueError, KeyError, TypeError) as error:
+                answer = {"error": str(error)}
+            connection.sendall(mine.close(json.dumps(answer).encode()))
+    except sealed.Unsealed:
+        with contextlib.suppress(OSError):
+            connection.sendall(b'{"refused": "token"}\n')
+    except (OSError, ValueError, KeyError, TypeError, RecursionError):
+        # gone, or not of this program
         pass
     finally:
         release()
 
 
-def say(connection: socket.socket, answer: dict[str, Any]) -> None:
-    connection.sendall(json.dumps(answer).encode() + b"\n")
+class Lines:
+    """Lines of a connection; an empty one when the other side has hung up or says too much."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection, self._rest = connection, b""
+
+    def next(self) -> bytes:
+        while b"\n" not in self._rest:
+            piece = self._connection.recv(1 << 16)
+            if not piece or len(self._rest) > LONGEST:
+                return b""
+            self._rest += piece
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line + b"\n"
 
 
 def gone(connection: socket.socket) -> bool:
@@ -130,15 +164,16 @@ def gone(connection: socket.socket) -> bool:
 class Client:
     """What a server may ask for. Every answer is an object; one with `error` says why not."""
 
-    def __init__(self, address: str, server: str) -> None:
-        self.address, self.server = address, server
+    def __init__(self, server: str) -> None:
+        self.server = server
 
-    def do(self, asked: dict[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
+    def do(self, asked: dict[str, Any], facts: dict[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
         """One request."""
         verbs: dict[str, Callable[[], dict[str, Any]]] = {
+            "hello": lambda: facts,
             "mount": lambda: self.mount(str(asked["path"]), str(asked["options"])),
-            "serve": self.fio,
-            "run": lambda: self.load([str(one) for one in asked["arguments"]], given_up),
+            "fio": lambda: self.load(FIO, str(asked["job"]), given_up),
+            "run": lambda: self.load(own([str(one) for one in asked["arguments"]]), "", given_up),
             "release": release,
         }
         if asked["do"] not in verbs:
@@ -158,32 +193,22 @@ class Client:
             raise Wrong(f"{host}:{path} does not mount: {said or f'status {status}'}")
         return {"directory": MOUNT}
 
-    def fio(self) -> dict[str, Any]:
-        """fio's server; the other side looks when it answers, for it alone can reach it."""
-        argv = ["systemd-run", "--quiet", "--collect", f"--unit={FIO_UNIT}", "--service-type=exec", *self._contained()]
-        status, said = run(
-            [*argv, "fio", f"--server={'ip6' if ':' in self.address else 'ip'}:{self.address},{FIO_PORT}"]
-        )
-        if status:
-            raise Wrong(f"fio --server does not start: {said}")
-        return {"port": FIO_PORT}
-
-    def load(self, arguments: Sequence[str], given_up: Callable[[], bool]) -> dict[str, Any]:
-        """One of the program's own loads, to its end."""
-        if arguments[0] not in ("au", "kvcache"):
-            raise Wrong(f"this program has no load {arguments[0]}")
-        argv = ["systemd-run", "--quiet", "--collect", f"--unit={LOAD_UNIT}", "--pipe", "--wait", *self._contained()]
+    def load(self, argv: Sequence[str], stdin: str, given_up: Callable[[], bool]) -> dict[str, Any]:
+        """One load, to its end."""
+        contained = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", "--pipe", "--wait", *self._contained()]
         pipe = subprocess.PIPE
-        process = subprocess.Popen(
-            [*argv, sys.executable, "-I", PROGRAM, *arguments], stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe
-        )
+        with tempfile.TemporaryFile() as job:
+            job.write(stdin.encode())
+            job.seek(0)
+            process = subprocess.Popen([*contained, *argv], stdin=job, stdout=pipe, stderr=pipe)
         while True:
             try:
                 out, err = process.communicate(timeout=0.2)
-                return {"status": process.returncode, "out": out.decode(), "err": err.decode()}
+                said = {"out": out.decode("utf-8", "replace"), "err": err.decode("utf-8", "replace")}
+                return {"status": process.returncode, **said}
             except subprocess.TimeoutExpired:
                 if given_up():
-                    run(["systemctl", "stop", LOAD_UNIT])
+                    run(["systemctl", "stop", UNIT])
                     process.communicate()
                     raise Wrong("the server is gone") from None
 
@@ -206,7 +231,7 @@ class Client:
             "SystemCallArchitectures=native",
             "SystemCallFilter=@system-service",
             "SystemCallErrorNumber=EPERM",
-            # not there yet while the server only asks what is here
+            # not there yet while the server only looks whether fio works
             f"ReadWritePaths=-{MOUNT}",
             "IPAddressDeny=any",
             f"IPAddressAllow={self.server}",
@@ -215,10 +240,16 @@ class Client:
         return [f"--property={one}" for one in properties]
 
 
+def own(arguments: Sequence[str]) -> list[str]:
+    """The command line of one of the program's own loads."""
+    if not arguments or arguments[0] not in ("au", "kvcache"):
+        raise Wrong(f"this program has no load {' '.join(arguments[:1])}")
+    return [sys.executable, "-I", PROGRAM, *arguments]
+
+
 def release() -> dict[str, Any]:
     """Undo what a run needed, whoever left it."""
-    for unit in (FIO_UNIT, LOAD_UNIT):
-        run(["systemctl", "stop", unit])
+    run(["systemctl", "stop", UNIT])
     # asked of the kernel: a server that is gone does not answer
     with open("/proc/self/mounts") as table:
         mounted = any(line.split()[1] == MOUNT for line in table)

@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One repeat on all clients at once: fio's client drives their fio, their programs make what fio cannot."""
+"""One repeat on all clients at once: each runs fio, or a load that fio cannot make, and sends its report.
+
+fio's own client/server protocol is not spoken: there the client does what the server says, and the server may ask for
+any file (fio 3.41, FIO_NET_CMD_SENDFILE).
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from millrace.bench import au, fio_output
 from millrace.bench.au import Probe, Training
 from millrace.bench.fio_output import Document, Outcome
 from millrace.bench.measure import CREATED, OWN, Job, Live, Local, directory_of, job_file, own_program
+from millrace.bench.model import Direction
 from millrace.bench.remote.connection import Connection
 from millrace.errors import Failed
 
 PATIENCE = 20
 """A load that has not ended after so many times its length does not end."""
 START = 120.0
+SLOWEST = 20e6
+"""Bytes/s of a client, below which work of a given amount is given up after PATIENCE times its length."""
+Understood = TypeVar("Understood")
 
 
 @dataclass(frozen=True)
@@ -33,31 +42,28 @@ class Remote:
             return self._trained(job)
         if job.work.engine == OWN:
             return self._own(job)
-        as_direction = CREATED.get(job.work.engine)
-        document = self.local.client(self._jobs(job), as_direction, live)
-        there = {str(one["hostname"]) for one in fio_output.jobs(document)}
-        silent = [one.name for one in self.clients if one.address not in there]
-        if silent:
-            raise Failed(f"client {silent[0]} did not say what it measured")
-        return fio_output.outcome(document, as_direction)
+        asked = [{"verb": "fio", "job": job_file(copy)} for copy in self.copies(job)]
+        return self._summed(asked, self._length(job), CREATED.get(job.work.engine))
 
     def copies(self, job: Job) -> list[Job]:
         """The same job for each client, on its own files."""
         return [replace(job, spot=replace(job.spot, copy=number)) for number in range(len(self.clients))]
 
-    def _jobs(self, job: Job) -> list[str]:
-        options = []
-        for number, (client, copy) in enumerate(zip(self.clients, self.copies(job), strict=True)):
-            path = self.local.scratch / f"client{number}.fio"
-            path.write_text(job_file(copy))
-            options += [client.fio, str(path)]
-        return options
+    @staticmethod
+    def _length(job: Job) -> float:
+        """Seconds that a repeat may take: as asked, or for its bytes at the slowest that is worth waiting for."""
+        return job.seconds or job.jobs * job.files.per_job * job.files.most / SLOWEST
 
     def _own(self, job: Job) -> Outcome:
         arguments = [own_program(copy, directory_of(copy)) for copy in self.copies(job)]
+        return self._summed([{"verb": "run", "arguments": one} for one in arguments], job.seconds or 0)
+
+    def _summed(
+        self, asked: Sequence[dict[str, Any]], seconds: float, as_direction: Direction | None = None
+    ) -> Outcome:
         total = Outcome()
-        for client, document in zip(self.clients, self._all(arguments, job.seconds or 0), strict=True):
-            one = fio_output.outcome(document)
+        for client, document in zip(self.clients, self._all(asked, seconds), strict=True):
+            one = understood(client, lambda document=document: fio_output.outcome(document, as_direction))  # type: ignore[misc]
             one.parts = dict(zip([client.address], one.parts.values(), strict=False))
             total.merge(one)
             total.raw[client.name] = document
@@ -75,24 +81,36 @@ class Remote:
         shares = [
             count // len(self.clients) + (number < count % len(self.clients)) for number in range(len(self.clients))
         ]
-        arguments = []
+        asked: list[dict[str, Any]] = []
         for copy, share in zip(self.copies(job), shares, strict=True):
             more = ("--accelerator", training.accelerator, "--count", str(share))
-            arguments.append([*own_program(replace(copy, seconds=seconds), directory_of(copy)), *more] if share else [])
+            arguments = [*own_program(replace(copy, seconds=seconds), directory_of(copy)), *more]
+            asked.append({"verb": "run", "arguments": arguments} if share else {})
         length = max(seconds, au.STEPS * training.compute)
-        return together([Probe(**one["probe"]) for one in self._all(arguments, length) if one])
+        said = zip(self.clients, self._all(asked, length), strict=True)
+        return together([understood(client, lambda one=one: Probe(**one["probe"])) for client, one in said if one])  # type: ignore[misc]
 
-    def _all(self, arguments: Sequence[list[str]], seconds: float) -> list[Document]:
-        """What each client's program said, all having run at the same time; nothing of one that had nothing to do."""
+    def _all(self, asked: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
+        """What each client said, all having run at the same time; nothing of one that had nothing to do."""
 
-        def one(client: Connection, what: list[str]) -> Document:
-            if not what:
-                return {}
-            said = client.ask("run", START + PATIENCE * seconds, arguments=what)
-            return fio_output.final(said["out"], said["status"], said["err"])
+        def one(client: Connection, what: dict[str, Any]) -> Document:
+            return report(client, client.ask(seconds=START + PATIENCE * seconds, **what)) if what else {}
 
         with ThreadPoolExecutor(len(self.clients)) as pool:
-            return list(pool.map(one, self.clients, arguments))
+            return list(pool.map(one, self.clients, asked))
+
+
+def report(client: Connection, said: dict[str, Any]) -> Document:
+    """The report in what a client said; Failed, or Full, where its load did not get to its end."""
+    return understood(client, lambda: fio_output.final(str(said["out"]), int(said["status"]), str(said["err"])))
+
+
+def understood(client: Connection, read: Callable[[], Understood]) -> Understood:
+    """What `read` makes of a client's words, which may be anything; Failed where they are no report."""
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise Failed(f"client {client.name} sent an invalid reply: it is not a report of its load") from error
 
 
 def together(probes: Sequence[Probe]) -> Probe:

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
 """Clients that a run drives, as they are kept (`/var/lib/millrace/bench/clients.json`) and listed."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from millrace.inventory.model import Contract
 
 
+Word = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
+"""What a client says of itself is shown on terminals and pages: printable ASCII without blanks, in Rust's regex."""
+
+
 class ClientFacts(Contract):
     """What the program on a client says of it. Memory in bytes; `rdma` is whether it has an RDMA device."""
 
     program: int
-    host: str
-    fio: str
-    kernel: str
-    cpus: int
-    memory: int
+    host: Word
+    fio: Word
+    kernel: Word
+    cpus: int = Field(ge=1, le=1 << 16)
+    memory: int = Field(ge=1, le=1 << 60)
     rdma: bool
 
 

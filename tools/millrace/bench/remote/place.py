@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmark's directory on real clients while they measure: exported to them alone, mounted, fio started."""
+"""The benchmark's directory on real clients while they measure: exported to them alone, and mounted."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -8,6 +8,7 @@ from threading import Event
 
 from millrace.bench import loopback
 from millrace.bench.measure import Spot
+from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import MOUNT_SECONDS, Connection
 from millrace.bench.remote.model import BenchClient
 from millrace.errors import Failed
@@ -22,7 +23,7 @@ def clients(
 ) -> Iterator[tuple[Spot, list[Connection]]]:
     """Connections to all clients, which are ready to measure; afterwards they have nothing of it any more."""
     with ExitStack() as stack:
-        made = [stack.enter_context(Connection(one.name, one.address, stop)) for one in chosen]
+        made = [stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen]
         where = ""
         for one in made:
             stack.enter_context(loopback.exported(directory, one.address, run))
@@ -30,9 +31,6 @@ def clients(
             where = str(answer["directory"])
             # before the export goes
             stack.callback(_release, one)
-            one.ask("serve", MOUNT_SECONDS)
-        for one in made:
-            one.wait_fio()
         yield Spot(directory=Path(where), copies=len(made)), made
 
 

@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measure a Millrace server from this client.
 
-    python3 millrace-bench.pyz --listen SERVER          as root: runs of the server drive this client, until Ctrl-C
+    python3 millrace-bench.pyz --listen SERVER          as root: runs of the server drive this client, until Ctrl-C;
+                                                        shows a token, which `millrace bench clients add` asks for
     python3 millrace-bench.pyz DIRECTORY                by hand, in a mounted share: writes a file for
                                                         `millrace bench clients take FILE` on the server
 
@@ -25,7 +26,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PROGRAM = 1
+PROGRAM = 2
 """Version of what is said to the server, and of the file that is brought to it."""
 OWN = ("au", "kvcache")
 """Loads that fio cannot make; they are programs in this file."""
@@ -68,6 +69,12 @@ def facts(fio: str) -> dict[str, Any]:
     }
 
 
+def token_in(file: str) -> str:
+    """The token in a file; ValueError where there is none."""
+    with open(file, encoding="ascii", errors="replace") as text:
+        return str(importlib.import_module("sealed").plain_token(text.read(100)))
+
+
 def main(arguments: Sequence[str]) -> int:
     """0 done, 1 refused or failed, 2 wrong usage."""
     if arguments and arguments[0] in OWN:
@@ -75,10 +82,13 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("directory", nargs="?", help="a directory of a mounted share, which you may write")
     parser.add_argument("--listen", metavar="SERVER", help="let this server, by name or address, drive this client")
+    parser.add_argument("--token-file", metavar="FILE", help="with --listen: take this token, not a new one each time")
     parser.add_argument("--output", metavar="FILE", help="where the result goes (default: millrace-bench-HOST.json)")
     given = parser.parse_args(arguments)
     if bool(given.directory) == bool(given.listen):
         parser.error("say either a directory or --listen SERVER")
+    if given.token_file and not given.listen:
+        parser.error("--token-file goes with --listen")
     fio = fio_version()
     if fio is None:
         return fail("fio is not installed here: apt install fio, or dnf install fio")
@@ -88,11 +98,14 @@ def main(arguments: Sequence[str]) -> int:
         signal.signal(number, lambda *_: sys.exit(1))
     try:
         if given.listen:
-            return int(importlib.import_module("listen").listen(given.listen, facts(fio)))
+            token = token_in(given.token_file) if given.token_file else None
+            return int(importlib.import_module("listen").listen(given.listen, facts(fio), token))
         output = given.output or f"millrace-bench-{socket.gethostname()}.json"
         return int(importlib.import_module("hand").measure(given.directory, output, facts(fio)))
     except KeyboardInterrupt:
         return 1
+    except ValueError as error:
+        return fail(f"{given.token_file}: {error}")
     except OSError as error:
         return fail(f"{error.filename or 'this client'}: {error.strerror}")
 

@@ -17,6 +17,7 @@ import openpyxl
 from tests.unit.bench.html import Page
 from tests.vm.box import Box
 from tests.vm.opened import in_chromium
+from vm.agent import Result
 from vm.machine import Machine
 
 # The shortest there is. A client of an earlier story may not be forgotten yet.
@@ -53,7 +54,7 @@ def nothing_is_left(box: Box) -> None:
     """No file, export, mount, process or port of a benchmark."""
     assert box.say("ls -A /srv/pool | grep millrace-bench; exportfs -s | grep millrace-bench; true") == ""
     assert box.say("grep millrace-bench /proc/mounts; pgrep -u millrace-bench; true") == ""
-    assert box.say("ss -Htln | grep -E ':(44500|8765)'; true") == ""
+    assert box.say("ss -Htln | grep :44500; true") == ""
     assert "millrace-bench" not in str(box.failed_units())
 
 
@@ -145,22 +146,48 @@ def give_program(box: Box, client: Machine) -> None:
 
 
 @contextmanager
-def listening(client: Machine, server: str) -> Iterator[None]:
-    """The program waits for the server."""
-    client.run(f"systemd-run --collect --unit=listen python3 {PROGRAM} --listen {server}")
+def listening(client: Machine, server: str) -> Iterator[str]:
+    """The program waits for the server; the token that it shows."""
+    shown = "--property=StandardOutput=truncate:/run/listen.out"
+    client.run(f"systemd-run --collect --unit=listen {shown} python3 {PROGRAM} --listen {server}")
     try:
-        client.wait_command("ss -Htln | grep :8764", "the program on the client", 120)
-        yield
+        client.wait_command("ss -Htln | grep :8764 && grep ^token: /run/listen.out", "the program on the client", 120)
+        yield client.run("sed -n 's/^token: //p' /run/listen.out").out
     finally:
         client.run("systemctl stop listen", seconds=300)
     assert client.run("ls -d /run/millrace-bench; grep millrace-bench /proc/mounts", check=False).out == ""
 
 
+def add(box: Box, address: str, token: str, check: bool = True) -> Result:
+    """Add a client with the token that its program shows."""
+    words = ["millrace", "bench", "clients", "add", address, "--token-stdin"]
+    return box.machine.run(words, stdin=token, seconds=300, check=check)
+
+
+THIEF = Path(__file__).parent.parent / "fakes/fio_server.py"
+
+
+@contextmanager
+def thief(client: Machine, address: str) -> Iterator[None]:
+    """A `fio --server` on the client that asks whoever comes for the server's passwords; nobody comes."""
+    client.run("cat > /run/fio_server.py", stdin=THIEF.read_text())
+    client.run(f"systemd-run --collect --unit=thief python3 /run/fio_server.py {address} 8765 /etc/shadow /run/stolen")
+    try:
+        client.wait_command("ss -Htln | grep :8765", "the fake fio on the client", 120)
+        yield
+        assert client.run("cat /run/stolen").out == ""
+        # the same fake, and the client's own fio: it would have taken what it asked for
+        client.run(f"echo '[x]' > /run/x.fio; timeout 60 fio --client=ip:{address},8765 /run/x.fio", check=False)
+        assert "root:" in client.run("tr -d '\\0' < /run/stolen | iconv -c -t ascii").out
+    finally:
+        client.run("systemctl stop thief; rm -f /run/stolen /run/fio_server.py /run/x.fio")
+
+
 def a_killed_run_leaves_nothing_on_the_client(box: Box, client: Machine, address: str) -> None:
     box.millrace(f"bench start {SHORT} --layer L3 --client {address} --profile seq --seconds 60")
-    client.wait_command("systemctl is-active millrace-bench-fio.service", "fio on the client", 300)
+    client.wait_command("systemctl is-active millrace-bench-load.service", "fio on the client", 300)
     kill(box)
-    client.wait_command("! systemctl is-active millrace-bench-fio.service", "the end of fio", 120)
+    client.wait_command("! systemctl is-active millrace-bench-load.service", "the end of fio", 120)
     client.wait_command("! grep /run/millrace-bench /proc/mounts", "no mount", 300)
     nothing_is_left(box)
 

@@ -67,10 +67,12 @@ def test_a_client_is_added_offered_and_forgotten(box: Box, client: Machine, admi
     admin.go("Benchmark")
     panel = admin.ours.get_by_test_id("bench-clients")
     panel.get_by_label("Name or address of the client").fill(address)
+    panel.get_by_label("Token").fill("aaaa-aaaa-aaaa-aaaa-aaaa")
     panel.get_by_role("button", name="Add the client").click()
     expect(panel.get_by_test_id("error")).to_contain_text("does not answer on port 8764", timeout=patience)
     measured.give_program(box, client)
-    with measured.listening(client, SERVER_ADDRESSES[0]):
+    with measured.listening(client, SERVER_ADDRESSES[0]) as token:
+        panel.get_by_label("Token").fill(token.strip())
         panel.get_by_role("button", name="Add the client").click()
         expect(panel.get_by_role("rowheader", name=address)).to_be_visible(timeout=patience)
     drive = admin.ours.get_by_test_id("start").get_by_label(f"Drive {address}, too")

@@ -111,6 +111,18 @@ def test_a_client_that_is_not_there_is_one_sentence_and_not_kept(root: Path, mon
     assert not clients.file().exists()
 
 
+def test_no_fio_of_this_server_speaks_with_a_client(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server's side of fio's protocol may ask the client's side, which was root here, for any file."""
+    tool(root / "bin", "fio", f"echo $* >> {root}/started; cat {SAMPLES}/status-interval.json")
+    with listening(monkeypatch):
+        clients.add(HERE, TOKEN)
+        with Connection("gpu1", HERE, TOKEN) as connection:
+            (root / "cwd").mkdir()
+            made = Remote(Local(root, Event(), user=None), [connection]).run(job(Profile.MIXED, "mixed"))
+    assert made.flows["read"].count > 0
+    assert not (root / "started").exists()
+
+
 def test_a_client_whose_program_was_started_again_is_added_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch):
         clients.add("localhost", TOKEN.upper().replace("-", " "))

@@ -11,6 +11,8 @@ from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from tests.vm.life.words import PROTOCOLS, mounted
 from vm.machine import Machine
 
+NO_TOKEN = "aaaa-aaaa-aaaa-aaaa-aaaa\n"
+
 pytestmark = pytest.mark.usefixtures("in_use")
 
 
@@ -38,9 +40,14 @@ def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -
 def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
-    measured.refused(box, f"bench clients add {address}", "does not answer on port 8764")
-    with measured.listening(client, SERVER_ADDRESSES[0]):
-        box.millrace(f"bench clients add {address}")
+    nobody = measured.add(box, address, NO_TOKEN, check=False)
+    assert "does not answer on port 8764" in nobody.err
+    with measured.thief(client, address), measured.listening(client, SERVER_ADDRESSES[0]) as token:
+        other = measured.add(box, address, NO_TOKEN, check=False)
+        assert (other.status, len(other.err.splitlines())) == (1, 1)
+        assert f"client {address} has another token" in other.err
+        measured.add(box, address, token)
+        assert box.say("stat -c %a /var/lib/millrace/bench/tokens.json") == "600"
         made = measured.run(box, f"--layer L3 --client {address} --profile retinanet")
         assert measured.places(made) == {"L3/nfs-tcp", "L3/nfs-rdma"}
         assert {rung["target"] for rung in made["rungs"] if rung["state"] == "skipped"} == {"smb"}

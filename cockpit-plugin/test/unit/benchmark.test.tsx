@@ -244,14 +244,20 @@ test("clients that were added are offered for a run, and one that is forgotten i
     expect(started("bench clients remove")[0]?.argv).toEqual(["millrace", "bench", "clients", "remove", "gpu1", "--json"]);
 });
 
+const TOKEN = "abcd-efgh-jkmn-pqrs-2345";
+
 test("a client that answered is in the list, and its name is asked for no more", async () => {
     does("bench clients add", (call) => { golden("bench clients list"); call.end(JSON.stringify(document("bench-clients-list.json"))); });
     const user = show();
     const panel = within(await screen.findByTestId("bench-clients"));
     await user.type(await panel.findByLabelText("Name or address of the client"), "gpu1");
-    await user.click(panel.getByRole("button", { name: "Add the client" }));
+    const add = panel.getByRole("button", { name: "Add the client" });
+    expect(add).toHaveProperty("disabled", true);
+    await user.type(panel.getByLabelText("Token"), TOKEN);
+    await user.click(add);
     expect((await panel.findByRole("rowheader", { name: "gpu1 (10.77.0.21)" }))).toBeTruthy();
     expect(panel.getByLabelText("Name or address of the client")).toHaveProperty("value", "");
+    expect(panel.getByLabelText("Token")).toHaveProperty("value", "");
 });
 
 test("a client that does not answer is not added, in the program's words", async () => {
@@ -259,7 +265,11 @@ test("a client that does not answer is not added, in the program's words", async
     const user = show();
     const panel = within(await screen.findByTestId("bench-clients"));
     await user.type(await panel.findByLabelText("Name or address of the client"), " gpu3 ");
+    await user.type(panel.getByLabelText("Token"), TOKEN);
     await user.click(panel.getByRole("button", { name: "Add the client" }));
     expect((await panel.findByTestId("error")).textContent).toContain("gpu3 does not answer on port 8764");
-    expect(started("bench clients add")[0]?.argv).toEqual(["millrace", "bench", "clients", "add", "gpu3", "--json"]);
+    // The token is a secret: on no command line.
+    const [call] = started("bench clients add");
+    expect(call?.argv).toEqual(["millrace", "bench", "clients", "add", "gpu3", "--token-stdin", "--json"]);
+    expect(call?.input).toBe(`${TOKEN}\n`);
 });

@@ -60,15 +60,17 @@ function Known({ clients, onChanged }: { clients: BenchClient[]; onChanged: () =
 /** The way to one more. */
 function Another({ onAdded }: { onAdded: () => void }): JSX.Element {
     const [host, setHost] = useState("");
+    const [token, setToken] = useState("");
     const add = useChange("bench clients add", { timeout: ADD_SECONDS });
     const go = async () => {
-        if (await add.go([host.trim()]) === undefined) return;
+        if (await add.go([host.trim(), "--token-stdin"], `${token.trim()}\n`) === undefined) return;
         setHost("");
+        setToken("");
         onAdded();
     };
     return (
         <div className="mr-stack">
-            <p>{_("A run can drive real clients over NFS, all at once, and sums what they reach. Each needs Python, this server's version of fio, and one file that waits for this server.")}</p>
+            <p>{_("A run can drive real clients over NFS, all at once, and sums what they reach. Each needs Python, fio 3.16 or later, and one file that waits for this server and shows a token.")}</p>
             <div className="mr-actions">
                 <DownloadButton words={["client", "bench", "-"]} file={PROGRAM} type="application/zip" admin>{_("Program for clients")}</DownloadButton>
             </div>
@@ -76,8 +78,10 @@ function Another({ onAdded }: { onAdded: () => void }): JSX.Element {
             <ErrorAlert error={add.error} />
             <div className="mr-fields">
                 <TextField id="bench-client" label={_("Name or address of the client")} value={host} onChange={setHost} />
+                <TextField id="bench-token" label={_("Token")} value={token} onChange={setToken}
+                    help={_("The program on the client shows it, a new one for each start.")} />
                 <div className="mr-actions">
-                    <AdminButton variant="secondary" isLoading={add.busy} isDisabled={add.busy || host.trim() === ""}
+                    <AdminButton variant="secondary" isLoading={add.busy} isDisabled={add.busy || host.trim() === "" || token.trim() === ""}
                         onClick={() => void go()}>{_("Add the client")}</AdminButton>
                 </div>
             </div>

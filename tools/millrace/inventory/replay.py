@@ -2,20 +2,17 @@
 """Looking at a server through its capture, as if it were this one."""
 
 import hashlib
-import tarfile
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path, PurePosixPath
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeVar
 
-from millrace import command
 from millrace.command import Result
 from millrace.errors import BadInput
 from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, at_home
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
+from millrace.inventory.unpack import confine, unpacked
 from millrace.store import read_input
 
 NOT_CAPTURED = 127
@@ -28,7 +25,7 @@ def inventory_of(place: Path) -> Inventory:
         return Replay(place).collect()
     if not place.exists():
         raise BadInput(f"{place} is missing")
-    with _unpacked(place) as directory:
+    with unpacked(place) as directory:
         return Replay(directory, shown_as=str(place)).collect()
 
 
@@ -37,6 +34,9 @@ class Replay:
 
     def __init__(self, directory: Path, shown_as: str | None = None) -> None:
         self._root, self._shown = directory.resolve(), shown_as or str(directory)
+        if not (self._root / MANIFEST).is_file():
+            raise BadInput(f"{self._shown}/{MANIFEST} is missing")
+        confine(self._root, self._shown)
         manifest = self._read(MANIFEST, Manifest)
         for path, digest in manifest.files.items():
             self._check(path, digest)
@@ -70,56 +70,11 @@ class Replay:
             raise BadInput(str(error).replace(str(self._root), self._shown)) from error
 
     def _check(self, path: str, digest: str) -> None:
+        if not (self._root / path).resolve().is_relative_to(self._root):
+            raise BadInput(f"{self._shown}: {MANIFEST} names {path[:100]}, which is outside of the capture")
         try:
             content = (self._root / path).read_bytes()
         except OSError as error:
             raise BadInput(f"{self._shown}: {path} is missing: the capture is not whole") from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise BadInput(f"{self._shown}: {path} is not as it was captured (sha256 differs)")
-
-
-@contextmanager
-def _unpacked(file: Path) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="millrace-capture-") as name:
-        packed, directory = Path(name) / "capture.tar", Path(name).resolve() / "tree"
-        result = command.attempt(["zstd", "--quiet", "--decompress", "-o", str(packed), str(file)])
-        if result.status != 0:
-            words = (result.err.strip() or "no message").splitlines()[-1].rpartition(": ")[2].strip().rstrip(".")
-            raise BadInput(f"{file}: the archive cannot be unpacked and is probably not whole ({words})")
-        try:
-            with tarfile.open(packed) as archive:
-                for member in archive:
-                    _unpack(archive, member, directory, file)
-        except tarfile.TarError as error:
-            raise BadInput(f"{file}: the archive is not whole ({error})") from error
-        yield directory
-
-
-def _unpack(archive: tarfile.TarFile, member: tarfile.TarInfo, directory: Path, file: Path) -> None:
-    """A capture comes from somebody else: nothing in it may lead out of the directory."""
-    target = directory / member.name
-    if not _inside(member.name) or directory not in target.parent.resolve().joinpath("name").parents:
-        raise BadInput(f"{file}: {member.name} would be outside of the capture")
-    if member.isdir():
-        target.mkdir(parents=True, exist_ok=True)
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if member.issym():
-        if not _inside(str(PurePosixPath(member.name).parent / member.linkname)) or member.linkname.startswith("/"):
-            raise BadInput(f"{file}: the link {member.name} leads out of the capture")
-        target.symlink_to(member.linkname)
-        return
-    content = archive.extractfile(member) if member.isfile() else None
-    if content is None:
-        raise BadInput(f"{file}: {member.name} is neither file nor directory nor link")
-    target.write_bytes(content.read())
-
-
-def _inside(path: str) -> bool:
-    """Whether a path stays below its start, step by step."""
-    depth = 0
-    for part in PurePosixPath(path).parts:
-        depth += -1 if part == ".." else 1
-        if depth < 0 or part == "/":
-            return False
-    return True

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from millrace import inside
 from millrace.bench import result, space
 from millrace.bench import store as results
 from millrace.bench.fio_output import Outcome
@@ -95,9 +96,9 @@ class Climber:
         name = folder(job.work, copy)
         if name in self.laid_out:
             return
-        where = self.directory / name
-        where.mkdir(mode=0o700, exist_ok=True)
-        self._give(where)
+        # clients have the directory mounted meanwhile: they may put a link there
+        with inside.directory(self.directory) as home:
+            inside.make_directory(name, 0o700, home, self._owner)
         if job.work.layout not in UNREAD and job.work.operation != "save":
             here = Spot(directory=self.directory, copy=copy)
             measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
@@ -110,33 +111,30 @@ class Climber:
     def _ready(self, job: Job) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
         if not job.spot.devices:
-            for copy in range(job.spot.copies):
-                self._ready_files(self.directory / folder(job.work, copy), job)
+            with inside.directory(self.directory) as home:
+                for copy in range(job.spot.copies):
+                    self._ready_files(home, folder(job.work, copy), job)
 
-    def _ready_files(self, where: Path, job: Job) -> None:
-        if job.work.operation in ("create", "delete", "stat"):
-            self._small_files(where, job, wanted=job.work.operation != "create")
-        elif job.work.operation == "save":
-            for file in where.glob("f.*"):
-                file.unlink()
-        else:
-            space.forget_cached(where)
-
-    def _small_files(self, where: Path, job: Job, wanted: bool) -> None:
-        names = [f"f.{number}.{one}" for number in range(job.jobs) for one in range(job.files.per_job)]
-        if not wanted:
-            shutil.rmtree(where)
-            where.mkdir(mode=0o700)
-            self._give(where)
+    def _ready_files(self, home: int, name: str, job: Job) -> None:
+        if job.work.operation == "create":
+            shutil.rmtree(name, dir_fd=home)
+            inside.make_directory(name, 0o700, home, self._owner)
             return
-        for name in names:
-            path = where / name
-            if not path.exists():
-                with path.open("wb") as file:
-                    file.truncate(job.files.most)
-                self._give(path)
+        with inside.directory(name, home) as where:
+            if job.work.operation in ("delete", "stat"):
+                for number in range(job.jobs):
+                    for one in range(job.files.per_job):
+                        inside.make_file(f"f.{number}.{one}", job.files.most, where, self._owner)
+            elif job.work.operation == "save":
+                for file in os.listdir(where):
+                    if file.startswith("f."):
+                        os.unlink(file, dir_fd=where)
+            else:
+                space.forget_cached(where)
 
-    def _give(self, path: Path) -> None:
-        if self.user is not None:
-            who = pwd.getpwnam(self.user)
-            os.chown(path, who.pw_uid, who.pw_gid)
+    @property
+    def _owner(self) -> tuple[int, int] | None:
+        if self.user is None:
+            return None
+        who = pwd.getpwnam(self.user)
+        return who.pw_uid, who.pw_gid

@@ -7,6 +7,7 @@ Beside the shares, like the trash of removed ones: no share can have a name that
 import os
 import pwd
 import shutil
+import stat
 from pathlib import Path
 
 from millrace import paths
@@ -38,7 +39,7 @@ def make(mountpoint: str, budget: int, run: Runner) -> Path:
     except OSError as error:
         raise Refused(f"{mountpoint} cannot be written ({error.strerror}): `millrace health` says more") from error
     try:
-        os.chown(path, who.pw_uid, who.pw_gid)
+        os.chown(path, who.pw_uid, who.pw_gid, follow_symlinks=False)
         if enabled(mountpoint):
             _limit(path, mountpoint, budget, run)
     except BaseException:
@@ -61,14 +62,20 @@ def remove(mountpoint: str, run: Runner) -> bool:
     return True
 
 
-def forget_cached(path: Path) -> None:
-    """Drop the server's own cache of these files: what is read next comes from the drives."""
-    for file in path.rglob("*"):
-        if not file.is_symlink() and file.is_file():
-            descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+def forget_cached(at: int) -> None:
+    """Drop the server's own cache of the files in a directory: what is read next comes from the drives."""
+    for _, _, names, where in os.fwalk(".", dir_fd=at, follow_symlinks=False):
+        for name in names:
             try:
-                os.fdatasync(descriptor)
-                os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+                # a client may have put a pipe there: opening it would wait for its other end
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
+            except OSError:
+                # a link or a socket, or gone
+                continue
+            try:
+                if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    os.fdatasync(descriptor)
+                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
             finally:
                 os.close(descriptor)
 

@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Working as root in directories that clients write: by descriptors, never by a name that may have become a link.
+
+Whoever can write a directory can put a link in the place of anything in it at any moment, also between a look and an
+action (path_resolution(7), symlink(7)).
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace.errors import Failed
+
+_DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+@contextmanager
+def directory(name: str | Path, at: int | None = None) -> Iterator[int]:
+    """A directory, by its name in the directory `at`; Failed where it is something else, a link too."""
+    try:
+        descriptor = os.open(name, _DIRECTORY, dir_fd=at)
+    except NotADirectoryError as error:
+        raise Failed(f"{name} is not a directory") from error
+    except OSError as error:
+        raise Failed(f"{name} cannot be opened: {error.strerror}") from error
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None = None) -> bool:
+    """A directory in the directory `at`; whether it was not there. A new one is given to `owner` (user, group).
+
+    Failed where something else is in its place.
+    """
+    mask = os.umask(0)
+    try:
+        # In one step: a power cut between mkdir and chmod would leave a mode that nobody chose.
+        os.mkdir(name, mode, dir_fd=at)
+        made = True
+    except FileExistsError:
+        made = False
+    finally:
+        os.umask(mask)
+    with directory(name, at) as descriptor:
+        # not a directory of somebody that was moved there meanwhile
+        if made and owner is not None and os.fstat(descriptor).st_uid == os.geteuid():
+            os.fchown(descriptor, *owner)
+    return made
+
+
+def make_file(name: str, size: int, at: int, owner: tuple[int, int] | None = None) -> bool:
+    """A file of `size` zeros for `owner` alone; False, and nothing done, where anything of this name is there."""
+    try:
+        descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=at)
+    except FileExistsError:
+        return False
+    try:
+        os.ftruncate(descriptor, size)
+        if owner is not None:
+            os.fchown(descriptor, *owner)
+    finally:
+        os.close(descriptor)
+    return True

@@ -47,7 +47,7 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
         os.umask(mask)
     with directory(name, at) as descriptor:
         # not a directory of somebody that was moved there meanwhile
-        if made and owner is not None and os.fstat(descriptor).st_uid == os.geteuid():
+        if made and owner is not None and os.fstat(descriptor).st_uid == os.getuid():
             os.fchown(descriptor, *owner)
     return made
 

@@ -133,9 +133,7 @@ def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPa
         (b'{"program": 1, "nonce": 7}\n', "runs another version of the program"),
     ],
 )
-def test_what_else_answers_there_is_one_sentence(
-    monkeypatch: pytest.MonkeyPatch, said: bytes, sentence: str
-) -> None:
+def test_what_else_answers_there_is_one_sentence(monkeypatch: pytest.MonkeyPatch, said: bytes, sentence: str) -> None:
     monkeypatch.setattr(connection, "LONGEST", 1000)
     thread = answering(monkeypatch, lambda peer: peer.sendall(said))
     with pytest.raises(Unreachable, match=sentence):
@@ -143,7 +141,9 @@ def test_what_else_answers_there_is_one_sentence(
     thread.join(5)
 
 
-@pytest.mark.parametrize("wrong", [{"fio": "x" * 300}, {"host": "a\x1b]0;b"}, {"kernel": "6\n7"}, {"cpus": 0}, {"memory": -1}])
+@pytest.mark.parametrize(
+    "wrong", [{"fio": "x" * 300}, {"host": "a\x1b]0;b"}, {"kernel": "6\n7"}, {"cpus": 0}, {"memory": -1}]
+)
 def test_facts_of_a_client_cannot_be_anything(monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]) -> None:
     with (
         listening(monkeypatch, {**FACTS, **wrong}),

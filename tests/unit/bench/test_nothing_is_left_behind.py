@@ -29,7 +29,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The mounted pool of this server, with a share of somebody in it."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(os.path, "ismount", lambda path: str(path).endswith("srv/pool"))
-    monkeypatch.setattr(os, "chown", lambda *arguments: None)
+    monkeypatch.setattr(os, "chown", lambda *arguments, follow_symlinks: None)
     me = pwd.getpwuid(os.getuid())
     monkeypatch.setattr(pwd, "getpwnam", lambda name: me)
     (tmp_path / "srv/pool/data").mkdir(parents=True)

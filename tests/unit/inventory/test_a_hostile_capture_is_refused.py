@@ -134,7 +134,9 @@ def spoilt(change: Callable[[Path], None]) -> Callable[[Path], Path]:
         (spoilt(lambda path: (path / "out").symlink_to("/etc")), "the link out leads out of the capture"),
         (spoilt(lambda path: os.mkfifo(path / "pipe")), "pipe is neither file nor directory nor link"),
         (
-            spoilt(lambda path: (path / "capture.json").write_text('{"made_by": "x", "files": {"../x": "0"}}') and None),
+            spoilt(
+                lambda path: (path / "capture.json").write_text('{"made_by": "x", "files": {"../x": "0"}}') and None
+            ),
             "names ../x, which is outside of the capture",
         ),
     ],

@@ -14,6 +14,6 @@ def appliance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
     """A server with a pool, run by root."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "chown", lambda *arguments: None)
+    monkeypatch.setattr(os, "fchown", lambda *arguments: None)
     certify()
     return Appliance(tmp_path)

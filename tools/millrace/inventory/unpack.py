@@ -26,7 +26,7 @@ PIECE = 1 << 16
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """The directory of an archive while it is looked at; BadInput, and nothing outside of it made, where it is hostile."""
+    """The directory of an archive while it is looked at; BadInput, and nothing made elsewhere, where it is hostile."""
     with tempfile.TemporaryDirectory(prefix="millrace-capture-") as name:
         directory = Path(name).resolve() / "tree"
         directory.mkdir()

@@ -95,10 +95,13 @@ def _texts(
 
 def _prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     """Directories and quotas; what XFS does not take is a warning here, as serving goes before counting."""
+    for share in shares:
+        directories.close(share)
     made = {share.name for share in shares if directories.create(share)}
+    warnings = [sentence for share in shares for sentence in directories.strangers(share)]
     if not quota.enabled(pool.filesystem.mountpoint):
-        return [NO_QUOTA] if shares else []
-    return quota.assign(shares, pool, run, anew=made)
+        return [*warnings, *([NO_QUOTA] if shares else [])]
+    return warnings + quota.assign(shares, pool, run, anew=made)
 
 
 def _write_smb(text: str, run: Runner) -> bool:

@@ -23,6 +23,7 @@ class Serving:
     server: Server
     verified: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
+    _closed: list[tuple[Share, directories.Before]] = field(default_factory=list)
 
     def __call__(self, old: Config, new: Config) -> None:
         """Serve `new` in the place of `old`; where that fails, serve `old` again and raise Refused with the reason."""
@@ -55,9 +56,14 @@ class Serving:
         run, pool = self.server.run, self.server.pool
         for share in changed:
             refuse_unmet(share, run)
+        _refuse_strangers(changed)
         for share in changed:
+            if before := directories.close(share):
+                self._closed.append((share, before))
             if directories.create(share):
                 made.append(share)
+        # once more: until it was closed others could make directories there
+        _refuse_strangers(changed)
         if quota.enabled(pool.filesystem.mountpoint):
             complaints = quota.assign(changed, pool, run, anew={share.name for share in made})
             if complaints:
@@ -83,16 +89,28 @@ class Serving:
 
     def _undo(self, old: Config, made: Sequence[Share]) -> str | None:
         """Serve the old state again; what could not be undone, in words."""
+        self._reopen()
         try:
             self.server.apply(old, force=True)
         except MillraceError as error:
             return f"and the state before could not be served again: {error}"
         return self._take_back(made)
 
+    def _reopen(self) -> None:
+        while self._closed:
+            directories.reopen(*self._closed.pop())
+
     def _take_back(self, made: Sequence[Share]) -> str | None:
+        self._reopen()
         for share in made:
             directories.remove_empty(share)
         return None
+
+
+def _refuse_strangers(shares: Sequence[Share]) -> None:
+    found = [sentence for share in shares for sentence in directories.strangers(share)]
+    if found:
+        raise Refused(found[0])
 
 
 def _lets_in_others(before: Wanted, after: Wanted | None) -> bool:

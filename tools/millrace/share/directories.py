@@ -2,9 +2,11 @@
 """The directories of shares: made with the right mode in one step, removed only by name, out of reach of clients."""
 
 import os
+import stat
+from dataclasses import dataclass
 from pathlib import Path
 
-from millrace import paths
+from millrace import inside, paths
 from millrace.errors import Failed, Refused
 from millrace.share.model import Share
 from millrace.share.tools import Runner, must
@@ -16,6 +18,14 @@ SHARED, GUARDED, PRIVATE = 0o1777, 0o755, 0o700
 TRASH = ".millrace-trash"
 
 
+@dataclass(frozen=True)
+class Before:
+    """Owner and mode of the directory of a share before it was closed."""
+
+    owner: tuple[int, int]
+    mode: int
+
+
 def create(share: Share) -> bool:
     """Make the directory of a share and the homes below it; whether it was not there.
 
@@ -23,13 +33,70 @@ def create(share: Share) -> bool:
     """
     path = paths.ROOT / share.path.lstrip("/")
     made = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
-    for name, uid in share.homes.items():
-        home = path / name
-        _make(home, PRIVATE)
-        # A power cut between the two left it to root.
-        if home.stat().st_uid == 0:
-            os.chown(home, uid, -1)
+    if share.homes:
+        with inside.directory(path) as at:
+            # what clients could change until now they could change again before it is given away
+            if not _closed(at):
+                return made
+            for name, uid in share.homes.items():
+                inside.make_directory(name, PRIVATE, at, (uid, -1))
+                with inside.directory(name, at) as home:
+                    found = os.fstat(home)
+                    # A power cut between making it and giving it away left it to root.
+                    if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == PRIVATE:
+                        os.fchown(home, uid, -1)
     return made
+
+
+def close(share: Share) -> Before | None:
+    """Let nobody but root make directories beside the homes of a share; how it was, None where it was so.
+
+    A share that becomes one of homes may have been everybody's until now.
+    """
+    path = paths.ROOT / share.path.lstrip("/")
+    if share.profile != "home" or not os.path.lexists(path):
+        return None
+    with inside.directory(path) as at:
+        if _closed(at):
+            return None
+        found = os.fstat(at)
+        os.fchown(at, os.getuid(), os.getgid())
+        os.fchmod(at, GUARDED)
+    return Before((found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode))
+
+
+def reopen(share: Share, before: Before) -> None:
+    """Undo `close`."""
+    with inside.directory(paths.ROOT / share.path.lstrip("/")) as at:
+        os.fchown(at, *before.owner)
+        os.fchmod(at, before.mode)
+
+
+def strangers(share: Share) -> list[str]:
+    """Homes of a share that are not their users', in words: they stay as they are, and are nobody's home."""
+    path, found = paths.ROOT / share.path.lstrip("/"), []
+    if not share.homes or not os.path.lexists(path):
+        return []
+    with inside.directory(path) as at:
+        for name, uid in share.homes.items():
+            try:
+                there = os.stat(name, dir_fd=at, follow_symlinks=False)
+            except FileNotFoundError:
+                continue
+            if not stat.S_ISDIR(there.st_mode):
+                found.append(f"{share.path}/{name} is not a directory, so {name} has no home there: move it away")
+            elif there.st_uid not in (uid, os.getuid()):
+                found.append(
+                    f"{share.path}/{name} belongs to another user (number {there.st_uid}), so {name} has no home "
+                    f"there: move it away, or give it to the user: chown -R {uid} {share.path}/{name}"
+                )
+    return found
+
+
+def _closed(at: int) -> bool:
+    """Whether nobody but root can make anything in an open directory."""
+    found = os.fstat(at)
+    return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
 def remove_empty(share: Share) -> None:
@@ -56,14 +123,8 @@ def delete(name: str, mountpoint: str, run: Runner) -> None:
 
 
 def _make(path: Path, mode: int) -> bool:
-    if path.is_dir() and not path.is_symlink():
-        return False
-    mask = os.umask(0)
-    try:
-        # In one step: a power cut between mkdir and chmod would leave a mode that nobody chose.
-        path.mkdir(mode)
-    except FileExistsError as error:
-        raise Failed(f"{path} is in the way of a share: it is not a directory, move it elsewhere") from error
-    finally:
-        os.umask(mask)
-    return True
+    with inside.directory(path.parent) as at:
+        try:
+            return inside.make_directory(path.name, mode, at)
+        except Failed as error:
+            raise Failed(f"{path} is in the way of a share: it is not a directory, move it elsewhere") from error

@@ -7,7 +7,6 @@ from pydantic import Field
 
 from millrace.inventory.model import Contract
 
-
 Word = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
 """What a client says of itself is shown on terminals and pages: printable ASCII without blanks, in Rust's regex."""
 

@@ -14,6 +14,4 @@ def works(connection: Connection) -> None:
     try:
         report(connection, connection.ask("fio", SECONDS, job=NOTHING))
     except Failed as error:
-        raise Unreachable(
-            f"{connection.facts.fio} of client {connection.name} does not work: {error}"
-        ) from error
+        raise Unreachable(f"{connection.facts.fio} of client {connection.name} does not work: {error}") from error

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture that was made to overwrite files, to be followed out of its directory, or to fill the disk: one sentence."""
+"""A capture made to overwrite files, to lead out of its directory, or to fill the disk: one sentence each."""
 
 import io
 import os

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from millrace import command
 from millrace.cli import run
 from millrace.command import Result
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, Failed, Refused
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture import capture
 from millrace.inventory.model import DriveState, Inventory
@@ -198,6 +198,41 @@ def test_a_capture_of_a_newer_release_is_refused_by_its_key(captured: tuple[Inve
 def test_no_file_is_overwritten(captured: tuple[Inventory, Path], tmp_path: Path) -> None:
     with pytest.raises(Refused, match="exists already"):
         capture(captured[1], sysroot=tmp_path / "server", run=answers)
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def look(*_: object) -> None:
+        raise AssertionError("the server is looked at before it is known where the capture goes")
+
+    monkeypatch.setattr("millrace.inventory.capture.collect", look)
+    (tmp_path / "file").write_text("")
+    (tmp_path / "dangling").symlink_to("nowhere")
+    for file, sentence in (
+        (tmp_path / "none/x.tar.zst", f"cannot be made: {tmp_path}/none is not there, make it first"),
+        (tmp_path / "file/x.tar.zst", "cannot be written: Not a directory"),
+        (tmp_path / "dangling", "exists already"),
+        (tmp_path, "exists already"),
+        (Path("/proc/x.tar.zst"), "cannot be "),
+    ):
+        assert run(["inventory", "--capture", str(file)]) == 1
+        said = capsys.readouterr().err
+        assert sentence in said and len(said.splitlines()) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["dangling", "file"]
+
+
+def test_a_disk_that_is_full_leaves_nothing(
+    captured: tuple[Inventory, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> str:
+        raise Failed("zstd: No space left on device")
+
+    monkeypatch.setattr(command, "run", full)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(Failed, match="No space left"):
+        capture(tmp_path / "new.tar.zst", sysroot=tmp_path / "server", run=answers)
+    assert sorted(tmp_path.iterdir()) == before
 
 
 def test_the_command_line_reads_a_capture(captured: tuple[Inventory, Path]) -> None:

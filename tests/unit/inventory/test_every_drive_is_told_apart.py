@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from millrace.command import Result
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Drive, DriveState, PcieLink
 from tests.unit.inventory.trees import Tree, booted, nothing_found
@@ -99,3 +100,20 @@ def test_a_drive_without_a_serial_number_is_unknown(tmp_path: Path) -> None:
     drive = drives(tree)["nvme0n1"]
     assert drive.state is DriveState.UNKNOWN
     assert drive.evidence[0].finding == "the drive has no serial number"
+
+
+def test_a_drive_cannot_drive_the_terminal(tmp_path: Path) -> None:
+    """What its firmware says is escaped; two that differ in what cannot be seen are two."""
+    tree = booted(tmp_path)
+    tree.nvme(0, "S1\x1b]0;pwned\x07", model="ACME\x1b[2J\u202eX", firmware_rev="1\x9b0")
+    tree.nvme(1, "S1", wwid="eui.1")
+    label = Result(0, "TYPE=xfs\nLABEL=evil\x1b]0;pwned\x07\n", "")
+    found = collect(tmp_path, lambda argv: label if argv[0] == "blkid" else nothing_found(argv)).drives
+    first, second, *_ = found
+    assert first.serial == "S1\\x1b]0;pwned\\x07" and second.serial == "S1"
+    assert first.model == "ACME\\x1b[2J\\u202eX"
+    for drive in (first, second):
+        assert drive.model_dump_json().isprintable()
+        assert all(value.isprintable() for value in drive.model_dump().values() if isinstance(value, str))
+        assert all(one.finding.isprintable() for one in drive.evidence)
+    assert any("evil" in one.finding for one in first.evidence)

@@ -11,13 +11,14 @@ import os
 import secrets
 import tarfile
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
 from millrace import __version__, command
 from millrace.command import Result
-from millrace.errors import Refused
+from millrace.errors import Failed, Refused
 from millrace.inventory import sysfs
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture_files import Entry, entries
@@ -30,6 +31,8 @@ from millrace.inventory.surface import surface
 
 MANIFEST = "capture.json"
 COMMANDS = "commands"
+NAME = 200
+"""Bytes of the name that a file beside it takes over: names end at 255."""
 
 
 class Manifest(Contract):
@@ -84,10 +87,37 @@ def capture(
     run: Runner = run_tool,
     read: SurfaceReader = surface,
 ) -> Inventory:
-    """Write a capture of this server to `file` and return the inventory that it was made from."""
-    if file.exists():
+    """Write a capture of this server to `file` and return the inventory that it was made from.
+
+    Refused or Failed, before anything is looked at, where the file cannot be made.
+    """
+    if os.path.lexists(file):
         raise Refused(f"{file} exists already; name a file that does not")
-    recorder = Recorder(sysroot, run, read)
+    with _beside(file) as packed:
+        found, content = _looked(keep_serials, sysroot, Recorder(sysroot, run, read))
+        try:
+            _write(content, packed, file)
+        except OSError as error:
+            raise Failed(f"{file} cannot be written: {error.strerror}") from error
+    return found
+
+
+@contextmanager
+def _beside(file: Path) -> Iterator[Path]:
+    """An empty file in the same directory, for as long as it is needed."""
+    directory = file.absolute().parent
+    try:
+        made = tempfile.NamedTemporaryFile(prefix=f".{file.name[:NAME]}.", dir=directory)  # noqa: SIM115
+    except FileNotFoundError as error:
+        raise Refused(f"{file} cannot be made: {directory} is not there, make it first") from error
+    except OSError as error:
+        raise Failed(f"{file} cannot be written: {error.strerror}") from error
+    with made:
+        yield Path(made.name)
+
+
+def _looked(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
+    """The inventory, and the contents of a capture of it by their paths."""
     found = collect(sysroot, recorder.run, recorder.read)
     names = Anonymiser(_key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
     # Before any text: these words must be known when the texts are gone through.
@@ -98,8 +128,7 @@ def capture(
     files = {path: _sha256(entry.content) for path, entry in sorted(content.items()) if entry.content is not None}
     manifest = Manifest(made_by=f"millrace {__version__}", files=files)
     content[MANIFEST] = Entry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
-    _archive(file, content)
-    return found
+    return found, content
 
 
 def _answers(recorder: Recorder, names: Anonymiser) -> list[Entry]:
@@ -134,21 +163,23 @@ def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def _archive(file: Path, content: dict[str, Entry]) -> None:
-    descriptor, name = tempfile.mkstemp(prefix=f".{file.name}.", dir=file.absolute().parent)
-    os.close(descriptor)
+def _write(content: dict[str, Entry], packed: Path, file: Path) -> None:
+    """Write the archive to `packed`, and compressed to `file`: all of it or nothing."""
+    with tarfile.open(packed, "w", format=tarfile.PAX_FORMAT) as archive:
+        for path, entry in sorted(content.items()):
+            member = tarfile.TarInfo(path)
+            member.mode = 0o755 if entry.content is None else 0o644
+            if entry.link is not None:
+                member.type, member.linkname = tarfile.SYMTYPE, entry.link
+            elif entry.content is None:
+                member.type = tarfile.DIRTYPE
+            else:
+                member.size = len(entry.content)
+            archive.addfile(member, io.BytesIO(entry.content or b""))
+    compressed = packed.with_name(f"{packed.name}.zst")
     try:
-        with tarfile.open(name, "w", format=tarfile.PAX_FORMAT) as archive:
-            for path, entry in sorted(content.items()):
-                member = tarfile.TarInfo(path)
-                member.mode = 0o755 if entry.content is None else 0o644
-                if entry.link is not None:
-                    member.type, member.linkname = tarfile.SYMTYPE, entry.link
-                elif entry.content is None:
-                    member.type = tarfile.DIRTYPE
-                else:
-                    member.size = len(entry.content)
-                archive.addfile(member, io.BytesIO(entry.content or b""))
-        command.run(["zstd", "--quiet", "-19", "-o", str(file), name])
+        command.run(["zstd", "--quiet", "-19", "-o", str(compressed), str(packed)])
+        # a link that came there meanwhile is replaced, not followed
+        os.replace(compressed, file)
     finally:
-        Path(name).unlink()
+        compressed.unlink(missing_ok=True)

@@ -5,6 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from millrace.errors import one_line
 from millrace.inventory import nvme, pci, sysfs
 from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState, Evidence
@@ -111,9 +112,9 @@ def identify(directory: Path) -> Identity:
     if (device / "vendor").exists() and (device / "model").exists():
         return _scsi(directory, device)
     return Identity(
-        serial=sysfs.text(directory / "serial") or sysfs.text(device / "serial") or "",
-        wwid=sysfs.text(directory / "wwid") or "",
-        model=sysfs.text(device / "name") or "",
+        serial=_said(directory / "serial") or _said(device / "serial"),
+        wwid=_said(directory / "wwid"),
+        model=_said(device / "name"),
         firmware="",
         transport="virtio" if directory.name.startswith("vd") else re.sub(r"[^a-z].*", "", directory.name),
         device=device,
@@ -124,10 +125,10 @@ def _nvme(directory: Path) -> Identity:
     controller = _nvme_controller((directory / "device").resolve())
     fabric = sysfs.text(controller / "transport")
     return Identity(
-        serial=sysfs.text(controller / "serial") or "",
-        wwid=sysfs.text(directory / "wwid") or "",
-        model=sysfs.text(controller / "model") or "",
-        firmware=sysfs.text(controller / "firmware_rev") or "",
+        serial=_said(controller / "serial"),
+        wwid=_said(directory / "wwid"),
+        model=_said(controller / "model"),
+        firmware=_said(controller / "firmware_rev"),
         # A namespace that comes over a network is not a drive of this server.
         transport="nvme" if fabric in (None, "pcie") else f"nvme-{fabric}",
         device=controller,
@@ -145,18 +146,23 @@ def _nvme_controller(device: Path) -> Path:
 def _scsi(directory: Path, device: Path) -> Identity:
     return Identity(
         serial=_vpd_serial(device / "vpd_pg80"),
-        wwid=sysfs.text(device / "wwid") or "",
-        model=" ".join(filter(None, (sysfs.text(device / "vendor"), sysfs.text(device / "model")))),
-        firmware=sysfs.text(device / "rev") or "",
+        wwid=_said(device / "wwid"),
+        model=" ".join(filter(None, (_said(device / "vendor"), _said(device / "model")))),
+        firmware=_said(device / "rev"),
         transport=_scsi_transport(device),
         device=device,
     )
 
 
+def _said(path: Path) -> str:
+    """What a drive says of itself, fit for a terminal: its firmware may be made to drive one (console_codes(4))."""
+    return one_line(sysfs.text(path) or "")
+
+
 def _vpd_serial(path: Path) -> str:
     """SCSI VPD page 0x80: four bytes of header, then the serial number."""
     try:
-        return path.read_bytes()[VPD_HEADER:].decode(errors="replace").strip("\0 ")
+        return one_line(path.read_bytes()[VPD_HEADER:].decode(errors="replace").strip("\0 "))
     except OSError:
         return ""
 

@@ -4,7 +4,9 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from millrace.errors import one_line
 
 # Bytes, and things that are counted: a file with a negative one is broken.
 Count = Annotated[int, Field(ge=0)]
@@ -33,7 +35,8 @@ class Evidence(Contract):
     """One thing that one probe found, or the reason why it could not look."""
 
     probe: str
-    finding: str
+    # labels and names on a drive are those of whoever wrote it
+    finding: Annotated[str, AfterValidator(one_line)]
 
 
 class PcieLink(Contract):

@@ -2,10 +2,11 @@
 """The screen says what was measured and what binds; an emulated server shows ratios and no promise."""
 
 import time
+from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace import cli, paths
 from millrace.bench import live, text
 from millrace.bench.ceilings import with_ceilings
 from millrace.bench.estimate import estimate
@@ -113,3 +114,10 @@ def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: Telle
         live.say(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
 
     assert [line.state for line in live.follow(lambda: True, wait)] == [State.DONE]
+
+
+def test_a_run_that_is_not_there_leaves_the_file_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path / "server")
+    (tmp_path / "report.html").write_text("the report before")
+    assert cli.run(["bench", "export", "20260101-000000", str(tmp_path / "report.html")]) == 2
+    assert (tmp_path / "report.html").read_text() == "the report before"

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is measured where, how long it takes and how much it holds is decided before anything is touched."""
 
+import os
+from pathlib import Path
+
 import pytest
 
+from millrace import cli, paths
 from millrace.bench.estimate import estimate
 from millrace.bench.ladder import Step, ladder, pending
 from millrace.bench.model import Layer, Profile, State
@@ -91,6 +95,27 @@ def test_more_than_is_free_is_refused_in_one_sentence() -> None:
 def test_a_full_pool_is_refused() -> None:
     with pytest.raises(Refused, match="the pool has 100 MiB free"):
         sizes(request(), 100 << 20, GIB, 4)
+
+
+OPTIONS = ["--seconds=nan", "--seconds=inf", "--seconds=-inf", "--seconds=1e308", "--seconds=-1", "--seconds=3601"]
+OPTIONS += ["--repeats=100000000", "--repeats=-1", "--repeats=0", "--repeats=101"]
+VERBS = [["bench", "estimate"], ["bench", "start"], ["bench", "run"], ["client", "bench", "FILE"]]
+
+
+@pytest.mark.parametrize("option", OPTIONS)
+@pytest.mark.parametrize("verb", VERBS, ids=" ".join)
+def test_a_number_that_no_run_can_have_is_one_sentence(
+    verb: list[str], option: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("millrace.bench.site.site", lambda **_: site())
+    monkeypatch.chdir(tmp_path)
+    assert cli.run([*verb, option]) == 2
+    said = capsys.readouterr()
+    assert said.err.startswith(f"millrace: {option.partition('=')[0]} must be between 1 and ")
+    assert len(said.err.splitlines()) == 1 and said.out == ""
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("wrong", [{"seconds": 0}, {"repeats": 0}, {"size": 1}])

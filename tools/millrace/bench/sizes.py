@@ -13,6 +13,8 @@ MOST_OF_FREE = 0.8
 """A benchmark never fills the pool of somebody."""
 
 SMALLEST = 64 * MIB
+LONGEST, MOST_REPEATS = 3600, 100
+"""Seconds of a repeat, and repeats: beyond them a figure gets no better and the drives wear."""
 FILE = 4 * KIB
 
 
@@ -114,8 +116,11 @@ def sizes(request: RunRequest, free: int, memory: int, cores: int, layouts: int 
     mode = MODES[request.mode]
     seconds = mode.seconds if request.seconds is None else request.seconds
     repeats = mode.repeats if request.repeats is None else request.repeats
-    if seconds < 1 or repeats < 1:
-        raise BadInput("a repeat takes at least 1 second, and there is at least 1 repeat")
+    # not the other way round: what is not a number is in no range
+    if not 1 <= seconds <= LONGEST:
+        raise BadInput(f"--seconds must be between 1 and {LONGEST}")
+    if not 1 <= repeats <= MOST_REPEATS:
+        raise BadInput(f"--repeats must be between 1 and {MOST_REPEATS}")
     return Sizes(
         seconds=seconds,
         warm=min(mode.warm, seconds),

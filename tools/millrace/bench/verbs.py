@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace bench …`."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -30,8 +29,8 @@ def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
         click.option("--layer", "layers", multiple=True, type=click.Choice(LAYERS), help="Only these layers."),
         click.option("--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Only these loads."),
         click.option("--client", "clients", multiple=True, metavar="HOST", help="A client for L3."),
-        click.option("--seconds", type=float, help="Length of one repeat."),
-        click.option("--repeats", type=int, help="How often each is measured."),
+        click.option("--seconds", type=float, help="Length of one repeat, 1 to 3600."),
+        click.option("--repeats", type=int, help="How often each is measured, 1 to 100."),
         click.option("--size", metavar="SIZE", help="The most that it holds in the pool: 200G."),
         click.option("--model", type=click.Choice(MODELS), default="8b", help="Whose checkpoint."),
         click.option("--degraded", is_flag=True, help="Also while an array misses a drive or rebuilds."),
@@ -178,7 +177,9 @@ def export(name: str, kind: str, output: BinaryIO) -> None:
     from millrace.bench import store
     from millrace.bench.export import FORMATS as makers
 
-    output.write(makers[kind](store.load(name)))
+    # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
+    made = makers[kind](store.load(name))
+    output.write(made)
 
 
 @bench.group()
@@ -195,9 +196,10 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     Asks for the token that the program shows there; it is never taken from the command line.
     """
+    from millrace.ask import secret
     from millrace.bench.remote import clients
 
-    made = clients.add(host, _token(token_stdin))
+    made = clients.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
     click.echo(clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
 
@@ -258,12 +260,6 @@ def _follow(as_json: bool) -> "Progress | None":
     for line in lines:
         click.echo(line.model_dump_json())
     return line
-
-
-def _token(from_stdin: bool) -> str:
-    if not from_stdin:
-        return str(click.prompt("Token", err=True))
-    return sys.stdin.readline(100)
 
 
 def _made(options: dict[str, object]) -> "RunRequest":

@@ -63,7 +63,9 @@ def kit(profile: str, protocol: str, share: str | None, host: str | None, user: 
     """Write recipe, files and check as one tar; `-` is standard output."""
     from millrace.client.kit import tar
 
-    output.write(tar(_made(profile, protocol, share, host, user)))
+    # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
+    made = tar(_made(profile, protocol, share, host, user))
+    output.write(made)
 
 
 @client.command("check-script")
@@ -78,8 +80,8 @@ def check_script() -> None:
 @click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, every profile.")
 @click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five profiles.")
 @click.option("--profile", "profiles", multiple=True, type=click.Choice(LOADS), help="Only these loads.")
-@click.option("--seconds", type=float, help="Length of one repeat.")
-@click.option("--repeats", type=int, help="How often each is measured.")
+@click.option("--seconds", type=float, help="Length of one repeat, 1 to 3600.")
+@click.option("--repeats", type=int, help="How often each is measured, 1 to 100.")
 @click.option("--size", metavar="SIZE", help="The most that it holds in the share: 20G.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def bench(output: BinaryIO, **options: object) -> None:
@@ -88,8 +90,9 @@ def bench(output: BinaryIO, **options: object) -> None:
     from millrace.bench.prepare import request
     from millrace.bench.remote.bundle import bundle
 
-    made = request({"layers": [], "clients": [], "write_drives": [], **options})
-    output.write(bundle(made, site.site()))
+    wanted = request({"layers": [], "clients": [], "write_drives": [], **options})
+    made = bundle(wanted, site.site())
+    output.write(made)
 
 
 @client.command()

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -33,7 +34,8 @@ def share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path / "server")
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    tool(tmp_path / "bin", "fio", f"cat $2 >> {tmp_path}/jobs; cat {SAMPLES}/status-interval.json")
+    seen = f"cat $2 >> {tmp_path}/jobs; ls -A {tmp_path}/share/.mill*/* >> {tmp_path}/seen"
+    tool(tmp_path / "bin", "fio", f"{seen}; cat {SAMPLES}/status-interval.json")
     (tmp_path / "share").mkdir()
     return tmp_path / "share"
 
@@ -86,6 +88,57 @@ def test_it_works_in_a_directory_of_its_own_and_removes_it(share: Path, measure:
     jobs = (share.parent / "jobs").read_text()
     assert f"directory={share}/{hand.PREFIX}" in jobs
     assert hand.PLACE not in jobs
+    # a job may say what is to be executed, and others write in the share
+    assert "job.fio" not in (share.parent / "seen").read_text()
+
+
+PLAN = {"before": "", "jobs": 2, "per_job": 1, "size": 4096}
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    (tmp_path / "where").mkdir()
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home/f.0.0").write_text("somebody's")
+    return tmp_path / "home"
+
+
+@pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
+def test_a_link_in_the_place_of_its_files_is_not_followed(victim: Path, before: str) -> None:
+    files = hand.Inside(str(victim.parent / "where"), "meta")
+    here = victim.parent / "where/meta"
+    (here / "f.0.0").symlink_to("../../home/f.0.0")
+    os.symlink("../../home/new", here / "f.1.0")
+    hand.ready({**PLAN, "before": before}, files)
+    assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
+    assert (os.listdir(here) == []) == (before in ("empty", "gone"))
+
+
+@pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
+def test_a_link_in_the_place_of_its_directory_ends_the_workload(victim: Path, before: str) -> None:
+    (victim.parent / "where/meta").symlink_to(victim)
+    files = hand.Inside(str(victim.parent / "where"), "meta")
+    with pytest.raises(OSError, match=r"Not a directory|Too many levels"):
+        hand.ready({**PLAN, "before": before}, files)
+    assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
+
+
+def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(victim: Path) -> None:
+    files = hand.Inside(str(victim.parent / "where"), "common")
+    os.mkfifo(victim.parent / "where/common/f.0.0")
+    thread = Thread(target=hand.ready, args=({**PLAN, "before": "forget"}, files), daemon=True)
+    thread.start()
+    thread.join(10)
+    assert not thread.is_alive()
+
+
+def test_a_link_in_the_place_of_the_result_is_replaced(share: Path, measure: Measure) -> None:
+    for name in ("result.json", "result.json.part"):
+        (share.parent / name).symlink_to(share.parent / "precious")
+    (share.parent / "precious").write_text("somebody's")
+    assert measure(["mixed"]) == 0
+    assert (share.parent / "precious").read_text() == "somebody's"
+    assert taken(share).rungs
 
 
 def test_a_load_of_its_own_runs_from_the_same_file(share: Path, measure: Measure) -> None:
@@ -124,7 +177,7 @@ def test_more_than_is_free_is_refused(
 
 
 def test_a_workload_that_fails_does_not_hide_the_others(share: Path, measure: Measure) -> None:
-    script = f"grep -q fsync=1 $2 && {{ echo 'fio: no space' >&2; exit 1; }}; cat {SAMPLES}/status-interval.json"
+    script = f"grep -q fsync=1 && {{ echo 'fio: no space' >&2; exit 1; }}; cat {SAMPLES}/status-interval.json"
     tool(share.parent / "bin", "fio", script)
     assert measure(["mixed", "fsync"]) == 1
     found = {rung.id: (rung.state, rung.reason) for rung in taken(share).rungs}
@@ -136,9 +189,16 @@ def test_the_same_program_has_the_same_bytes_and_says_how_to_use_it(tmp_path: Pa
     wanted = request(profiles=["seq"])
     (tmp_path / "millrace-bench.pyz").write_bytes(bundle(wanted, site()))
     assert (tmp_path / "millrace-bench.pyz").read_bytes() == bundle(wanted, site())
-    argv = [sys.executable, "-I", "-S", str(tmp_path / "millrace-bench.pyz"), "--help"]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    argv = [sys.executable, "-I", "-S", str(tmp_path / "millrace-bench.pyz")]
+    done = subprocess.run([*argv, "--help"], capture_output=True, text=True, check=False)
     assert (done.returncode, "--listen SERVER" in done.stdout) == (0, True)
+    # every part of it is found in the one file
+    tool(tmp_path / "bin", "fio", "echo fio-3.41")
+    where = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
+    command = [*argv, "--listen", "no-such-host.invalid"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=where)
+    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
+    assert "needs root and systemd" in done.stderr or "is not a name" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from threading import Event, Thread
 
 import pytest
 
+from millrace.bench import kvcache
 from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import ladder
 from millrace.bench.measure import Job, Local, Spot, Stopped, job_file
@@ -138,3 +139,12 @@ def test_the_own_load_speaks_as_fio_does(local: Local, tmp_path: Path) -> None:
     assert found.flows["read"].bytes == found.flows["read"].count * 65536
     latency = found.flows["write"].histogram.latency("write")
     assert latency is not None and latency.low <= latency.p50 <= latency.p99
+
+
+def test_the_own_load_writes_through_no_link(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("somebody's")
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files/f.0.0").symlink_to("../precious")
+    with pytest.raises(OSError, match="Too many levels of symbolic links"):
+        kvcache.main([str(tmp_path / "files"), "1", "1", "4096", "1"])
+    assert (tmp_path / "precious").read_text() == "somebody's"

@@ -101,7 +101,7 @@ class Job:
             print(f"fio: {error.strerror}", file=sys.stderr, flush=True)
 
     def _put(self, path: Path) -> None:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
         try:
             done = 0
             while done < self.size:

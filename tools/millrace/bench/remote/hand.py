@@ -3,13 +3,18 @@
 
 What is to be done came with the program (plan.json, made by the server); what fio said goes into one file. It works in
 a directory of its own inside the one that was named, and removes it whatever happens.
+
+Others have the same share mounted: nothing that they put there is followed, and fio has its jobs from here and not from
+a file there, for a job may say what is to be executed (fio(1): exec_prerun).
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -19,11 +24,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
 PLACE = "@DIRECTORY@"
 """Stands for the directory in the jobs of the plan."""
 PREFIX = ".millrace-bench-"
+FIO = ("fio", "--output-format=json+", "-")
+"""fio, with its job on standard input."""
 ROOM = 1.25
 """Times the size of all files that must be free."""
 
@@ -58,9 +66,13 @@ def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
         "started": begin,
         "ended": time.time(),
     }
-    with open(f"{output}.part", "w") as file:
-        json.dump({**said, "rungs": rungs}, file)
-    os.replace(f"{output}.part", output)
+    # a new file under a name that nobody knows beforehand
+    place = os.path.dirname(os.path.abspath(output))
+    with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place) as own:
+        part = os.path.join(own, "result")
+        with open(part, "x") as file:
+            json.dump({**said, "rungs": rungs}, file)
+        os.replace(part, output)
     done = sum(one["error"] is None for one in rungs)
     print(f"{done} of {len(rungs)} workloads are measured; on the server: millrace bench clients take {output}")
     return 0 if done == len(rungs) else 1
@@ -100,17 +112,16 @@ def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
     """One workload: what each repeat said, or why there is nothing."""
     print(f"{plan['profile']} {plan['operation']} ...", flush=True)
     begin, raw, error = time.monotonic(), [], None
-    files = Path(where, plan["layout"])
     try:
-        files.mkdir(exist_ok=True)
-        if plan["lay_out"] and not any(files.iterdir()):
-            run(fio(plan["lay_out"], where))
+        files = Inside(where, plan["layout"])
+        if plan["lay_out"] and not files.names():
+            run(FIO, local(plan["lay_out"], where))
         # the program's own loads leave their beginning out by themselves
         jobs = [plan["warm"]] * (plan["own"] is None) + [plan["job"]] * repeats
         for job in jobs:
             ready(plan, files)
             own = plan["own"] and [sys.executable, sys.argv[0], *(one.replace(PLACE, where) for one in plan["own"])]
-            raw.append(run(own or fio(job, where)))
+            raw.append(run(own) if own else run(FIO, local(job, where)))
         raw = raw[-repeats:]
     except (Wrong, OSError) as problem:
         error = str(problem)
@@ -120,37 +131,98 @@ def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
     return {**known, "size": size, "raw": raw, "error": error, "seconds": time.monotonic() - begin}
 
 
-def ready(plan: dict[str, Any], files: Path) -> None:
+class Inside:
+    """A directory below the program's own, made where it is not there; entered anew each time, never by a link."""
+
+    def __init__(self, where: str, name: str) -> None:
+        self._where, self._name = where, name
+        with self._parent() as parent, contextlib.suppress(FileExistsError):
+            os.mkdir(name, 0o700, dir_fd=parent)
+
+    def names(self) -> list[str]:
+        """What is in it."""
+        with self.opened() as here:
+            return os.listdir(here)
+
+    def empty(self) -> None:
+        """A new one in its place."""
+        with self._parent() as parent, self.opened() as here:
+            for name in os.listdir(here):
+                os.unlink(name, dir_fd=here)
+            os.rmdir(self._name, dir_fd=parent)
+            os.mkdir(self._name, 0o700, dir_fd=parent)
+
+    @contextlib.contextmanager
+    def opened(self) -> Iterator[int]:
+        """Its descriptor; OSError where it is none any more."""
+        with self._parent() as parent, entered(self._name, parent) as here:
+            yield here
+
+    def _parent(self) -> AbstractContextManager[int]:
+        return entered(self._where)
+
+
+@contextlib.contextmanager
+def entered(name: str, parent: int | None = None) -> Iterator[int]:
+    """The descriptor of a directory that is no link."""
+    descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def ready(plan: dict[str, Any], files: Inside) -> None:
     """As each repeat must find it: files that are to be made are not there, what is read is not in this client."""
     if plan["before"] == "empty":
-        shutil.rmtree(files)
-        files.mkdir()
-    elif plan["before"] == "small":
-        for number in range(plan["jobs"]):
-            for one in range(plan["per_job"]):
-                path = files / f"f.{number}.{one}"
-                if not path.exists():
-                    path.write_bytes(bytes(plan["size"]))
-    elif plan["before"] == "gone":
-        for path in files.glob("f.*"):
-            path.unlink()
-    else:
-        for path in files.rglob("f.*"):
-            descriptor = os.open(str(path), os.O_RDONLY)
+        files.empty()
+        return
+    with files.opened() as here:
+        if plan["before"] == "small":
+            for number in range(plan["jobs"]):
+                for one in range(plan["per_job"]):
+                    small(f"f.{number}.{one}", plan["size"], here)
+            return
+        for name in os.listdir(here):
+            if not name.startswith("f."):
+                continue
+            if plan["before"] == "gone":
+                os.unlink(name, dir_fd=here)
+            else:
+                forget(name, here)
+
+
+def small(name: str, size: int, here: int) -> None:
+    """A file of zeros; what has its name already stays."""
+    try:
+        descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=here)
+    except FileExistsError:
+        return
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(bytes(size))
+
+
+def forget(name: str, here: int) -> None:
+    """Drop what this client keeps of a file. A pipe in its place is not waited for."""
+    try:
+        descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
+    except OSError:
+        return
+    try:
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
-            os.close(descriptor)
+    finally:
+        os.close(descriptor)
 
 
-def fio(job: str, where: str) -> list[str]:
-    """fio with a job file of the plan; a colon would end a directory's name."""
-    path = Path(where, "job.fio")
-    path.write_text(job.replace(PLACE, where.replace(":", "\\:")))
-    return ["fio", "--output-format=json+", str(path)]
+def local(job: str, where: str) -> str:
+    """A job of the plan, here; a colon would end a directory's name."""
+    return job.replace(PLACE, where.replace(":", "\\:"))
 
 
-def run(argv: Sequence[str]) -> dict[str, Any]:
+def run(argv: Sequence[str], stdin: str = "") -> dict[str, Any]:
     """The last document that a load printed."""
-    done = subprocess.run(list(argv), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+    done = subprocess.run(list(argv), input=stdin.encode(), capture_output=True, check=False)
     said, place, decoder = done.stdout.decode("utf-8", "replace"), 0, json.JSONDecoder()
     found: dict[str, Any] = {}
     while True:

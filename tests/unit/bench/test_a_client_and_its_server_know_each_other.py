@@ -67,7 +67,7 @@ def test_a_line_opens_once_in_its_place_for_the_same_token_and_direction() -> No
 
 def test_a_server_without_the_token_is_obeyed_in_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
-        with pytest.raises(Unreachable, match=f"client {HERE} has another token, a new one for each start"):
+        with pytest.raises(Unreachable, match=f"client {HERE} uses a different token"):
             clients.add(HERE, OTHER)
         assert not clients.file().exists() and not tokens.file().exists()
         with pytest.raises(Unreachable, match="the token of client gpu1 is not known here"):
@@ -117,7 +117,7 @@ def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPa
         peer.sendall(Seal(OTHER, A, B, sealed.CLIENT).close(json.dumps(FACTS).encode()))
 
     thread = answering(monkeypatch, talk)
-    with pytest.raises(Unreachable, match="client gpu1 has another token"):
+    with pytest.raises(Unreachable, match="client gpu1 uses a different token"):
         Connection("gpu1", HERE, TOKEN)
     thread.join(5)
 
@@ -164,15 +164,13 @@ def test_words_of_a_client_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_token_is_asked_for_and_kept_for_root_alone(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tool(root / "bin", "fio", "echo fio-3.41")
-    for words, typed in ((["--token-stdin"], f"{TOKEN}\n"), ([], f"{TOKEN}\n")):
-        with listening(monkeypatch):
-            said = CliRunner().invoke(bench, ["clients", "add", HERE, *words, "--json"], input=typed)
-        assert said.exit_code == 0, said.output
-        assert TOKEN not in clients.file().read_text()
-        assert sealed.plain_token(TOKEN) not in clients.file().read_text() + said.stdout.partition("{")[2]
-        assert stat.S_IMODE(tokens.file().stat().st_mode) == 0o600
-        assert tokens.of(HERE) == sealed.plain_token(TOKEN)
+    words = ["clients", "add", HERE, "--token-stdin", "--json"]
+    with listening(monkeypatch):
+        said = CliRunner().invoke(bench, words, input=f"{TOKEN}\n")
+    assert said.exit_code == 0, said.output
+    assert TOKEN[:4] not in clients.file().read_text() + said.output
+    assert stat.S_IMODE(tokens.file().stat().st_mode) == 0o600
+    assert tokens.of(HERE) == sealed.plain_token(TOKEN)
 
 
 def test_the_program_takes_a_token_from_a_file_and_else_makes_one(

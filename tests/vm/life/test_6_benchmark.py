@@ -45,7 +45,7 @@ def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> N
     with measured.thief(client, address), measured.listening(client, SERVER_ADDRESSES[0]) as token:
         other = measured.add(box, address, NO_TOKEN, check=False)
         assert (other.status, len(other.err.splitlines())) == (1, 1)
-        assert f"client {address} has another token" in other.err
+        assert f"client {address} uses a different token" in other.err
         measured.add(box, address, token)
         assert box.say("stat -c %a /var/lib/millrace/bench/tokens.json") == "600"
         made = measured.run(box, f"--layer L3 --client {address} --profile retinanet")

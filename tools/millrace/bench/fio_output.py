@@ -171,7 +171,7 @@ class Flow:
 
 @dataclass
 class Outcome:
-    """One repeat: its flows by direction, the same by the name of each job (or client, see remote/), and fio's own words.
+    """One repeat: its flows by direction, the same by the name of each job, or client, and fio's own words.
 
     `accelerators` are those that were kept busy.
     """

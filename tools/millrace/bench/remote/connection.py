@@ -28,8 +28,8 @@ LONGEST = 32 << 20
 """Bytes of an answer at most: fio's report of 16 jobs has 2 MB."""
 NO_TOKEN = "the token of client {0} is not known here: `millrace bench clients add {0}` asks for it"
 OTHER_TOKEN = (
-    "client {0} has another token, a new one for each start of its program: `millrace bench clients add {0}` with the "
-    "token that it shows"
+    "client {0} uses a different token (its program makes a new one at each start): add it again with the token that "
+    "it shows: `millrace bench clients add {0}`"
 )
 
 

@@ -22,8 +22,8 @@ from millrace.errors import Failed
 PATIENCE = 20
 """A load that has not ended after so many times its length does not end."""
 START = 120.0
-SLOWEST = 20e6
-"""Bytes/s of a client, below which work of a given amount is given up after PATIENCE times its length."""
+SLOWEST, FEWEST = 20e6, 50
+"""Bytes/s and files/s of a client: work of a given amount is given up after PATIENCE times what it takes then."""
 Understood = TypeVar("Understood")
 
 
@@ -51,8 +51,9 @@ class Remote:
 
     @staticmethod
     def _length(job: Job) -> float:
-        """Seconds that a repeat may take: as asked, or for its bytes at the slowest that is worth waiting for."""
-        return job.seconds or job.jobs * job.files.per_job * job.files.most / SLOWEST
+        """Seconds of a repeat: as asked, or for its bytes and files at the slowest that is worth waiting for."""
+        count = job.jobs * job.files.per_job
+        return job.seconds or count * job.files.most / SLOWEST + count / FEWEST
 
     def _own(self, job: Job) -> Outcome:
         arguments = [own_program(copy, directory_of(copy)) for copy in self.copies(job)]

@@ -211,6 +211,12 @@ def test_the_same_program_has_the_same_bytes_and_says_how_to_use_it(tmp_path: Pa
         lambda said: said["mount"].update(target="L3/../../etc"),
         lambda said: said["facts"].update(program=99),
         lambda said: said.update(rungs=[]),
+        lambda said: said.update(started=1e300),
+        lambda said: said.update(ended=float("nan")),
+        lambda said: said["facts"].update(host="\x1b]0;x"),
+        lambda said: said["rungs"][0].update(size=1 << 70),
+        lambda said: said["rungs"][0]["raw"][0]["jobs"][0]["read"].update(runtime=float("inf")),
+        lambda said: said["rungs"][0]["raw"][0]["jobs"][0]["read"].update(total_ios=10**300),
     ],
 )
 def test_what_is_not_a_result_is_refused_and_nothing_kept(
@@ -229,6 +235,24 @@ def test_what_is_not_a_result_is_refused_and_nothing_kept(
 def test_a_file_that_is_not_there_or_no_json_is_one_sentence(share: Path) -> None:
     with pytest.raises(BadInput, match="cannot be read: No such file"):
         taken(share)
-    (share.parent / "result.json").write_text("<html>")
-    with pytest.raises(BadInput, match="is not what the program of `millrace client bench` writes"):
+    for text in ("<html>", "[" * 100_000, "\0", "[]"):
+        (share.parent / "result.json").write_text(text)
+        with pytest.raises(BadInput, match="is not what the program of `millrace client bench` writes"):
+            taken(share)
+
+
+def test_a_file_without_an_end_is_not_read_to_it(share: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(take, "LARGEST", 1000)
+    (share.parent / "result.json").symlink_to("/dev/zero")
+    with pytest.raises(BadInput, match="is too large for the result of a benchmark"):
         taken(share)
+
+
+def test_words_of_a_client_are_kept_as_text(share: Path, measure: Measure) -> None:
+    measure(["mixed"])
+    file = share.parent / "result.json"
+    said = json.loads(file.read_text())
+    said["mount"]["source"] = "\x1b[2Jserver:/x"
+    file.write_text(json.dumps(said))
+    made = taken(share)
+    assert made.reason is not None and made.reason.isprintable()

@@ -322,7 +322,38 @@ INVALID = [
     '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1e999, "runtime": 1}}]}',
     '{"jobs": [{"jobname": "w", "read": {"total_ios": "' + "9" * 5000 + '"}}]}',
     '{"jobs": ' + "[" * 100_000,
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1, "runtime": NaN}}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": 1, "io_bytes": 1, "runtime": 1e999}}]}',
+    '{"jobs": [{"jobname": "w", "read": {"total_ios": ' + "9" * 300 + ', "io_bytes": 1, "runtime": 1}}]}',
 ]
+PROBE = {"count": 3, "au": 99.0, "bytes": 1, "files": 1, "seconds": 1.0}
+PROBES: list[Any] = [None, [], {}, {**PROBE, "seconds": 0}, {**PROBE, "au": "x"}, {**PROBE, "bytes": -1}]
+
+
+@pytest.mark.parametrize("said", PROBES, ids=str)
+def test_a_probe_that_cannot_be_is_one_sentence(root: Path, said: Any) -> None:
+    reply = json.dumps({"jobs": [{"jobname": "x"}], "probe": said})
+    both = remote(root, Answers("a", "127.0.0.1", lambda _: reply), Answers("c", "127.0.0.3", lambda _: reply))
+    with pytest.raises(Failed, match="client a sent an invalid reply: it is not a report of its load"):
+        both.run(job(Profile.RETINANET, "train"))
+
+
+def test_what_a_client_complains_of_cannot_drive_a_terminal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Hostile(Answers):
+        def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+            return {"status": 1, "out": "", "err": "fio: \x1b]0;pwned\x07\n"}
+
+    with pytest.raises(Failed) as why:
+        remote(root, Hostile("a", "127.0.0.1")).run(job(Profile.MIXED, "mixed"))
+    assert str(why.value).isprintable() and "pwned" in str(why.value)
+
+    def load(*_: object) -> dict[str, Any]:
+        raise listen.Wrong("\x1b[2J")
+
+    with listening(monkeypatch), Connection("gpu1", HERE, TOKEN) as there:
+        monkeypatch.setattr(listen.Client, "load", load)
+        with pytest.raises(Failed, match=r"client gpu1: \\x1b\[2J"):
+            there.ask("fio", job="")
 
 
 @pytest.mark.parametrize("reply", INVALID, ids=lambda reply: reply[:30])

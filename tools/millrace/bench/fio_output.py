@@ -7,6 +7,7 @@ With --status-interval fio prints JSON documents one after the other, possibly w
 
 import errno
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -14,14 +15,30 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.bench.model import Accelerators, Direction, Latency
-from millrace.errors import Failed
+from millrace.errors import Failed, one_line
 
 Document = dict[str, Any]
 
 # A job whose runtime rounds to so few of fio's milliseconds is timed by the sum of its latencies.
 COARSE = 0.1
 NANO = 1e-9
-_DECODER = json.JSONDecoder()
+
+
+def _finite(text: str) -> float:
+    """A number; ValueError for what JSON cannot say and Python takes, and for one beyond all measure."""
+    if not math.isfinite(number := float(text)):
+        raise ValueError(f"{text} is not a number")
+    return number
+
+
+def _counted(text: str) -> int:
+    """A whole number as fio counts, in 64 bits; ValueError for a larger one."""
+    if abs(number := int(text)) >= 1 << 64:
+        raise ValueError(f"{text[:20]}… is not a number of fio")
+    return number
+
+
+_DECODER = json.JSONDecoder(parse_float=_finite, parse_int=_counted, parse_constant=_finite)
 _ERROR = re.compile(r"^fio: (.*)", re.MULTILINE)
 _FULL = re.compile(r"No space left on device|Disk quota exceeded")
 
@@ -268,7 +285,8 @@ def _begin(text: str, place: int) -> int:
 
 def _complaint(said: str) -> str:
     lines: Sequence[str] = _ERROR.findall(said)
-    return lines[0].strip() if lines else ""
+    # kept in the result of a run and shown; it may be the words of a client
+    return one_line(lines[0].strip()) if lines else ""
 
 
 def _after(complaint: str) -> str:

@@ -16,7 +16,7 @@ from pydantic import ValidationError
 from millrace.bench.measure import Stopped
 from millrace.bench.remote import listen, program, sealed
 from millrace.bench.remote.model import ClientFacts
-from millrace.errors import Failed, Refused
+from millrace.errors import Failed, Refused, one_line
 
 STOPPED = "the measurement was stopped"
 HELLO_SECONDS = 10.0
@@ -88,7 +88,7 @@ class Connection:
             raise Failed(f"client {self.name} went away: {error.strerror}") from error
         answer = self._answer(self._line(seconds, whatever))
         if answer.get("error"):
-            raise Failed(f"client {self.name}: {str(answer['error'])[:SENTENCE]}")
+            raise Failed(f"client {self.name}: {one_line(str(answer['error'])[:SENTENCE])}")
         return answer
 
     def _hello(self, token: str) -> ClientFacts:

@@ -8,7 +8,7 @@ any file (fio 3.41, FIO_NET_CMD_SENDFILE).
 import json
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
 from millrace.bench import au, fio_output
@@ -89,7 +89,7 @@ class Remote:
             asked.append({"verb": "run", "arguments": arguments} if share else {})
         length = max(seconds, au.STEPS * training.compute)
         said = zip(self.clients, self._all(asked, length), strict=True)
-        return together([understood(client, lambda one=one: Probe(**one["probe"])) for client, one in said if one])  # type: ignore[misc]
+        return together([understood(client, lambda one=one: probe(one)) for client, one in said if one])  # type: ignore[misc]
 
     def _all(self, asked: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
         """What each client said, all having run at the same time; nothing of one that had nothing to do."""
@@ -112,6 +112,16 @@ def understood(client: Connection, read: Callable[[], Understood]) -> Understood
         return read()
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
         raise Failed(f"client {client.name} sent an invalid reply: it is not a report of its load") from error
+
+
+def probe(said: Document) -> Probe:
+    """A probe in a report; ValueError or KeyError where there is none."""
+    values = said["probe"]
+    numbers = {one.name: float(values[one.name]) for one in fields(Probe)}
+    if min(numbers.values()) < 0 or not numbers["seconds"]:
+        raise ValueError("a probe takes time, and counts")
+    counts = {name: int(numbers.pop(name)) for name in ("count", "bytes", "files")}
+    return Probe(**counts, au=numbers["au"], seconds=numbers["seconds"])
 
 
 def together(probes: Sequence[Probe]) -> Probe:

@@ -4,9 +4,9 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import AfterValidator, Field, ValidationError
 
 from millrace import __version__
 from millrace.bench import fio_output, guard, result
@@ -20,10 +20,14 @@ from millrace.bench.remote.program import PROGRAM
 from millrace.bench.site import Site
 from millrace.bench.workloads import WORKS, digest
 from millrace.config.who import only_root, who
-from millrace.errors import BadInput, Failed
+from millrace.errors import BadInput, Failed, one_line
 from millrace.inventory.model import Contract
 from millrace.share.tools import Runner
 
+Words = Annotated[str, AfterValidator(one_line)]
+"""A client's words are shown on terminals and pages."""
+LATEST = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970: as far as dates go."""
 LARGEST = 256 << 20
 """Bytes of a file that are looked at."""
 
@@ -31,10 +35,10 @@ LARGEST = 256 << 20
 class Mount(Contract):
     """What the directory was on the client."""
 
-    source: str
-    where: str
-    type: str
-    options: str
+    source: Words
+    where: Words
+    type: Words
+    options: Words
     target: str = Field(pattern="^(nfs-tcp|nfs-rdma|smb)$")
 
 
@@ -42,12 +46,12 @@ class Measured(Contract):
     """One workload; `raw` holds what fio said in each repeat, `error` why there is nothing."""
 
     id: str
-    jobs: int = Field(ge=1)
-    size: int = Field(ge=0)
-    scaled: str | None
+    jobs: int = Field(ge=1, le=1 << 16)
+    size: int = Field(ge=0, le=1 << 60)
+    scaled: Words | None
     raw: list[dict[str, Any]]
-    error: str | None
-    seconds: float
+    error: Words | None
+    seconds: float = Field(ge=0, le=1e9)
 
 
 class ByHand(Contract):
@@ -57,8 +61,8 @@ class ByHand(Contract):
     model: Literal["8b", "70b", "405b", "1t"]
     facts: ClientFacts
     mount: Mount
-    started: float
-    ended: float
+    started: float = Field(ge=0, le=LATEST)
+    ended: float = Field(ge=0, le=LATEST)
     rungs: list[Measured] = Field(min_length=1)
 
 
@@ -103,12 +107,16 @@ def take(file: Path, site: Site, run: Runner) -> Run:
 
 def _read(file: Path) -> ByHand:
     try:
-        if file.stat().st_size > LARGEST:
+        with file.open("rb") as content:
+            # not its size, which a device does not have
+            text = content.read(LARGEST + 1)
+        if len(text) > LARGEST:
             raise BadInput(f"{file} is too large for the result of a benchmark")
-        said = ByHand.model_validate(json.loads(file.read_bytes()))
+        said = ByHand.model_validate(json.loads(text))
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error
-    except (ValueError, ValidationError) as error:
+    # RecursionError: brackets without end
+    except (ValueError, ValidationError, RecursionError) as error:
         raise BadInput(f"{file} is not what the program of `millrace client bench` writes") from error
     if said.facts.program != PROGRAM:
         raise BadInput(f"{file} was made by another version of the program: `millrace client bench` has this one")
@@ -139,7 +147,7 @@ def _rung(one: Measured, said: ByHand, file: Path) -> tuple[Rung, list[dict[str,
         if not all(repeat.flows for repeat in repeats):
             raise Failed("nothing was measured")
         done = result.completed(rung, repeats, [], one.seconds)
-    except (KeyError, TypeError, ValueError, AttributeError, Failed) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, Failed) as error:
         raise BadInput(f"{file} has a report of {one.id} that is not one of fio: {error}") from error
     return result.worth(done, said.model), one.raw
 

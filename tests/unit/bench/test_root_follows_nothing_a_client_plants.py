@@ -2,6 +2,7 @@
 """Clients have the benchmark's directory mounted while root prepares it: what they put there changes nothing else."""
 
 import os
+import pwd
 import socket
 from collections.abc import Callable
 from pathlib import Path
@@ -49,7 +50,8 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
         raise AssertionError("by name")
 
     monkeypatch.setattr(os, "chown", chown)
-    monkeypatch.setattr(Climber, "_owner", (4242, 4243))
+    who = pwd.struct_passwd(("x", "x", 4242, 4243, "", "/", "/bin/false"))
+    monkeypatch.setattr(pwd, "getpwnam", lambda name: who)
     return given
 
 

@@ -177,7 +177,8 @@ def thief(client: Machine, address: str) -> Iterator[None]:
         yield
         assert client.run("cat /run/stolen").out == ""
         # the same fake, and the client's own fio: it would have taken what it asked for
-        client.run(f"echo '[x]' > /run/x.fio; timeout 60 fio --client=ip:{address},8765 /run/x.fio", check=False)
+        client.run("cat > /run/x.fio", stdin="[x]\nioengine=null\nsize=4k\n")
+        client.run(f"timeout 60 fio --client=ip:{address},8765 /run/x.fio", check=False)
         assert "root:" in client.run("tr -cd '[:print:]' < /run/stolen").out
     finally:
         client.run("systemctl stop thief; rm -f /run/stolen /run/fio_server.py /run/x.fio")

@@ -29,6 +29,16 @@ def health_file() -> Path:
     return run_dir() / "health.json"
 
 
+def smart_file() -> Path:
+    """SMART of every drive, as millrace-smart.service read it last."""
+    return run_dir() / "smart.json"
+
+
+def heartbeat_file() -> Path:
+    """What the last read and fsync on the pool ended with."""
+    return run_dir() / "heartbeat.json"
+
+
 def usage_file() -> Path:
     """What the shares held when root looked last."""
     return run_dir() / "usage.json"

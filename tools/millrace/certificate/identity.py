@@ -83,6 +83,11 @@ def days_left(certificate: Certificate, now: datetime | None = None) -> int:
     return (datetime.fromisoformat(certificate.not_after) - (now or datetime.now(UTC))).days
 
 
+def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
+    """Whether it is not valid yet: it was made while the clock was ahead, and the clock was put right."""
+    return datetime.fromisoformat(certificate.not_before) > (now or datetime.now(UTC))
+
+
 def not_named(used: Current, here: Identity) -> list[str]:
     """What clients will miss: all that an own certificate lacks, and where another names nothing that it once did."""
     if used.origin == "own":

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from millrace import store
 from millrace.certificate import files, openssl, pem
-from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity
+from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity, is_early
 from millrace.certificate.model import Current
 
 # Clients have to be told of another authority by hand.
@@ -16,8 +16,12 @@ SERVER_VALIDITY = timedelta(days=395)
 
 
 def ensure_authority(here: Identity, anew: bool = False) -> None:
-    """Make the authority, and what the look shows, where they are missing or another authority is wanted."""
+    """Make the authority, and what the look shows, where they are missing or another authority is wanted.
+
+    One that a clock which was ahead made for the future is as good as missing: no client trusts it yet.
+    """
     certificate, key = files.authority()
+    anew = anew or (certificate.exists() and is_early(openssl.describe(certificate.read_text())))
     with files.scratch() as scratch:
         if anew or not certificate.exists() or not key.exists():
             # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
@@ -29,7 +33,7 @@ def ensure_authority(here: Identity, anew: bool = False) -> None:
             store.write_text(key, made, mode=files.PRIVATE)
             store.write_text(certificate, text)
             files.look()[0].unlink(missing_ok=True)
-        if not all(path.exists() for path in files.look()):
+        if not all(path.exists() for path in files.look()) or is_early(openssl.describe(files.look()[0].read_text())):
             made = openssl.new_key()
             name = f"Millrace look {here.common_name[:48]}"
             issued = openssl.issue("look", made, name, [], [], AUTHORITY_VALIDITY, files.authority(), scratch)

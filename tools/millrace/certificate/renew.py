@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from millrace import store
 from millrace.certificate import cockpit, files, own
-from millrace.certificate.identity import Identity, Ports, checked_name, days_left, identity, not_named
+from millrace.certificate.identity import Identity, Ports, checked_name, days_left, identity, is_early, not_named
 from millrace.certificate.model import CertificateChange, CertificateSettings, Current
 from millrace.config.who import only_root
 from millrace.errors import Refused
@@ -65,6 +65,8 @@ def _reason(used: Current | None, here: Identity) -> str | None:
         return None
     if days_left(used.certificate) < RENEW_DAYS:
         return f"the one before ends on {used.certificate.not_after[:10]}"
+    if is_early(used.certificate):
+        return f"the one before is not valid before {used.certificate.not_before[:10]}: the clock was ahead"
     lacking = not_named(used, here)
     return f"the one before does not name {', '.join(lacking)}" if lacking else None
 

@@ -11,31 +11,61 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
 
 # These read what everybody may read, and are what a person waits for.
-OPEN = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.check}
+OPEN = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
+NAME = "health"
 # The timer asks every 30 s; a box under load may be late once.
 STALE_SECONDS = 120
 
 
 def current(host: Host) -> Health:
-    """The health now."""
-    return collect(host) if os.geteuid() == 0 else as_seen(host)
+    """The health now; a timer that has stopped is a failure of its own: console and others see what was once."""
+    if os.geteuid() != 0:
+        return as_seen(host)
+    found, written = collect(host), _written()
+    late = _late(written, datetime.fromisoformat(found.at)) if written else []
+    findings = [*found.findings, *late]
+    return found.model_copy(update={"level": worst(findings), "findings": findings})
 
 
 def as_seen(host: Host, now: datetime | None = None) -> Health:
     """What millrace-health.service wrote, with the state of pool, arrays and file system as it is this moment."""
-    if not paths.health_file().exists():
-        seen = [_unseen("The health was not looked at in this boot yet.", host.starting)]
-        at = (now or datetime.now(UTC)).isoformat(timespec="seconds")
-    else:
-        written = store.read_model(paths.health_file(), Health)
-        at = written.at
-        seen = [one for one in written.findings if one.check not in OPEN]
-        age = ((now or datetime.now(UTC)) - datetime.fromisoformat(at)).total_seconds()
-        if age > STALE_SECONDS:
-            seen.append(_unseen(f"The health was last looked at {age / 60:.0f} minutes ago.", False))
+    written, at = _written(), (now or datetime.now(UTC))
     live = [finding for name, check in OPEN.items() for finding in guarded(name, check, host)]
+    if written is None:
+        findings = [*live, _unseen("The health was not looked at in this boot yet.", host.starting)]
+        return Health(at=at.isoformat(timespec="seconds"), level=worst(findings), findings=findings)
+    # What root alone can see of a file system that is mounted is in what root saw.
+    replaced = {"pool", "arrays", *(one.check for one in live)}
+    seen = [one for one in written.findings if one.check not in replaced]
+    late = _late(written, at)
+    seen = [*(one for one in seen if one.check != NAME or not late), *late]
     findings = sorted([*live, *seen], key=lambda one: list(CHECKS).index(one.check) if one.check in CHECKS else -1)
-    return Health(at=at, level=worst(findings), findings=findings)
+    return Health(at=written.at, level=worst(findings), findings=findings)
+
+
+def overdue(at: str) -> Finding:
+    """The check of health itself has failed: what is shown is from `at`."""
+    sentence = f"The health check has stopped: what is shown is from {at}."
+    todo = "systemctl status millrace-health.timer millrace-health.service"
+    return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
+
+
+def stopped() -> Health:
+    """What millrace-health.service wrote last, for when it does not end any more."""
+    written = _written()
+    at = written.at if written else datetime.now(UTC).isoformat(timespec="seconds")
+    findings = [overdue(at), *(one for one in (written.findings if written else []) if one.check != NAME)]
+    return Health(at=at, level=Level.FAIL, findings=findings)
+
+
+def _written() -> Health | None:
+    return store.read_model(paths.health_file(), Health) if paths.health_file().exists() else None
+
+
+def _late(written: Health, now: datetime) -> list[Finding]:
+    # The clock may have been put right meanwhile, in either direction.
+    age = abs((now - datetime.fromisoformat(written.at)).total_seconds())
+    return [overdue(written.at)] if age > STALE_SECONDS else []
 
 
 def glance(host: Host) -> Level:
@@ -45,7 +75,7 @@ def glance(host: Host) -> Level:
 
 def _unseen(sentence: str, starting: bool) -> Finding:
     if starting:
-        return Finding(check="health", level=Level.WARN, sentence=f"{sentence} The server is still starting.")
+        return Finding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
     return Finding(
-        check="health", level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer"
+        check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer"
     )

@@ -3,12 +3,17 @@
 
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from millrace import command, paths, store
 from millrace.command import Result
 from millrace.errors import Failed
+from millrace.health import heartbeats, nfs_null, smb_negotiate
+from millrace.health.heartbeats import Heartbeat
 from millrace.health.model import Finding, Level
+from millrace.inventory.model import Drive
+from millrace.inventory.present import present
 from millrace.provision.model import Pool
 from millrace.share import interfaces
 from millrace.share.interfaces import Interface
@@ -24,16 +29,51 @@ def _first_line(text: str) -> str:
     return text.strip().partition("\n")[0].rstrip(".")
 
 
+@dataclass(frozen=True)
+class Probes:
+    """Ask a server as its clients do, at an address; None where it answers, else what happened instead, in words."""
+
+    nfs: Callable[[str], str | None]
+    smb: Callable[[str], str | None]
+
+
+PROBES = Probes(nfs_null.problem, smb_negotiate.problem)
+
+
 class Host:
     """This server during one run of the checks."""
 
-    def __init__(self, run: Runner = _command) -> None:
+    def __init__(self, run: Runner = _command, probes: Probes | None = None) -> None:
         self._run = run
+        self.probes = probes or PROBES
 
     @cached_property
     def pool(self) -> Pool | None:
         """The pool that exists; BadInput if its file cannot be understood."""
         return store.read_model(paths.pool_file(), Pool) if paths.pool_file().exists() else None
+
+    @cached_property
+    def heartbeat(self) -> Heartbeat:
+        """What a read and an fsync on the pool, which must be mounted, end with now."""
+        return heartbeats.ask(self._run)
+
+    @cached_property
+    def drives(self) -> list[Drive]:
+        """The drives that the kernel has, from sysfs alone."""
+        return present()
+
+    @cached_property
+    def bays(self) -> dict[str, str]:
+        """Where each drive is, or was at boot, by serial."""
+        # Needed where something is wrong, and slow to import.
+        from millrace.pool.show import bays
+
+        return bays()
+
+    def place(self, serial: str) -> str:
+        """`bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""
+        bay = self.bays.get(serial)
+        return f"bay {bay} ({serial})" if bay else f"drive {serial}"
 
     @cached_property
     def ip_addresses(self) -> str:

@@ -3,7 +3,9 @@
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Literal
+from typing import Literal, Self
+
+from pydantic import model_validator
 
 from millrace.inventory.model import Contract
 
@@ -21,12 +23,18 @@ SEVERITY = [Level.OK, Level.WARN, Level.UNKNOWN, Level.FAIL]
 
 
 class Finding(Contract):
-    """What one check says: a sentence, and what a person can do about it where there is something to do."""
+    """What one check found: a sentence, and the remedy where there is one. A finding that is OK has none."""
 
     check: str
     level: Level
     sentence: str
     todo: str | None = None
+
+    @model_validator(mode="after")
+    def _ok_has_no_remedy(self) -> Self:
+        if self.level is Level.OK and self.todo:
+            raise ValueError(f"a finding that is OK has no remedy: {self.todo}")
+        return self
 
 
 class Health(Contract):

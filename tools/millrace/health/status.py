@@ -3,23 +3,28 @@
 
 import os
 import socket
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Literal, TypeVar
 
-from millrace import paths
-from millrace.errors import Failed
+from millrace.errors import MillraceError
+from millrace.health import heartbeats
 from millrace.health.banner import image_version, url
-from millrace.health.checks.filesystem import bytes_in_words
+from millrace.health.checks.filesystem import bytes_in_words, mount_options
 from millrace.health.current import current
 from millrace.health.host import Host
 from millrace.health.jobs import Job, jobs
-from millrace.health.model import SEVERITY, Health, Level
+from millrace.health.model import SEVERITY, Finding, Health, Level
 from millrace.inventory.model import Contract
 from millrace.provision.model import Pool
 from millrace.share import interfaces
 from millrace.share.desired import shares
 from millrace.share.interfaces import Interface
 from millrace.share.model import Share
+
+T = TypeVar("T")
+
+# Of 24 lines, which is what a console shows, with room for what belongs to one line only.
+MOST_FINDINGS, MOST_SHARES, MOST_JOBS, MOST_NEXT = 5, 3, 2, 4
 
 
 class Space(Contract):
@@ -41,7 +46,7 @@ class Address(Contract):
 class Status(Contract):
     """The status contract (`millrace status --json`).
 
-    `next` is what a person should do, the worst first. `as_root` is false where somebody asked who may not look at
+    `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where somebody asked who may not look at
     everything: parts of `health` are then what root saw last, at `health.at`, and `notes` say what is missing.
     """
 
@@ -63,13 +68,9 @@ class Status(Contract):
 def status(host: Host, ports: Callable[[], list[Interface]] = interfaces.serving) -> Status:
     """How the server is, for whoever asks."""
     found = current(host)
-    notes = []
-    try:
-        reached = ports()
-    except Failed as error:
-        reached = []
-        notes.append(str(error))
-    pool = host.pool
+    notes: list[str] = []
+    reached = _or_note(ports, [], notes)
+    pool = _or_note(lambda: host.pool, None, notes)
     return Status(
         version=image_version(),
         hostname=socket.gethostname(),
@@ -78,45 +79,63 @@ def status(host: Host, ports: Callable[[], list[Interface]] = interfaces.serving
         next=_next(found),
         pool=pool,
         space=space_of(pool.filesystem.mountpoint) if pool else None,
-        shares=shares(pool, reached) if pool else [],
-        jobs=jobs(pool),
+        shares=_or_note(lambda: shares(pool, reached), [], notes) if pool else [],
+        jobs=_or_note(lambda: jobs(pool), [], notes),
         as_root=os.geteuid() == 0,
         notes=notes,
     )
+
+
+def _or_note(read: Callable[[], T], otherwise: T, notes: list[str]) -> T:
+    """What can be read, or `otherwise` and a note why not: one broken file hides nothing else."""
+    try:
+        return read()
+    except MillraceError as error:
+        notes.append(str(error))
+        return otherwise
 
 
 def _address(interface: str, address: interfaces.Address) -> Address:
     return Address(interface=interface, address=str(address.ip), url=url(address))
 
 
+def worst_first(health: Health) -> list[Finding]:
+    """The findings in the order in which they matter."""
+    return sorted(health.findings, key=lambda one: SEVERITY.index(one.level), reverse=True)
+
+
 def _next(health: Health) -> list[str]:
-    worst_first = sorted(health.findings, key=lambda one: SEVERITY.index(one.level), reverse=True)
-    return list(dict.fromkeys(one.todo for one in worst_first if one.todo))
+    return [f"{one.sentence} {one.todo}" for one in worst_first(health) if one.todo]
 
 
 def space_of(mountpoint: str) -> Space | None:
-    """Size and free space; None where nothing is mounted or it does not answer."""
-    path = paths.ROOT / mountpoint.lstrip("/")
-    try:
-        if not os.path.ismount(path):
-            return None
-        space = os.statvfs(path)
-    except OSError:
+    """Size and free space, as the last heartbeat found them; None where nothing is mounted or it does not answer."""
+    beat = heartbeats.last() if mount_options(mountpoint) is not None else None
+    if beat is None or beat.size is None or beat.used is None or beat.free is None:
         return None
-    used = (space.f_blocks - space.f_bfree) * space.f_frsize
-    return Space(size=space.f_blocks * space.f_frsize, used=used, free=space.f_bavail * space.f_frsize)
+    return Space(size=beat.size, used=beat.used, free=beat.free)
 
 
 def lines(status: Status) -> list[str]:
-    """The screen."""
+    """One screen, however much there is of everything."""
+    wrong = [one for one in worst_first(status.health) if one.level is not Level.OK]
     return [
         f"Health   {status.health.level}",
-        *(f"         {one.level}: {one.sentence}" for one in status.health.findings if one.level is not Level.OK),
+        *_first("", [f"{one.level}: {one.sentence}" for one in wrong], MOST_FINDINGS, "millrace health"),
         f"Pool     {_pool(status)}",
-        *(f"Share    {_share(share)}" for share in status.shares),
-        *(f"Job      {_job(job)}" for job in status.jobs),
-        *(f"Next     {todo}" for todo in status.next),
+        *_first("Share", [_share(share) for share in status.shares], MOST_SHARES, "millrace share list"),
+        *_first("Job", [_job(job) for job in status.jobs], MOST_JOBS, "millrace status --json"),
+        *_first("Next", status.next, MOST_NEXT, "millrace health"),
+        *_first("Note", status.notes, MOST_JOBS, "millrace status --json"),
     ]
+
+
+def _first(title: str, said: Sequence[str], most: int, rest: str) -> list[str]:
+    """A line each for the first of them, and where to read the others."""
+    found = [f"{title:<8} {one}" for one in said[:most]]
+    if len(said) > most:
+        found.append(f"{'':8} … and {len(said) - most} more ({len(said)} in all): {rest}")
+    return found
 
 
 def _pool(status: Status) -> str:
@@ -124,7 +143,7 @@ def _pool(status: Status) -> str:
         return "none yet"
     where = status.pool.filesystem.mountpoint
     if status.space is None:
-        return f"{where}, not mounted"
+        return f"{where}, not available"
     return f"{where}, {bytes_in_words(status.space.size)}, {bytes_in_words(status.space.free)} free"
 
 

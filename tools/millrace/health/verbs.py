@@ -6,13 +6,20 @@ import click
 
 @click.command()
 @click.option("--write", "write_files", is_flag=True, help="Write health.json and the console banner, print nothing.")
+@click.option("--smart", is_flag=True, hidden=True, help="Read SMART of all drives into smart.json, print nothing.")
+@click.option("--stopped", is_flag=True, hidden=True, help="Write that the health check has stopped, print nothing.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-def health(write_files: bool, as_json: bool) -> None:
+def health(write_files: bool, smart: bool, stopped: bool, as_json: bool) -> None:
     """Is it all right? One line per check, and what to do about it."""
+    if smart or stopped:
+        _for_units(smart)
+        return
+    from millrace.health.collect import collect
     from millrace.health.current import current
     from millrace.health.host import Host
 
-    found = current(Host())
+    # What is about to be written is not late.
+    found = collect() if write_files else current(Host())
     if write_files:
         from millrace.health.write import write
 
@@ -24,6 +31,19 @@ def health(write_files: bool, as_json: bool) -> None:
             click.echo(f"{finding.level:<7} {finding.check:<10} {finding.sentence}")
             if finding.todo:
                 click.echo(f"{'':18} {finding.todo}")
+
+
+def _for_units(smart: bool) -> None:
+    """millrace-smart.service and millrace-health-stopped.service."""
+    if smart:
+        from millrace.health import smart as drives
+
+        drives.write()
+        return
+    from millrace.health.current import stopped
+    from millrace.health.write import leave
+
+    leave(stopped())
 
 
 @click.command()

@@ -8,7 +8,8 @@ from millrace.admin.one_time import forget_if_used
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version, refresh_consoles, write_banner
-from millrace.health.model import Health
+from millrace.health.checks import filesystem
+from millrace.health.model import Health, Level
 from millrace.share import interfaces, usage
 from millrace.share.interfaces import Interface
 from millrace.share.tools import Runner
@@ -24,9 +25,20 @@ def write(
     refresh: Callable[[], None] = refresh_consoles,
     run: Runner = _command,
 ) -> None:
-    """Write health.json, the usage of the shares and the banner, and forget a one-time password that was used."""
+    """Leave the health and the usage of the shares, and forget a one-time password that was used."""
+    # A pool that has failed is not asked what it holds: the answer may never come.
+    if not any(one.check == filesystem.NAME and one.level is Level.FAIL for one in health.findings):
+        usage.write(run)
+    leave(health, ports, refresh)
+
+
+def leave(
+    health: Health,
+    ports: Callable[[], list[Interface]] = interfaces.serving,
+    refresh: Callable[[], None] = refresh_consoles,
+) -> None:
+    """Write health.json and the banner; the consoles are drawn again where something changed."""
     store.write_model(paths.health_file(), health)
-    usage.write(run)
     try:
         found = ports()
     except Failed:

@@ -28,20 +28,48 @@ class Details(TypedDict):
     critical_warning: int | None
 
 
+class Smart(TypedDict):
+    """Of the SMART log: degrees Celsius, percent, counts; None for what the drive does not say."""
+
+    temperature: int | None
+    wear: int | None
+    critical_warning: int | None
+    available_spare: int | None
+    spare_threshold: int | None
+    media_errors: int | None
+
+
+def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
+    """Ask a drive for its SMART log; None where it does not answer. `controller` is its sysfs directory."""
+    health = _ask("smart-log", device, run)
+    return _smart(health, controller) if health else None
+
+
+def _smart(health: Answer, controller: Path) -> Smart:
+    warning = health.get("critical_warning")
+    return Smart(
+        temperature=_celsius(health.get("temperature"), controller),
+        wear=_whole(health.get("percent_used", health.get("percentage_used"))),
+        critical_warning=_whole(warning.get("value") if isinstance(warning, dict) else warning),
+        available_spare=_whole(health.get("avail_spare", health.get("available_spare"))),
+        spare_threshold=_whole(health.get("spare_thresh", health.get("available_spare_threshold"))),
+        media_errors=_whole(health.get("media_errors")),
+    )
+
+
 def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:
     """Ask a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
-    namespace, health = _ask("id-ns", device, run), _ask("smart-log", device, run)
+    namespace, health = _ask("id-ns", device, run), _smart(_ask("smart-log", device, run), controller)
     cache = write_cache(drive)
-    warning = health.get("critical_warning")
     return Details(
         eui64=_identifier(sysfs.text(drive / "eui") or namespace.get("eui64")),
         nguid=_identifier(sysfs.text(drive / "nguid") or namespace.get("nguid")),
         lba_formats=_formats(namespace),
         dlfeat=_whole(namespace.get("dlfeat")),
         volatile_write_cache=_controller_cache(device, run) if cache is None else cache,
-        temperature=_celsius(health.get("temperature"), controller),
-        wear=_whole(health.get("percent_used", health.get("percentage_used"))),
-        critical_warning=_whole(warning.get("value") if isinstance(warning, dict) else warning),
+        temperature=health["temperature"],
+        wear=health["wear"],
+        critical_warning=health["critical_warning"],
     )
 
 
@@ -108,4 +136,7 @@ def _identifier(said: object) -> str | None:
 
 
 def _whole(said: object) -> int | None:
+    """A number; counters of 128 bits come as text from some releases of nvme-cli."""
+    if isinstance(said, str) and said.isdecimal():
+        return int(said)
     return said if isinstance(said, int) and not isinstance(said, bool) else None

@@ -127,7 +127,8 @@ def _live(device: str) -> dict[str, Path]:
     md = block(device) / "md"
     found = {}
     for name in sysfs.names(md):
-        if name.startswith("dev-"):
+        # md keeps the last member of a mirror whose drive was pulled, and calls it in sync; its device is gone.
+        if name.startswith("dev-") and block(name.removeprefix("dev-")).exists():
             found[serial_of(name.removeprefix("dev-"))] = md / name
     return found
 

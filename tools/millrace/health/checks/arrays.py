@@ -1,83 +1,146 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are all arrays there, whole, and what is md doing with them?"""
+"""Is every array there and healthy, with all its members and spares? Each drive is named with its bay and serial."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.pool.arrays import live_arrays
+from millrace.pool.model import LiveArray, Member
 from millrace.provision.model import ArrayRecord
-from millrace.tune.devices import array_device, block
+from millrace.tune.devices import block
 
 NAME = "arrays"
 
 _DEAD = {"clear", "inactive", "broken"}
-_REDUNDANCY = {"raid5": 1, "raid6": 2}
-_DOING = {"resync": "first synchronisation", "recover": "rebuild", "check": "check", "repair": "repair",
-          "reshape": "reshape"}  # fmt: skip
+_GONE = ("missing", "faulty")
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding per array of the pool."""
-    return [_array(host, record) for record in host.pool.arrays] if host.pool else []
+    """One finding for the state of each array of the pool, and one for each further thing that is wrong with it."""
+    if host.pool is None:
+        return []
+    live = live_arrays(host.pool, {})
+    return [finding for record, now in zip(host.pool.arrays, live, strict=True) for finding in _array(host, record, now)]
 
 
-def _array(host: Host, record: ArrayRecord) -> Finding:
-    name, device = record.array.name, array_device(record.array.name)
-    if device is None:
-        return host.absent(
-            NAME,
-            f"Array {name} is missing.",
-            "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble",
-        )
-    md = block(device) / "md"
-    state = _read(md, "array_state")
+def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
+    if now.device is None:
+        return [_absent(host, record, now)]
+    md = block(now.device) / "md"
+    title, state = _title(now), _read(md, "array_state")
     if state in _DEAD:
+        gone = _named(host, _gone(now)) or "too many of its drives are missing"
+        todo = "Put the missing drives back in, then restart the server: systemctl reboot"
+        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is {state}: {gone}.", todo=todo)]
+    if state == "readonly":
+        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is read-only.", todo="journalctl -k | grep md")]
+    # raid0 has no redundancy to lose: the kernel has no such files for it.
+    if now.level == "raid0":
+        return [Finding(check=NAME, level=Level.OK, sentence=f"{title} is running.")]
+    return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now, md), *_mismatch(now, md)]
+
+
+def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
+    here = {drive.serial for drive in host.drives}
+    lost = [one for one in now.members if record.members and one.serial not in here]
+    named = f" {_named(host, lost)[:1].upper()}{_named(host, lost)[1:]}." if lost else ""
+    todo = "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble"
+    return host.absent(NAME, f"{_title(now)} is missing.{named}", todo)
+
+
+def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) -> Finding:
+    title, gone = _title(now), _gone(now)
+    doing = _progress(now)
+    if missing:
+        who = _named(host, gone) or f"{missing} of {len(record.array.members)} members missing"
+        left = now.may_fail or 0
+        survives = f"it survives {left} more failure{'s' * (left > 1)}" if left else "the next failure loses data"
+        rebuilt = sum(one.state == "rebuilding" for one in now.members) >= missing
         return Finding(
             check=NAME,
-            level=Level.FAIL,
-            sentence=f"Array {name} is {state}: too many of its drives are gone.",
-            todo="Put the drives back in, do not write to them, then: systemctl restart millrace-assemble",
+            level=Level.WARN if left else Level.FAIL,
+            sentence=f"{title} is degraded: {who}; {survives}{doing}.",
+            todo=None if rebuilt else _replace(gone),
         )
-    if state == "readonly":
-        return Finding(
-            check=NAME, level=Level.FAIL, sentence=f"Array {name} is read-only.", todo="journalctl -k | grep md"
-        )
-    # raid0 has no redundancy to lose: the kernel has no such files for it.
-    if record.array.level == "raid0":
-        return Finding(check=NAME, level=Level.OK, sentence=f"Array {name} ({record.array.level}) is {state}.")
-    return _redundant(record, md)
+    spares = sum(one.state == "spare" for one in now.members)
+    if spares < len(record.spares):
+        who = f": {_named(host, gone)}" if gone else ""
+        sentence = f"{title} is healthy with {spares} of {len(record.spares)} hot spares{who}{doing}."
+        return Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_replace(gone))
+    faulty = [one for one in now.members if one.state == "faulty"]
+    if faulty:
+        sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
+        return Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_replace(faulty))
+    return Finding(check=NAME, level=Level.OK, sentence=f"{title} is healthy{doing}.")
 
 
-def _redundant(record: ArrayRecord, md: Path) -> Finding:
-    array = record.array
-    missing = int(_read(md, "degraded"))
-    progress = _progress(md)
-    if missing == 0:
-        return Finding(check=NAME, level=Level.OK, sentence=f"Array {array.name} ({array.level}) is whole{progress}.")
-    spare = _REDUNDANCY.get(array.level, len(array.members) - 1) - missing
-    left = "one more may fail" if spare == 1 else f"{spare} more may fail" if spare > 1 else "the next loss loses data"
-    return Finding(
-        check=NAME,
-        level=Level.WARN if spare > 0 else Level.FAIL,
-        sentence=f"Array {array.name} ({array.level}) misses {missing} of {len(array.members)} drives, "
-        f"{left}{progress}.",
-        todo=None
-        if "rebuild" in progress
-        else "Replace the drive that is gone; millrace inventory lists those that are there.",
+def _bad_blocks(host: Host, now: LiveArray, md: Path) -> list[Finding]:
+    """md(4): a rebuild that met sectors it could not read lists them and ends as if nothing were lost."""
+    found = []
+    for one in now.members:
+        listed = _text(md / f"dev-{one.device}" / "bad_blocks").splitlines() if one.device else []
+        if listed and one.state != "faulty":
+            areas = f"{len(listed)} area{'s' * (len(listed) > 1)}"
+            sentence = f"{_title(now)}: {areas} of {host.place(one.serial)} cannot be read (bad-block list of md)."
+            level = Level.WARN if now.may_fail else Level.FAIL
+            found.append(Finding(check=NAME, level=level, sentence=sentence, todo=_replace([one])))
+    return found
+
+
+def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
+    """After a check; a repair counts what it put right, and a check that runs is not at its end."""
+    sectors = int(_text(md / "mismatch_cnt") or 0)
+    if not sectors or now.sync is not None or _text(md / "last_sync_action") != "check":
+        return []
+    device = f"/dev/md/millrace-{now.name}"
+    # md(4): a mirror may differ where memory changed while it was written, which nobody reads back.
+    what = (
+        "its copies differ, which on a mirror may be harmless"
+        if now.level == "raid1"
+        else "data and parity do not match: a power cut or a drive that returns wrong data"
     )
+    sentence = f"{_title(now)}: the last check found {sectors} sectors where {what}."
+    todo = f"mdadm --action=repair {device}; when that is done, mdadm --action=check {device}"
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
 
 
-def _progress(md: Path) -> str:
+def _title(now: LiveArray) -> str:
+    return f"Array {now.name} ({now.level.upper()})"
+
+
+def _gone(now: LiveArray) -> list[Member]:
+    return [one for one in now.members if one.planned and one.state in _GONE]
+
+
+def _named(host: Host, members: Sequence[Member]) -> str:
+    """`bay 4 (S3) and bay 6 (S5) are missing, bay 7 (S6) is faulty`; empty without members."""
+    said = []
+    for state in _GONE:
+        which = [host.place(one.serial) for one in members if one.state == state]
+        if which:
+            said.append(f"{several(which)} {'are' if len(which) > 1 else 'is'} {state}")
+    return ", ".join(said)
+
+
+def _replace(members: Sequence[Member]) -> str:
+    return f"Replace the drive{'s' * (len(members) > 1)}."
+
+
+def _progress(now: LiveArray) -> str:
     """`; rebuild at 12 %`, or nothing where md is idle."""
-    action = _read(md, "sync_action")
-    if action in ("idle", "frozen"):
+    if now.sync is None:
         return ""
-    doing = _DOING.get(action, action)
-    done, _, total = _read(md, "sync_completed").partition(" / ")
-    # "delayed" and "none": another array on the same drives goes first.
-    if not (done.isdigit() and total.isdigit() and int(total)):
-        return f"; {doing} is waiting"
-    return f"; {doing} at {100 * int(done) // int(total)} %"
+    if now.sync.progress is None:
+        return f"; {now.sync.action} is waiting"
+    return f"; {now.sync.action} at {int(100 * now.sync.progress)} %"
+
+
+def _text(path: Path) -> str:
+    """An attribute that arrays of some levels do not have."""
+    return path.read_text().strip() if path.exists() else ""
 
 
 def _read(md: Path, attribute: str) -> str:

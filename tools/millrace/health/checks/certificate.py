@@ -2,7 +2,7 @@
 """Is the certificate of the web console and of NFS over TLS good for some time, and for this server?"""
 
 from millrace.certificate import cockpit, files, pem
-from millrace.certificate.identity import days_left, identity, not_named
+from millrace.certificate.identity import days_left, identity, is_early, not_named
 from millrace.certificate.model import Current
 from millrace.certificate.renew import RENEW_DAYS
 from millrace.health.host import Host
@@ -27,6 +27,12 @@ def check(host: Host) -> list[Finding]:
 
 
 def _end(used: Current) -> list[Finding]:
+    if is_early(used.certificate):
+        day = used.certificate.not_before[:10]
+        todo = "Is the clock right (timedatectl)? If so: "
+        todo += "millrace certificate install FILE…" if used.origin == "installed" else _MAKE
+        sentence = f"The certificate is not valid before {day}: browsers warn, and NFS over TLS does not mount."
+        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
     left = days_left(used.certificate)
     if left >= SOON_DAYS:
         return []

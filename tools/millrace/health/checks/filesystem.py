@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is the pool mounted, writable, and is there room?"""
+"""Is the pool mounted, does it take and return data, and is there room?"""
 
-import os
 import re
 
 from millrace import paths
@@ -13,10 +12,22 @@ UNIT = "srv-pool.mount"
 
 # XFS slows down where free space is scarce and torn into pieces.
 SCARCE, FULL = 90, 98
+# What every call on an XFS that shut itself down returns (XFS_ERROR_REPORT, xfs_is_shutdown).
+_SHUT_DOWN = ("EIO", "EUCLEAN")
+# A shutdown ends with a mount, and a mount needs the log: unmounting under NFS and SMB takes a restart.
+_RECOVER = "Put missing drives back in, then restart the server: systemctl reboot"
+_ROOM = "Delete or move what is not needed any more."
 
 
 def check(host: Host) -> list[Finding]:
-    """The pool's file system: mounted, read-write, percentage in use."""
+    """The pool's file system: mounted, read-write, written to and read from just now, percentage in use."""
+    if host.pool is None:
+        return []
+    return not_mounted(host) or [_failure(host) or _space(host)]
+
+
+def not_mounted(host: Host) -> list[Finding]:
+    """What everybody may see at once, without touching the pool: it is not mounted, or read-only."""
     if host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
@@ -28,7 +39,32 @@ def check(host: Host) -> list[Finding]:
     if "ro" in options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
-    return [_space(mountpoint)]
+    return []
+
+
+def unserved(host: Host, check: str, who: str) -> list[Finding]:
+    """A server that runs on a pool that has failed serves nothing: FAIL, with the cause; empty where the pool is up."""
+    if host.pool is None or not_mounted(host) or _failure(host) is None:
+        return []
+    sentence = f"{who} get errors: the file system of the pool has failed."
+    return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_RECOVER)]
+
+
+def _failure(host: Host) -> Finding | None:
+    assert host.pool is not None
+    mountpoint, beat = host.pool.filesystem.mountpoint, host.heartbeat
+    if beat.problem is None:
+        return None
+    if beat.error == "":
+        sentence = f"{mountpoint} does not answer: {beat.problem}."
+        todo = "journalctl -k | grep -E 'XFS|md|nvme'; if no drive comes back, restart the server: systemctl reboot"
+    elif beat.error in _SHUT_DOWN:
+        sentence = f"{mountpoint} has failed ({beat.problem}): XFS has shut itself down. Clients get errors."
+        todo = _RECOVER
+    else:
+        sentence = f"{mountpoint} cannot be written to: {beat.problem}."
+        todo = _ROOM if beat.error == "ENOSPC" else "journalctl -u millrace-heartbeat.service; journalctl -k | grep XFS"
+    return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
 def _mounting(host: Host, mountpoint: str) -> Finding:
@@ -55,16 +91,16 @@ def mount_options(mountpoint: str) -> list[str] | None:
     return found
 
 
-def _space(mountpoint: str) -> Finding:
-    space = os.statvfs(paths.ROOT / mountpoint.lstrip("/"))
-    used = round(100 * (1 - space.f_bavail / space.f_blocks))
-    free = space.f_bavail * space.f_frsize
+def _space(host: Host) -> Finding:
+    assert host.pool is not None
+    beat = host.heartbeat
+    used = round(100 * (1 - (beat.free or 0) / (beat.size or 1)))
     level = Level.FAIL if used >= FULL else Level.WARN if used >= SCARCE else Level.OK
     return Finding(
         check=NAME,
         level=level,
-        sentence=f"{mountpoint} is {used} % full, {bytes_in_words(free)} free.",
-        todo=None if level is Level.OK else "Delete or move what is not needed any more.",
+        sentence=f"{host.pool.filesystem.mountpoint} is {used} % full, {bytes_in_words(beat.free or 0)} free.",
+        todo=None if level is Level.OK else _ROOM,
     )
 
 

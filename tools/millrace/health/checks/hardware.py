@@ -2,6 +2,7 @@
 """Does the hardware do what it could? The findings of the planner, with the links and the heat of now."""
 
 from millrace import paths, store
+from millrace.health.checks import drives
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Inventory
@@ -31,13 +32,16 @@ def check(host: Host) -> list[Finding]:
             )
         ]
     inventory = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
-    findings = merged(audit(inventory, plan))
+    # Those of SMART are the drives' own check's, with the values of now.
+    findings = [one for one in merged(audit(inventory, plan)) if one.name not in drives.SMART]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="Nothing about the hardware costs speed or safety.")]
-    return [
-        Finding(check=NAME, level=_LEVELS[one.severity], sentence=f"{one.subject}: {one.what}", todo=one.todo)
-        for one in findings
-    ]
+    return [_found(_LEVELS[one.severity], f"{one.subject}: {one.what}", one.todo) for one in findings]
+
+
+def _found(level: Level, sentence: str, todo: str) -> Finding:
+    """What is merely good to know has no remedy."""
+    return Finding(check=NAME, level=level, sentence=sentence, todo=None if level is Level.OK else todo)
 
 
 def _plan() -> Plan | None:

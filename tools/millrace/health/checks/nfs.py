@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does nfsd listen, has it threads, and is a client network confirmed?"""
+"""Does nfsd listen and answer, and is a client network confirmed?"""
 
 from millrace import paths
 from millrace.config import store
 from millrace.config.names import several
+from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan import policy_in_force
@@ -24,6 +25,14 @@ def check(host: Host) -> list[Finding]:
     listeners = _lines("portlist")
     if "tcp 2049" not in listeners:
         return [host.absent(NAME, "The NFS server does not listen on TCP.", "systemctl restart nfs-server.service")]
+    failed = filesystem.unserved(host, NAME, "Clients of NFS")
+    if failed:
+        return failed
+    # On loopback: what nfsd listens on is no single address, and exports do not matter to NULL.
+    problem = host.probes.nfs("127.0.0.1")
+    if problem is not None:
+        sentence = f"The NFS server does not answer a call: {problem}."
+        return [host.absent(NAME, sentence, "systemctl restart nfs-server.service; journalctl -k | grep nfsd")]
     findings = []
     if nfs.has_rdma_device() and nfs.RDMA_LISTENER not in listeners:
         sentence = "An RDMA device is there and the NFS server does not listen on it."

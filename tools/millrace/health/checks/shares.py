@@ -5,6 +5,7 @@ from millrace import paths
 from millrace.config import store
 from millrace.config.model import Config
 from millrace.config.names import several
+from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.share import directories, exports, nfs, quota, rendered
@@ -22,7 +23,10 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return findings
     findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
-    findings += [*_accounts(loaded.config), *_deleted(host.pool.filesystem.mountpoint)]
+    findings += _accounts(loaded.config)
+    # A pool that has failed, or hangs, is not looked into.
+    failed = filesystem.unserved(host, NAME, "Users of the shares")
+    findings += failed or _deleted(host.pool.filesystem.mountpoint)
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
     return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} wanted and rendered.")]

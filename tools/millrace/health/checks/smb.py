@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is smbd running, and does it listen on every address that clients can use?"""
+"""Is smbd running, does it listen on every address that clients can use, and does it answer?"""
+
+from collections.abc import Sequence
+from ipaddress import ip_address
 
 from millrace.config import store
 from millrace.config.names import several
+from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.share import interfaces
-from millrace.share.listeners import SMB_PORT, unheard
+from millrace.share.listeners import SMB_PORT, Address, unheard
 
 NAME = "smb"
 
@@ -23,7 +27,18 @@ def check(host: Host) -> list[Finding]:
         if silent:
             sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."
             return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
-        return [Finding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]
+        failed = filesystem.unserved(host, NAME, "Clients of SMB")
+        return failed or _answer(host, [one.ip for port in ports for one in port.addresses])
     if state == "activating":
         return [Finding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
     return [host.absent(NAME, f"The SMB server is {state}.", "systemctl status smbd.service millrace-share.service")]
+
+
+def _answer(host: Host, addresses: Sequence[Address]) -> list[Finding]:
+    """Where it listens: on loopback mostly, and where it does not, on an address of a port."""
+    heard = [one for one in (ip_address("127.0.0.1"), *addresses) if not unheard([one], SMB_PORT)]
+    problem = host.probes.smb(str(heard[0])) if heard else None
+    if problem is not None:
+        sentence = f"The SMB server does not answer: {problem}."
+        return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
+    return [Finding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the drives say of themselves (SMART), the boot drive's too; each is named with its bay and serial."""
+
+import time
+
+from millrace.health import smart
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.health.smart import DriveSmart
+from millrace.inventory.model import Drive
+from millrace.plan.audit_drives import audit_drives
+from millrace.plan.finding import Severity
+
+NAME = "drives"
+
+SMART = {"drive.failing", "drive.worn", "heat.drive", "cache.protection"}
+"""The findings of the audit that come from SMART."""
+STALE_SECONDS = 900
+SPARE_BIT = 1 << 0
+
+_LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
+
+
+def check(host: Host) -> list[Finding]:
+    """One finding for each drive that warns, wears out or does not answer; with or without a pool."""
+    report = smart.last()
+    if report is None:
+        return [] if host.starting else [_unread("SMART of the drives has not been read in this boot.")]
+    age = time.monotonic() - report.uptime
+    findings = [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
+    here = {one.serial: one for one in host.drives}
+    for one in report.drives:
+        if one.serial in here:
+            findings += _about(host, one, here[one.serial])
+    asked = [one for one in report.drives if one.known]
+    fine = f"SMART of {len(asked)} drives has no warning." if asked else "No drive of this server has SMART of NVMe."
+    if not any(one.level is not Level.OK for one in findings):
+        findings.insert(0, Finding(check=NAME, level=Level.OK, sentence=fine))
+    return findings
+
+
+def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
+    place = f"boot drive {one.serial or one.name}" if one.boot else host.place(one.serial)
+    if not one.known:
+        return [_silent(one, place)]
+    update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
+    found = [
+        _finding(_LEVELS[each.severity], place, each.what, each.todo)
+        for each in audit_drives([drive.model_copy(update=update)], [])
+        if each.name in SMART
+    ]
+    spare, threshold = one.available_spare, one.spare_threshold
+    warned = (one.critical_warning or 0) & SPARE_BIT
+    if spare is not None and threshold is not None and spare < threshold and not warned:
+        what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
+        found.append(_finding(Level.FAIL, place, what, "Replace the drive."))
+    new = (one.media_errors or 0) - (one.media_errors_at_boot or 0)
+    if new > 0:
+        what = f"It could not read data back {new} time{'s' * (new > 1)} since this server was started (media errors)."
+        found.append(_finding(Level.WARN, place, what, "Replace the drive."))
+    return found
+
+
+def _silent(one: DriveSmart, place: str) -> Finding:
+    if one.transport != "nvme":
+        what = f"SMART is not known: this server reads that of NVMe, not {one.transport}."
+        return _finding(Level.OK, place, what, None)
+    return _finding(Level.UNKNOWN, place, "It does not answer SMART.", f"nvme smart-log /dev/{one.name}")
+
+
+def _finding(level: Level, place: str, what: str, todo: str | None) -> Finding:
+    return Finding(check=NAME, level=level, sentence=f"{place[0].upper()}{place[1:]}: {what}", todo=todo)
+
+
+def _unread(sentence: str) -> Finding:
+    todo = "systemctl status millrace-smart.timer millrace-smart.service"
+    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)

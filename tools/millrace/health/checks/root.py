@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Can the server still write its own state? The root file system on the boot drive: room, inodes, read-write."""
+
+import os
+
+from millrace import paths
+from millrace.health.checks.filesystem import FULL, SCARCE, bytes_in_words, mount_options
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+
+NAME = "root"
+
+# kernel 7.2, ext4 (super.c): after an error it may stay mounted rw and say one of these (since 6.15).
+_READ_ONLY = {"ro", "emergency_ro", "shutdown"}
+
+
+def check(host: Host) -> list[Finding]:
+    """One finding, with or without a pool; nothing where the system runs from memory."""
+    options = mount_options("/")
+    if options is None:
+        return []
+    if _READ_ONLY & set(options):
+        todo = "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
+        sentence = "The root file system is read-only: no change is kept."
+        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+    space = os.statvfs(paths.ROOT)
+    used = _percent(space.f_bavail, space.f_blocks)
+    inodes = _percent(space.f_favail, space.f_files)
+    level = Level.FAIL if max(used, inodes) >= FULL else Level.WARN if max(used, inodes) >= SCARCE else Level.OK
+    free = bytes_in_words(space.f_bavail * space.f_frsize)
+    return [
+        Finding(
+            check=NAME,
+            level=level,
+            sentence=f"The root file system is {used} % full, {free} free; {inodes} % of its inodes are used.",
+            todo=None if level is Level.OK else "du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M",
+        )
+    ]
+
+
+def _percent(left: int, all_of_them: int) -> int:
+    """Percent in use; 0 where nothing is counted."""
+    return round(100 * (1 - left / all_of_them)) if all_of_them else 0

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ask the pool for a heartbeat with a deadline; whoever asks never touches the pool."""
+
+import time
+from collections.abc import Callable, Sequence
+
+from pydantic import ConfigDict
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.errors import Failed, MillraceError
+from millrace.inventory.model import Contract
+
+UNIT = "millrace-heartbeat.service"
+TIMED_OUT = 124
+"""The status of a tool that did not end in time (millrace.command)."""
+
+
+class Heartbeat(Contract):
+    """What the last heartbeat ended with. Sizes in bytes, `uptime` in seconds since boot.
+
+    `problem` says in words why there was none; `error` is the name of the error, empty where the pool does not answer.
+    """
+
+    # Written by a program without a model, of this or the release before.
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    uptime: float
+    problem: str | None
+    error: str | None
+    size: int | None = None
+    used: int | None = None
+    free: int | None = None
+
+
+def last() -> Heartbeat | None:
+    """What was found last, for whoever may only look; None where nobody looked in this boot."""
+    try:
+        return store.read_model(paths.heartbeat_file(), Heartbeat)
+    except MillraceError:
+        return None
+
+
+def ask(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
+    """A heartbeat now; Failed where the unit cannot be run.
+
+    systemd starts the unit once however often it is asked: one process hangs with a pool that hangs, never two.
+    """
+    result = run(["systemctl", "start", UNIT])
+    found = last()
+    if result.status == TIMED_OUT:
+        silent = f" for {time.monotonic() - found.uptime:.0f} s" if found and not found.problem else ""
+        return Heartbeat(uptime=time.monotonic(), problem=f"no answer{silent}", error="")
+    if result.status != 0 or found is None:
+        raise Failed(f"{UNIT} does not run: {result.err.strip().partition(chr(10))[0].rstrip('.') or 'no answer'}")
+    return found

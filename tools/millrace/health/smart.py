@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SMART of every drive of this server, the boot drive's too: read every few minutes, left in /run/millrace/smart.json.
+
+millrace-smart.service reads it and nothing waits for that: a drive that is dying may keep who asks it for minutes.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from millrace import command, paths, store
+from millrace.command import Result
+from millrace.errors import MillraceError
+from millrace.inventory import nvme
+from millrace.inventory.boot_disk import drives_in_use
+from millrace.inventory.drives import block_dir, identify
+from millrace.inventory.model import Contract, Drive
+from millrace.inventory.present import present
+
+Runner = Callable[[Sequence[str]], Result]
+
+# A healthy drive answers at once; the kernel gives a silent one a minute.
+SECONDS = 90.0
+
+
+class DriveSmart(Contract):
+    """One drive. `known` is false where nothing could be read; `boot` where it carries the running system.
+
+    `media_errors` counts since the drive was made, `media_errors_at_boot` is what the first look of this boot found.
+    """
+
+    name: str
+    serial: str
+    transport: str
+    boot: bool
+    known: bool
+    temperature: int | None = None
+    wear: int | None = None
+    critical_warning: int | None = None
+    available_spare: int | None = None
+    spare_threshold: int | None = None
+    media_errors: int | None = None
+    media_errors_at_boot: int | None = None
+
+
+class SmartReport(Contract):
+    """All drives, at `uptime` seconds after boot."""
+
+    schema_version: Literal[1] = 1
+    uptime: float
+    drives: list[DriveSmart]
+
+
+def last() -> SmartReport | None:
+    """What was read last; None before the first time, and where it cannot be understood."""
+    try:
+        return store.read_model(paths.smart_file(), SmartReport)
+    except MillraceError:
+        return None
+
+
+def _command(argv: Sequence[str]) -> Result:
+    return command.attempt(argv, timeout=SECONDS)
+
+
+def write(run: Runner = _command) -> None:
+    """Read all drives, at the same time, and leave what they say."""
+    before = last()
+    first = {one.serial: one.media_errors_at_boot for one in before.drives} if before else {}
+    system = drives_in_use(paths.ROOT).system
+    here = [one for one in present() if one.size]
+    with ThreadPoolExecutor(max_workers=max(len(here), 1)) as together:
+        read = list(together.map(lambda one: _read(one, one.name in system, first.get(one.serial), run), here))
+    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=read))
+
+
+def _read(drive: Drive, boot: bool, first: int | None, run: Runner) -> DriveSmart:
+    said = None
+    if drive.transport == "nvme":
+        device = identify(block_dir(paths.ROOT, drive.name)).device
+        said = nvme.smart(device, paths.ROOT / "dev" / drive.name, run)
+    about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=bool(said))
+    if said is None:
+        return about.model_copy(update={"media_errors_at_boot": first})
+    now = said["media_errors"]
+    return about.model_copy(update={**said, "media_errors_at_boot": now if first is None else first})

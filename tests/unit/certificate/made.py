@@ -14,6 +14,7 @@ def certificate(
     days: float = 395,
     addresses: Sequence[str] = (),
     end: datetime | None = None,
+    begin: str = "2026-01-01T00:00:00+00:00",
 ) -> Certificate:
     """What a certificate says that ends in so many days, or at `end`."""
     end = end or datetime.now(UTC) + timedelta(days=days)
@@ -22,7 +23,7 @@ def certificate(
         issuer="CN=authority",
         names=list(names),
         addresses=list(addresses),
-        not_before="2026-01-01T00:00:00+00:00",
+        not_before=begin,
         not_after=end.isoformat(timespec="seconds"),
         fingerprint="AB:CD",
         authority=False,
@@ -36,6 +37,7 @@ def certify(
     host: str = "nas7",
     addresses: Sequence[str] = (),
     end: datetime | None = None,
+    begin: str = "2026-01-01T00:00:00+00:00",
 ) -> None:
     """Give the server, which is called `host`, a certificate."""
     kernel = paths.ROOT / "proc/sys/kernel"
@@ -44,7 +46,7 @@ def certify(
     text = "-----BEGIN CERTIFICATE-----\n"
     about = Current(
         origin=origin,
-        certificate=certificate(names, days, addresses, end),
+        certificate=certificate(names, days, addresses, end, begin),
         chain=1,
         sha256=pem.digest(text),
         covers=[host],

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from millrace.certificate import cockpit, files, openssl, own, renew
-from millrace.certificate.identity import days_left
+from millrace.certificate.identity import days_left, is_early
 from millrace.certificate.show import authority_for_clients, rows, show
 from millrace.errors import BadInput
 from tests.unit.certificate.server import Server
@@ -89,6 +89,41 @@ def test_it_is_made_again_before_its_end(bare: Server, monkeypatch: pytest.Monke
     monkeypatch.setattr(own, "SERVER_VALIDITY", timedelta(days=395))
     assert "ends on" in renew.ensure(bare.ports).reason
     assert days_left(show().certificate) > 390
+
+
+def test_one_of_a_clock_that_was_ahead_is_made_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    authority = authority_for_clients()
+    ahead(monkeypatch, days=100)
+    renew.renew(ports=server.ports)
+    ahead(monkeypatch, days=-1)
+    assert "is not valid before" in renew.ensure(server.ports).reason
+    assert not is_early(show().certificate) and not ensure(server)
+    # clients that trust this server need not be told of another authority
+    assert authority_for_clients() == authority
+
+
+def test_an_authority_of_a_clock_that_was_ahead_is_made_again(bare: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    ahead(monkeypatch, days=100)
+    ensure(bare)
+    before = authority_for_clients()
+    ahead(monkeypatch, days=-1)
+    assert ensure(bare)
+    assert authority_for_clients() != before
+    found = show()
+    assert not is_early(found.certificate) and not is_early(found.authority)
+    assert not is_early(openssl.describe(files.look()[0].read_text()))
+    with files.scratch() as scratch:
+        assert openssl.signed_by((files.current() / files.CHAIN).read_text(), authority_for_clients(), scratch)
+
+
+def test_a_certificate_of_a_lost_authority_is_made_again(server: Server) -> None:
+    files.authority()[0].unlink()
+    assert renew.ensure(server.ports).reason == "its authority was made again"
+
+
+def ahead(monkeypatch: pytest.MonkeyPatch, days: int) -> None:
+    """Certificates are made as by a clock that is so many days ahead."""
+    monkeypatch.setattr(openssl, "EARLIER", timedelta(days=-days))
 
 
 def test_a_further_name_is_kept(server: Server) -> None:

@@ -3,17 +3,29 @@
 
 import json
 import os
+import time
 from collections.abc import Callable
 from pathlib import Path
 
 from millrace import paths, store
 from millrace.command import Result
-from millrace.health.host import Host
+from millrace.health.heartbeats import Heartbeat
+from millrace.health.host import Host, Probes
 from millrace.health.model import Finding
+from millrace.health.smart import DriveSmart, SmartReport
+from millrace.inventory.model import Inventory
 from tests.unit.certificate.made import certify
 from tests.unit.plan import servers_hw
 from tests.unit.share.samples import Tools, listen, plan, pool
-from tests.unit.tune.fake_sysfs import add_array, add_drive, add_nfsd, add_nfsd_threads, add_node
+from tests.unit.tune.fake_sysfs import (
+    add_array,
+    add_drive,
+    add_member,
+    add_nfsd,
+    add_nfsd_threads,
+    add_node,
+    add_serial,
+)
 
 # One port with one address, as `ip -j addr` prints it.
 ADDRESSES = json.dumps(
@@ -35,16 +47,22 @@ WELL = {
 }
 
 
+ANSWERING = Probes(lambda address: None, lambda address: None)
+
+
 def well(root: Path) -> None:
     """A 1U12 that serves."""
     for number in range(12):
         add_drive(root, f"nvme{number}n1")
+        add_serial(root, f"nvme{number}n1", serial(number))
     add_array(root, "data", "md127", [f"nvme{number}n1p1" for number in range(2, 12)], parity=True)
     add_array(root, "log", "md126", ["nvme0n1p1", "nvme1n1p1"], parity=False)
     for device in ("md126", "md127"):
         set_md(root, device, array_state="clean", degraded="0", sync_action="idle", sync_completed="none")
+    for number in range(12):
+        add_member(root, "md127" if number >= 2 else "md126", f"nvme{number}n1p1", slot=str(number))
     (root / "proc/1").mkdir(parents=True)
-    (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
+    (root / "proc/1/mounts").write_text("/dev/vda3 / ext4 rw 0 0\n/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
     (root / "srv/pool/data").mkdir(parents=True)
     add_nfsd(root, 16, ["tcp 2049", "tcp 2049"])
     for node, cpus in enumerate(("0-1", "2-3")):
@@ -61,6 +79,40 @@ def well(root: Path) -> None:
     store.write_model(paths.approved_plan_file(), plan())
     store.write_model(paths.inventory_file(), servers_hw.one_u_12())
     certify(addresses=["10.0.0.2"])
+    beats(40)
+    says([drive_smart(number) for number in range(12)])
+
+
+def serial(number: int) -> str:
+    """The serials of the pool of tests.unit.share.samples: two drives of the log, then ten of data."""
+    return f"L{number}" if number < 2 else f"D{number - 2}"
+
+
+def place(root: Path, number: int, bay: str) -> None:
+    """Drive `number` was in this bay when the server was started."""
+    inventory = store.read_model(paths.inventory_file(), Inventory)
+    here = [one.model_copy(update={"serial": serial(number), "bay": bay, "slot": None}) for one in inventory.drives[:1]]
+    store.write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*inventory.drives[1:], *here]}))
+
+
+def beats(percent: int = 40, **changes: object) -> None:
+    """What the last heartbeat found: a 100 TB file system that is `percent` full."""
+    size = 100 * 10**12
+    used = size * percent // 100
+    found = {"uptime": time.monotonic(), "problem": None, "error": None, "size": size, "used": used}
+    store.write_model(paths.heartbeat_file(), Heartbeat.model_validate({**found, "free": size - used, **changes}))
+
+
+def drive_smart(number: int, **changes: object) -> DriveSmart:
+    """What a drive that is well says."""
+    well = {"temperature": 40, "wear": 3, "critical_warning": 0, "available_spare": 100, "spare_threshold": 10}
+    about = {"name": f"nvme{number}n1", "serial": serial(number), "transport": "nvme", "boot": False, "known": True}
+    return DriveSmart.model_validate({**about, **well, "media_errors": 0, "media_errors_at_boot": 0, **changes})
+
+
+def says(drives: list[DriveSmart], age: float = 0) -> None:
+    """What SMART was read so many seconds ago."""
+    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic() - age, drives=drives))
 
 
 def set_md(root: Path, device: str, **attributes: str) -> None:
@@ -75,8 +127,14 @@ def host(**answers: Result) -> Host:
         "failed": "systemctl --failed",
         "show": "systemctl show --property=ActiveState",
         "since": "systemctl show --property=InactiveExitTimestamp",
+        "heartbeat": "systemctl start millrace-heartbeat.service",
     }
-    return Host(Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}}))
+    return Host(Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}}), ANSWERING)
+
+
+def deaf(nfs: str | None = None, smb: str | None = None) -> Host:
+    """A server whose NFS or SMB does not answer, for this reason."""
+    return Host(Tools(WELL), Probes(lambda address: nfs, lambda address: smb))
 
 
 def sentences(findings: list[Finding]) -> str:

@@ -45,6 +45,15 @@ def test_the_end_is_announced_and_then_a_failure() -> None:
     assert "millrace certificate install" in said()[1]
 
 
+def test_one_that_begins_later_is_a_failure() -> None:
+    certify(days=40_000, begin="2126-11-20T00:00:00+00:00")
+    level, words = said()
+    assert level is Level.FAIL and "not valid before 2126-11-20" in words
+    assert "systemctl start millrace-certificate.service" in words
+    certify(days=40_000, begin="2126-11-20T00:00:00+00:00", origin="installed")
+    assert "timedatectl" in said()[1] and "millrace certificate install" in said()[1]
+
+
 def test_a_name_that_it_lacks_is_named() -> None:
     certify(names=["nas7"])
     level, words = said()

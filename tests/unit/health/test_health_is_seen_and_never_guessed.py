@@ -2,6 +2,7 @@
 """Each thing that can be wrong has its sentence and its todo; what cannot be looked at is UNKNOWN."""
 
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from millrace.health.model import Level
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
 from millrace.share import interfaces
-from tests.unit.health.servers import filled, host, sentences, set_md, well
+from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
 from tests.unit.share.samples import listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
 
@@ -99,51 +100,13 @@ class TestBeforeThereIsAPool:
         assert health.level is Level.UNKNOWN
 
 
-class TestArrays:
-    @pytest.mark.parametrize(
-        ("device", "missing", "level", "words"),
-        [
-            ("md127", "1", Level.WARN, "misses 1 of 10 drives, one more may fail"),
-            ("md127", "2", Level.FAIL, "the next loss loses data"),
-            ("md126", "1", Level.FAIL, "misses 1 of 2 drives, the next loss loses data"),
-        ],
-    )
-    def test_a_lost_drive(self, serving: Path, device: str, missing: str, level: Level, words: str) -> None:
-        set_md(serving, device, degraded=missing)
-        [finding] = [one for one in arrays.check(host()) if one.level is not Level.OK]
-        assert finding.level is level and words in finding.sentence and finding.todo
-
-    def test_a_rebuild_says_how_far_it_is_and_asks_for_nothing(self, serving: Path) -> None:
-        set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000")
-        [finding] = [one for one in arrays.check(host()) if one.level is not Level.OK]
-        assert "rebuild at 25 %" in finding.sentence and finding.todo is None
-
-    def test_the_first_synchronisation_is_all_right(self, serving: Path) -> None:
-        set_md(serving, "md127", sync_action="resync", sync_completed="delayed")
-        assert "is whole; first synchronisation is waiting" in sentences(arrays.check(host()))
-
-    def test_a_missing_array_fails_and_during_boot_merely_is_not_there_yet(self, serving: Path) -> None:
-        (serving / "dev/md/millrace-log").unlink()
-        assert "FAIL: Array log is missing" in sentences(arrays.check(host()))
-        assert "WARN: Array log is missing" in sentences(arrays.check(host(running=STARTING)))
-
-    def test_an_array_that_lost_too_many_drives(self, serving: Path) -> None:
-        set_md(serving, "md127", array_state="inactive")
-        assert "FAIL: Array data is inactive" in sentences(arrays.check(host()))
-
-    def test_a_state_that_cannot_be_read_is_unknown_and_the_other_checks_go_on(self, serving: Path) -> None:
-        (serving / "sys/class/block/md127/md/degraded").unlink()
-        health = collect(host())
-        assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == ["arrays"]
-        assert [one for one in health.findings if one.check == "cockpit"]
-
-
 class TestFilesystem:
     @pytest.mark.parametrize(("percent", "level"), [(40, Level.OK), (90, Level.WARN), (98, Level.FAIL)])
-    def test_room(self, serving: Path, monkeypatch: pytest.MonkeyPatch, percent: int, level: Level) -> None:
-        monkeypatch.setattr(os, "statvfs", filled(percent))
+    def test_room(self, serving: Path, percent: int, level: Level) -> None:
+        beats(percent)
         [finding] = filesystem.check(host())
         assert finding.level is level and f"{percent} % full" in finding.sentence
+        assert bool(finding.todo) == (level is not Level.OK)
 
     def test_not_mounted(self, serving: Path) -> None:
         (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
@@ -164,14 +127,32 @@ class TestFilesystem:
         (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
         assert "FAIL: /srv/pool is mounted read-only" in sentences(filesystem.check(host()))
 
-    def test_a_file_system_that_does_not_answer_is_unknown(
-        self, serving: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        def shut_down(path: Path) -> os.statvfs_result:
-            raise OSError(5, "Input/output error")
+    def test_an_xfs_that_shut_itself_down_fails_for_all_who_use_it(self, serving: Path) -> None:
+        beats(problem="Input/output error", error="EIO")
+        health = collect(host())
+        failed = {one.check: one for one in health.findings if one.level is Level.FAIL}
+        assert set(failed) == {"filesystem", "nfs", "smb", "shares"}
+        assert "XFS has shut itself down" in failed["filesystem"].sentence
+        assert all("restart the server" in (one.todo or "") for one in failed.values())
 
-        monkeypatch.setattr(os, "statvfs", shut_down)
-        assert [one.check for one in collect(host()).findings if one.level is Level.UNKNOWN] == ["filesystem"]
+    def test_a_pool_that_hangs_is_not_waited_for_and_not_touched(self, serving: Path) -> None:
+        (serving / "srv/pool/.millrace-trash/old-77").mkdir(parents=True)
+        beats(uptime=time.monotonic() - 95)
+        hangs = host(heartbeat=Result(124, "", "systemctl did not finish in 20 s"))
+        found = sentences(collect(hangs).findings)
+        assert "FAIL: /srv/pool does not answer: no answer for 95 s" in found
+        # what the trash holds is in the pool
+        assert "old-77" not in found
+
+    def test_a_heartbeat_that_cannot_be_run_is_unknown(self, serving: Path) -> None:
+        broken = host(heartbeat=Result(1, "", "Unit millrace-heartbeat.service not found."))
+        assert "filesystem" in {one.check for one in collect(broken).findings if one.level is Level.UNKNOWN}
+
+    def test_a_full_pool_that_takes_no_write(self, serving: Path) -> None:
+        beats(problem="No space left on device", error="ENOSPC")
+        assert "FAIL: /srv/pool cannot be written to: No space left on device. [Delete" in sentences(
+            filesystem.check(host())
+        )
 
 
 class TestServers:
@@ -183,6 +164,13 @@ class TestServers:
         for name in ("threads", "portlist"):
             (serving / "proc/fs/nfsd" / name).unlink()
         assert "FAIL: The NFS server is not running" in sentences(nfs.check(host()))
+
+    def test_nfs_that_listens_and_answers_nobody(self, serving: Path) -> None:
+        assert "FAIL: The NFS server does not answer a call: timed out" in sentences(nfs.check(deaf(nfs="timed out")))
+
+    def test_smb_that_listens_and_answers_nobody(self, serving: Path) -> None:
+        found = sentences(smb.check(deaf(smb="it closes the connection")))
+        assert "FAIL: The SMB server does not answer: it closes the connection" in found
 
     def test_an_rdma_device_that_nfs_does_not_use(self, serving: Path) -> None:
         add_rdma_device(serving)
@@ -227,4 +215,10 @@ class TestServers:
 
     def test_a_systemd_that_does_not_answer_is_unknown(self, empty: Path) -> None:
         health = collect(host(failed=Result(1, "", "Failed to connect to bus"), show=Result(1, "", "no bus")))
-        assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == ["pool", "units", "cockpit"]
+        assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == [
+            "pool",
+            "drives",
+            "root",
+            "units",
+            "cockpit",
+        ]

@@ -102,7 +102,7 @@ def test_status_is_one_screen() -> None:
         hostname="millrace",
         addresses=[],
         health=found,
-        next=[one.todo for one in found.findings if one.todo],
+        next=[f"{one.sentence} {one.todo}" for one in found.findings if one.todo],
         pool=pool(),
         space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
         shares=[share],
@@ -116,8 +116,25 @@ def test_status_is_one_screen() -> None:
         "Pool     /srv/pool, 80.0 TB, 1.0 TB free",
         "Share    data  SMB; NFS to 10.0.0.0/24",
         "Job      rebuild, array data: 12.5%, 10 min left",
-        "Next     Read it (millrace plan), then: millrace approve " + "a" * 64,
+        "Next     No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "
+        + "a" * 64,
     ]
+    much = seen.model_copy(
+        update={
+            "shares": [share.model_copy(update={"name": f"b{number}"}) for number in range(320)],
+            "health": health(*[WAITING.model_copy(update={"sentence": f"Bad {n}."}) for n in range(50)]),
+            "next": [f"Bad {n}. Look." for n in range(50)],
+            "notes": [f"note {n}" for n in range(50)],
+        }
+    )
+    assert len(lines(much)) <= 24
+    assert "         … and 317 more (320 in all): millrace share list" in lines(much)
+    assert sum(line.startswith("Share ") for line in lines(much)) == 3
+
+
+def test_what_is_ok_has_no_remedy() -> None:
+    with pytest.raises(ValueError, match="has no remedy"):
+        Finding(check="units", level=Level.OK, sentence="No unit has failed.", todo="systemctl")
 
 
 def test_unknown_outranks_a_warning_and_failure_outranks_all() -> None:

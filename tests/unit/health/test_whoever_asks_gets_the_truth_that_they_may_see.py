@@ -11,11 +11,12 @@ from millrace import paths
 from millrace.bench import live
 from millrace.bench.model import State
 from millrace.bench.reports import Progress
-from millrace.health.current import as_seen, current
+from millrace.health.current import as_seen, current, stopped
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
 from millrace.health.model import Level
-from millrace.health.status import Status, status
+from millrace.health.status import Status, lines, status
+from millrace.health.write import leave
 from tests.unit.plugin.box import Box, server
 
 
@@ -44,15 +45,18 @@ def test_everything_that_root_saw_is_there(box: Box) -> None:
 
 def test_a_drive_that_is_pulled_is_seen_without_waiting_for_root(box: Box) -> None:
     box.pull("data", 3)
-    [finding] = [one for one in look().health.findings if "misses 1 of 10 drives" in one.sentence]
+    [finding] = [one for one in look().health.findings if "is degraded" in one.sentence]
     assert finding.level is Level.WARN
-    assert look().next[0] == finding.todo
+    assert finding.sentence == (
+        "Array data (RAID6) is degraded: bay 4 (MRD00000000004) is missing; it survives 1 more failure."
+    )
+    assert look().next[0] == f"{finding.sentence} Replace the drive."
 
 
 def test_what_to_do_next_is_said_once_and_the_worst_first(box: Box) -> None:
     box.tree.write("proc/1/mounts", "")
     found = look().next
-    assert found[0].startswith("systemctl status srv-pool.mount")
+    assert found[0].startswith("/srv/pool is not mounted. systemctl status srv-pool.mount")
     assert len(set(found)) == len(found)
 
 
@@ -66,8 +70,35 @@ def test_before_root_looked_nothing_is_said_to_be_well(box: Box) -> None:
 def test_what_root_saw_long_ago_is_not_the_truth(box: Box) -> None:
     text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:55")
     paths.health_file().write_text(text)
-    assert current(Host()).level is Level.UNKNOWN
-    assert any("last looked at 5 minutes ago" in one.sentence for one in current(Host()).findings)
+    assert current(Host()).level is Level.FAIL
+    assert any("shown is from 2026-11-20T11:55" in one.sentence for one in current(Host()).findings)
+
+
+def test_root_too_reads_that_the_timer_has_stopped(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.look()
+        assert current(Host()).level is Level.WARN
+        text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:55")
+        paths.health_file().write_text(text)
+        assert current(Host()).level is Level.FAIL
+        # the clock was put right: what was written is from a time that has not come yet
+        paths.health_file().write_text(text.replace("2026-11-20T11:55", "2036-11-20T11:55"))
+        assert current(Host()).level is Level.FAIL
+
+
+def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None:
+    for _ in range(2):
+        leave(stopped(), list, lambda: None)
+    text = (box.root / "run/issue.d/50-millrace.issue").read_text()
+    assert "Health: FAIL" in text
+    assert text.count("The health check has stopped: what is shown is from 2026-11-20T12:00") == 1
+    # pages that read it do not take it for new
+    assert as_seen(Host()).at == "2026-11-20T12:00:00+00:00"
+    assert [one.check for one in as_seen(Host()).findings].count("health") == 1
+    paths.health_file().write_text("{")
+    assert stopped().level is Level.FAIL
+    assert as_seen(Host()).level is Level.UNKNOWN
 
 
 def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
@@ -89,3 +120,27 @@ def test_a_pool_that_is_being_built_is_a_job(tmp_path: Path) -> None:
         assert (job.name, job.what, job.progress) == ("provision", "partition MRD00000000008", 7 / 15)
         paths.transaction_file().write_text("{")
         assert jobs(None) == []
+
+
+def test_a_policy_with_a_typo_takes_its_own_line_only(box: Box) -> None:
+    box.tree.write("etc/millrace/policy.toml", "[nfs\n")
+    seen = look()
+    assert seen.pool is not None and seen.space is not None and seen.health.findings
+    assert any("policy.toml is not valid TOML" in note for note in seen.notes)
+    assert any(line.startswith("Note") and "policy.toml" in line for line in lines(seen))
+
+
+def test_a_pool_file_that_is_torn_takes_its_own_line_only(box: Box) -> None:
+    paths.pool_file().write_text("{")
+    assert any("pool.json" in note for note in look().notes)
+
+
+def test_free_space_is_asked_without_touching_the_pool(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    def hang(path: object) -> None:
+        raise AssertionError(f"{path} would hang")
+
+    monkeypatch.setattr("os.statvfs", hang)
+    space = look().space
+    assert space is not None and space.used + space.free == space.size
+    paths.heartbeat_file().unlink()
+    assert look().space is None

@@ -13,7 +13,10 @@ from uuid import UUID
 from millrace import paths, store
 from millrace.config.model import Config, Group, Nfs, NfsClient, Share, Smb, User
 from millrace.config.store import change
+from millrace.health import smart
 from millrace.health.collect import collect
+from millrace.health.heartbeats import Heartbeat
+from millrace.health.host import Probes
 from millrace.inventory.collect import collect as inventory
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
@@ -112,6 +115,7 @@ class Box:
         self.tree.write("proc/1/mounts", f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n")
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
+        store.write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))
         return pool
 
     def shares(self) -> None:
@@ -125,6 +129,7 @@ class Box:
     def look(self) -> None:
         """What millrace-health.service leaves behind."""
         with patch("os.geteuid", lambda: 0):
+            smart.write()
             store.write_model(paths.health_file(), collect())
 
     def md(self, array: str, **attributes: str) -> None:
@@ -245,6 +250,7 @@ def _looked_at(root: Path, shape: Shape) -> Inventory:
     return _inventories[shape]
 
 
+SPACE = {"size": 15_000_000_000 << 12, "used": 1_620_000_000 << 12, "free": 13_380_000_000 << 12}
 GROUPS = [Group(name="research", gid=2000)]
 USERS = [User(name="anna", uid=2001, groups=["research"]), User(name="ben", uid=2002)]
 
@@ -287,6 +293,7 @@ def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
             ("os.statvfs", lambda path: space),
             ("os.fsync", lambda descriptor: None),
             ("os.path.ismount", lambda path: True),
+            ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
             ("millrace.health.collect.datetime", _Clock),
             ("millrace.health.current.datetime", _Clock),
             ("millrace.config.store.datetime", _Clock),

@@ -42,6 +42,7 @@ SMB = {
     },
     "open_files": {"/srv/pool/models/a": {"opens": {"901/1": {"server_id": {"pid": "901"}}}}},
 }
+SMART = {"critical_warning": 0, "temperature": 313, "avail_spare": 100, "spare_thresh": 10, "percent_used": 3}
 ADDRESSES = [
     {
         "ifname": f"ens{node + 1}np0",
@@ -65,6 +66,8 @@ class Tools:
             "systemctl --failed": "[]\n",
             "systemctl show --property=ActiveState": "active\n",
             "systemctl is-active": "active\n",
+            "systemctl start millrace-heartbeat": "\n",
+            "nvme smart-log": json.dumps(SMART),
             "ip -j addr": json.dumps(ADDRESSES),
             "ss -Htn": SS,
             "smbstatus --json": json.dumps(SMB),

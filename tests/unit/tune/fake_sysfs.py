@@ -49,6 +49,27 @@ def add_array(root: Path, name: str, device: str, members: list[str], parity: bo
     _link(root / f"dev/md/millrace-{name}", root / "dev" / device)
 
 
+def add_member(root: Path, array: str, member: str, state: str = "in_sync", slot: str = "0") -> Path:
+    """A member as md lists it; returns its directory."""
+    directory = root / "sys/devices/virtual" / array / "md" / f"dev-{member}"
+    directory.mkdir()
+    for name, text in (("state", state), ("slot", slot), ("errors", "0"), ("bad_blocks", "")):
+        (directory / name).write_text(f"{text}\n" if text else "")
+    return directory
+
+
+def add_serial(root: Path, drive: str, serial: str) -> None:
+    """What an NVMe drive says that it is called; it is seen as a drive then."""
+    controller = root / "sys/devices/ctl" / drive
+    controller.mkdir(parents=True)
+    for name, text in (("transport", "pcie"), ("serial", serial), ("model", "Fast"), ("firmware_rev", "1")):
+        (controller / name).write_text(f"{text}\n")
+    directory = root / "sys/devices" / drive
+    (directory / "device").symlink_to(controller)
+    (directory / "size").write_text("15002931888\n")
+    _link(root / "sys/block" / drive, directory)
+
+
 def add_sysctl(root: Path, key: str, text: str) -> None:
     path = root / "proc/sys" / key.replace(".", "/")
     path.parent.mkdir(parents=True, exist_ok=True)

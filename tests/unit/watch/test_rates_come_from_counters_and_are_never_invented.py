@@ -86,10 +86,10 @@ def test_rebuilds_and_a_lost_drive_are_seen_within_a_second(box: Box) -> None:
     assert watched(box, 1)[0].health is Level.FAIL
 
 
-def test_health_that_nobody_asked_for_long_is_unknown(box: Box) -> None:
+def test_health_that_is_old_is_a_failure(box: Box) -> None:
     text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:30")
     paths.health_file().write_text(text)
-    assert watched(box, 1)[0].health is Level.UNKNOWN
+    assert watched(box, 1)[0].health is Level.FAIL
 
 
 class TestCounters:

@@ -15,15 +15,17 @@ AUTHORITY_VALIDITY = timedelta(days=7300)
 SERVER_VALIDITY = timedelta(days=395)
 
 
-def ensure_authority(here: Identity, anew: bool = False) -> None:
+def ensure_authority(here: Identity, anew: bool = False) -> bool:
     """Make the authority, and what the look shows, where they are missing or another authority is wanted.
 
-    One that a clock which was ahead made for the future is as good as missing: no client trusts it yet.
+    One that a clock which was ahead made for the future is as good as missing: no client trusts it yet. Returns
+    whether the authority was made.
     """
     certificate, key = files.authority()
     anew = anew or (certificate.exists() and is_early(openssl.describe(certificate.read_text())))
+    make = anew or not certificate.exists() or not key.exists()
     with files.scratch() as scratch:
-        if anew or not certificate.exists() or not key.exists():
+        if make:
             # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
             name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
             made = openssl.new_key()
@@ -40,6 +42,7 @@ def ensure_authority(here: Identity, anew: bool = False) -> None:
             store.write_text(files.look()[1], made, mode=files.PRIVATE)
             store.write_text(files.look()[0], issued)
     _trust_the_authority()
+    return make
 
 
 def issue(here: Identity) -> Current:

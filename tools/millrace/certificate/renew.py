@@ -23,9 +23,9 @@ def ensure(ports: Ports = interfaces.serving) -> CertificateChange:
     only_root()
     with files.only_writer():
         here = identity(files.settings().names, ports)
-        own.ensure_authority(here)
+        made = own.ensure_authority(here)
         used = files.about()
-        reason = _reason(used, here)
+        reason = _reason(used, here, made)
         if reason is not None:
             used = own.issue(here)
         cockpit.link()
@@ -58,7 +58,7 @@ def renew(
     return _changed(made, True, "made anew, and its authority" if authority else "made anew")
 
 
-def _reason(used: Current | None, here: Identity) -> str | None:
+def _reason(used: Current | None, here: Identity, authority_made: bool) -> str | None:
     if used is None:
         return "there was none"
     if used.origin == "installed":
@@ -67,6 +67,8 @@ def _reason(used: Current | None, here: Identity) -> str | None:
         return f"the one before ends on {used.certificate.not_after[:10]}"
     if is_early(used.certificate):
         return f"the one before is not valid before {used.certificate.not_before[:10]}: the clock was ahead"
+    if authority_made:
+        return "its authority was made again"
     lacking = not_named(used, here)
     return f"the one before does not name {', '.join(lacking)}" if lacking else None
 

@@ -5,6 +5,7 @@ import os
 from datetime import UTC, datetime
 
 from millrace import paths, store
+from millrace.errors import MillraceError
 from millrace.health.checks import arrays, filesystem, pool
 from millrace.health.collect import CHECKS, collect, guarded
 from millrace.health.host import Host
@@ -59,7 +60,11 @@ def stopped() -> Health:
 
 
 def _written() -> Health | None:
-    return store.read_model(paths.health_file(), Health) if paths.health_file().exists() else None
+    """What the timer wrote last; None where there is nothing, or nothing that can be read."""
+    try:
+        return store.read_model(paths.health_file(), Health)
+    except MillraceError:
+        return None
 
 
 def _late(written: Health, now: datetime) -> list[Finding]:
@@ -76,6 +81,4 @@ def glance(host: Host) -> Level:
 def _unseen(sentence: str, starting: bool) -> Finding:
     if starting:
         return Finding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
-    return Finding(
-        check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer"
-    )
+    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Write, sync and read back a file in the pool, as its clients would: `python3 -m millrace.health.heartbeat`.
 
-millrace-heartbeat.service runs this and nothing else touches the pool: where the pool hangs, so does this process, which
-no signal ends, and only this one. It imports next to nothing, because it runs every 30 seconds.
+millrace-heartbeat.service runs this and no other check touches the pool: where the pool hangs, so does this process,
+which no signal ends, and only this one. It imports next to nothing, because it runs every 30 seconds.
 """
 
 import errno
@@ -11,6 +11,7 @@ import os
 import stat
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 DIRECTORY, FILE = ".millrace", "heartbeat"
@@ -35,7 +36,7 @@ def beat(mountpoint: Path) -> dict[str, int]:
     """Write, sync, read back from the drives; the space in bytes. OSError where any of it fails."""
     pool = os.open(mountpoint, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
-        if os.fstat(pool).st_dev == os.stat(mountpoint.parent).st_dev:
+        if not _is_mounted(pool, mountpoint):
             raise OSError(errno.ENODEV, "nothing is mounted")
         directory = _directory(pool)
         try:
@@ -53,12 +54,14 @@ def beat(mountpoint: Path) -> dict[str, int]:
     }
 
 
+def _is_mounted(pool: int, mountpoint: Path) -> bool:
+    return os.fstat(pool).st_dev != os.stat(mountpoint.parent).st_dev
+
+
 def _directory(pool: int) -> int:
     """The directory of root alone; nobody else may make or reach what root opens in it."""
-    try:
+    with suppress(FileExistsError):
         os.mkdir(DIRECTORY, 0o700, dir_fd=pool)
-    except FileExistsError:
-        pass
     directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=pool)
     found = os.fstat(directory)
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) != 0o700:

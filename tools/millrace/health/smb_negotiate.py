@@ -42,4 +42,3 @@ def request() -> bytes:
         "<HHHHI16sIHH", _REQUEST, len(_DIALECTS), _SIGNING_ENABLED, 0, 0, secrets.token_bytes(16), offset, 1, 0
     )
     return header + body + dialects + bytes(padding) + context
-

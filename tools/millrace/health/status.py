@@ -46,8 +46,9 @@ class Address(Contract):
 class Status(Contract):
     """The status contract (`millrace status --json`).
 
-    `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where somebody asked who may not look at
-    everything: parts of `health` are then what root saw last, at `health.at`, and `notes` say what is missing.
+    `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
+    the user may not see everything: parts of `health` are then what root saw last, at `health.at`. `notes` say what
+    could not be read.
     """
 
     schema_version: Literal[1] = 1
@@ -69,8 +70,8 @@ def status(host: Host, ports: Callable[[], list[Interface]] = interfaces.serving
     """How the server is, for whoever asks."""
     found = current(host)
     notes: list[str] = []
-    reached = _or_note(ports, [], notes)
-    pool = _or_note(lambda: host.pool, None, notes)
+    reached = _or_note(ports, notes) or []
+    pool = _or_note(lambda: host.pool, notes)
     return Status(
         version=image_version(),
         hostname=socket.gethostname(),
@@ -79,20 +80,20 @@ def status(host: Host, ports: Callable[[], list[Interface]] = interfaces.serving
         next=_next(found),
         pool=pool,
         space=space_of(pool.filesystem.mountpoint) if pool else None,
-        shares=_or_note(lambda: shares(pool, reached), [], notes) if pool else [],
-        jobs=_or_note(lambda: jobs(pool), [], notes),
+        shares=(_or_note(lambda: shares(pool, reached), notes) or []) if pool else [],
+        jobs=_or_note(lambda: jobs(pool), notes) or [],
         as_root=os.geteuid() == 0,
         notes=notes,
     )
 
 
-def _or_note(read: Callable[[], T], otherwise: T, notes: list[str]) -> T:
-    """What can be read, or `otherwise` and a note why not: one broken file hides nothing else."""
+def _or_note(read: Callable[[], T], notes: list[str]) -> T | None:
+    """What can be read, or None and a note why not: one broken file hides nothing else."""
     try:
         return read()
     except MillraceError as error:
         notes.append(str(error))
-        return otherwise
+        return None
 
 
 def _address(interface: str, address: interfaces.Address) -> Address:

@@ -23,7 +23,9 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return []
     live = live_arrays(host.pool, {})
-    return [finding for record, now in zip(host.pool.arrays, live, strict=True) for finding in _array(host, record, now)]
+    return [
+        finding for record, now in zip(host.pool.arrays, live, strict=True) for finding in _array(host, record, now)
+    ]
 
 
 def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
@@ -36,7 +38,9 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
         todo = "Put the missing drives back in, then restart the server: systemctl reboot"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is {state}: {gone}.", todo=todo)]
     if state == "readonly":
-        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is read-only.", todo="journalctl -k | grep md")]
+        return [
+            Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is read-only.", todo="journalctl -k | grep md")
+        ]
     # raid0 has no redundancy to lose: the kernel has no such files for it.
     if now.level == "raid0":
         return [Finding(check=NAME, level=Level.OK, sentence=f"{title} is running.")]

@@ -27,7 +27,9 @@ def check(host: Host) -> list[Finding]:
     if report is None:
         return [] if host.starting else [_unread("SMART of the drives has not been read in this boot.")]
     age = time.monotonic() - report.uptime
-    findings = [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
+    findings = (
+        [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
+    )
     here = {one.serial: one for one in host.drives}
     for one in report.drives:
         if one.serial in here:

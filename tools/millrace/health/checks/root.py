@@ -20,7 +20,9 @@ def check(host: Host) -> list[Finding]:
     if options is None:
         return []
     if _READ_ONLY & set(options):
-        todo = "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
+        todo = (
+            "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
+        )
         sentence = "The root file system is read-only: no change is kept."
         return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
     space = os.statvfs(paths.ROOT)
@@ -33,7 +35,9 @@ def check(host: Host) -> list[Finding]:
             check=NAME,
             level=level,
             sentence=f"The root file system is {used} % full, {free} free; {inodes} % of its inodes are used.",
-            todo=None if level is Level.OK else "du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M",
+            todo=None
+            if level is Level.OK
+            else "du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M",
         )
     ]
 

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Each thing that md knows about a member is a finding with the bay and the serial of the drive."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from millrace import paths, store
+from millrace.command import Result
+from millrace.health.checks import arrays
+from millrace.health.collect import collect
+from millrace.health.model import Level
+from millrace.provision.model import MemberRecord, Pool
+from tests.unit.health.servers import host, place, sentences, set_md, well
+from tests.unit.tune.fake_sysfs import add_member
+
+STARTING = Result(1, "starting\n", "")
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    well(tmp_path)
+    return tmp_path
+
+
+def lose(root: Path, device: str, *numbers: int) -> None:
+    """The drives with these numbers are pulled."""
+    for number in numbers:
+        shutil.rmtree(root / f"sys/devices/virtual/{device}/md/dev-nvme{number}n1p1")
+        (root / f"sys/block/nvme{number}n1").unlink()
+    set_md(root, device, degraded=str(len(numbers)))
+
+
+def with_spare(serial: str) -> None:
+    """The pool was made with a hot spare of the array of the data."""
+    pool = store.read_model(paths.pool_file(), Pool)
+    spare = MemberRecord(serial=serial, wwid="", partuuid="", label="")
+    data = pool.arrays[0].model_copy(update={"spares": [spare]})
+    store.write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
+
+
+def test_healthy_arrays_have_a_sentence_each(serving: Path) -> None:
+    assert [(one.level, one.sentence) for one in arrays.check(host())] == [
+        (Level.OK, "Array data (RAID6) is healthy."),
+        (Level.OK, "Array log (RAID1) is healthy."),
+    ]
+
+
+def test_a_pulled_drive_is_named_by_bay_and_serial(serving: Path) -> None:
+    place(serving, 5, "4")
+    lose(serving, "md127", 5)
+    found = arrays.check(host())[0]
+    assert found.sentence == "Array data (RAID6) is degraded: bay 4 (D3) is missing; it survives 1 more failure."
+    assert (found.level, found.todo) == (Level.WARN, "Replace the drive.")
+
+
+def test_without_redundancy_it_fails_and_names_all(serving: Path) -> None:
+    lose(serving, "md127", 5, 6)
+    found = arrays.check(host())[0]
+    assert found.sentence == (
+        "Array data (RAID6) is degraded: drive D3, drive D4 are missing; the next failure loses data."
+    )
+    assert (found.level, found.todo) == (Level.FAIL, "Replace the drives.")
+    lose(serving, "md126", 1)
+    assert "FAIL: Array log (RAID1) is degraded: drive L1 is missing" in sentences(arrays.check(host()))
+
+
+def test_a_faulty_member_is_named_while_it_is_degraded_and_after(serving: Path) -> None:
+    (serving / "sys/class/block/md127/md/dev-nvme5n1p1/state").write_text("faulty\n")
+    set_md(serving, "md127", degraded="1")
+    assert "is degraded: drive D3 is faulty; it survives 1 more" in sentences(arrays.check(host()))
+    # a drive that was put in by hand took its place
+    set_md(serving, "md127", degraded="0")
+    assert "WARN: Array data (RAID6) is healthy, and drive D3 is faulty. [Replace the drive.]" in sentences(
+        arrays.check(host())
+    )
+
+
+def test_a_spare_that_took_over_leaves_none(serving: Path) -> None:
+    with_spare("D99")
+    found = sentences(arrays.check(host()))
+    assert "WARN: Array data (RAID6) is healthy with 0 of 1 hot spares: drive D99 is missing. [Replace" in found
+
+
+def test_a_spare_that_waits_is_healthy(serving: Path) -> None:
+    with_spare("D9")
+    pool = store.read_model(paths.pool_file(), Pool)
+    data = pool.arrays[0]
+    members = {"members": data.members[:9], "array": data.array.model_copy(update={"members": data.array.members[:9]})}
+    store.write_model(
+        paths.pool_file(), pool.model_copy(update={"arrays": [data.model_copy(update=members), *pool.arrays[1:]]})
+    )
+    member = serving / "sys/class/block/md127/md/dev-nvme11n1p1"
+    (member / "state").write_text("spare\n")
+    (member / "slot").write_text("none\n")
+    assert {one.level for one in arrays.check(host())} == {Level.OK}
+
+
+def test_a_rebuild_is_shown_and_needs_no_remedy(serving: Path) -> None:
+    (serving / "sys/class/block/md127/md/dev-nvme5n1p1/state").write_text("spare\n")
+    set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000")
+    found = arrays.check(host())[0]
+    assert "rebuild at 25 %" in found.sentence and found.todo is None
+    # and one that leaves another drive missing does
+    lose(serving, "md127", 6)
+    set_md(serving, "md127", degraded="2")
+    found = arrays.check(host())[0]
+    assert found.level is Level.FAIL and found.todo == "Replace the drive."
+    assert found.sentence.endswith("drive D4 is missing; the next failure loses data; rebuild at 25 %.")
+
+
+def test_the_first_synchronisation_is_all_right(serving: Path) -> None:
+    set_md(serving, "md127", sync_action="resync", sync_completed="delayed")
+    assert "OK: Array data (RAID6) is healthy; first synchronisation is waiting." in sentences(arrays.check(host()))
+
+
+def test_a_list_of_bad_blocks_is_a_warning_with_the_drive(serving: Path) -> None:
+    (serving / "sys/class/block/md127/md/dev-nvme5n1p1/bad_blocks").write_text("4096 8\n8192 16\n")
+    found = sentences(arrays.check(host()))
+    assert "WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [Replace" in found
+    set_md(serving, "md127", degraded="2")
+    assert "FAIL: Array data (RAID6): 2 areas of drive D3" in sentences(arrays.check(host()))
+
+
+@pytest.mark.parametrize(("device", "words"), [("md127", "data and parity do not match"), ("md126", "may be harmless")])
+def test_mismatches_count_after_a_check_only(serving: Path, device: str, words: str) -> None:
+    set_md(serving, device, mismatch_cnt="4096", last_sync_action="check")
+    [finding] = [one for one in arrays.check(host()) if one.level is Level.WARN]
+    assert "4096 sectors" in finding.sentence and words in finding.sentence
+    assert "mdadm --action=repair /dev/md/millrace-" in (finding.todo or "")
+    set_md(serving, device, last_sync_action="repair")
+    assert {one.level for one in arrays.check(host())} == {Level.OK}
+
+
+def test_a_missing_array_names_the_drives_that_are_not_there(serving: Path) -> None:
+    (serving / "dev/md/millrace-log").unlink()
+    assert "FAIL: Array log (RAID1) is missing. [" in sentences(arrays.check(host()))
+    assert "WARN: Array log (RAID1) is missing" in sentences(arrays.check(host(running=STARTING)))
+    (serving / "sys/block/nvme1n1").unlink()
+    assert "FAIL: Array log (RAID1) is missing. Drive L1 is missing. [" in sentences(arrays.check(host()))
+
+
+def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) -> None:
+    lose(serving, "md126", 0)
+    (serving / "sys/class/block/nvme1n1p1").unlink()
+    set_md(serving, "md126", array_state="broken")
+    found = sentences(arrays.check(host()))
+    assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in found
+    assert "restart the server" in found
+
+
+def test_a_drive_that_was_put_in_later_takes_the_place_of_another(serving: Path) -> None:
+    lose(serving, "md127", 5)
+    set_md(serving, "md127", degraded="0")
+    (serving / "sys/class/block/nvme50n1p1").symlink_to(serving / "sys/devices/nvme5n1/nvme5n1p1")
+    add_member(serving, "md127", "nvme50n1p1", slot="5")
+    assert {one.level for one in arrays.check(host())} == {Level.OK}
+
+
+def test_a_state_that_cannot_be_read_is_unknown_and_the_other_checks_go_on(serving: Path) -> None:
+    (serving / "sys/class/block/md127/md/degraded").unlink()
+    health = collect(host())
+    assert [one.check for one in health.findings if one.level is Level.UNKNOWN] == ["arrays"]
+    assert [one for one in health.findings if one.check == "cockpit"]

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SMART of every drive is read while the server runs, and each warning names its drive."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.command import Result
+from millrace.health import smart
+from millrace.health.checks import drives
+from millrace.health.model import Finding, Level
+from tests.unit.health.servers import drive_smart, host, place, says, sentences, well
+from tests.unit.inventory.trees import Tree, booted
+
+STARTING = Result(1, "starting\n", "")
+
+
+@pytest.fixture
+def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    well(tmp_path)
+    return tmp_path
+
+
+def found(number: int, **changes: object) -> list[Finding]:
+    """What the check finds where drive `number` says this."""
+    says([drive_smart(one, **(changes if one == number else {})) for one in range(12)])
+    return [one for one in drives.check(host()) if one.level is not Level.OK]
+
+
+def test_drives_without_a_warning(serving: Path) -> None:
+    assert sentences(drives.check(host())) == "OK: SMART of 12 drives has no warning. []"
+
+
+def test_a_critical_warning_names_bay_and_serial(serving: Path) -> None:
+    place(serving, 3, "7")
+    [finding] = found(3, critical_warning=4)
+    assert finding.sentence == "Bay 7 (D1): The drive warns: errors have made it unreliable."
+    assert (finding.level, finding.todo) == (Level.FAIL, "Replace the drive.")
+
+
+def test_the_boot_drive_warns_too(serving: Path) -> None:
+    [finding] = found(0, boot=True, critical_warning=8)
+    assert finding.level is Level.FAIL and finding.sentence.startswith("Boot drive L0: ")
+
+
+@pytest.mark.parametrize(
+    ("changes", "level", "words"),
+    [
+        ({"wear": 95}, Level.WARN, "95 % of the drive's rated endurance"),
+        ({"critical_warning": 2, "temperature": 84}, Level.WARN, "(84 °C)"),
+        ({"available_spare": 9}, Level.FAIL, "spare capacity is 9 %, below its threshold of 10 %"),
+        ({"critical_warning": 1, "available_spare": 9}, Level.FAIL, "little spare capacity left"),
+        ({"media_errors": 12, "media_errors_at_boot": 10}, Level.WARN, "could not read data back 2 times"),
+        ({"known": False}, Level.UNKNOWN, "does not answer SMART"),
+    ],
+)
+def test_each_warning_has_one_finding(serving: Path, changes: dict[str, object], level: Level, words: str) -> None:
+    [finding] = found(3, **changes)
+    assert finding.level is level and words in finding.sentence and finding.todo
+
+
+@pytest.mark.parametrize("changes", [{"media_errors": 10, "media_errors_at_boot": 10}, {"wear": 89}])
+def test_what_is_old_or_small_is_no_finding(serving: Path, changes: dict[str, object]) -> None:
+    assert found(3, **changes) == []
+
+
+def test_a_boot_drive_that_is_not_nvme_is_said_to_be_unknown(serving: Path) -> None:
+    assert found(0, boot=True, known=False, transport="sata") == []
+    assert "OK: Boot drive L0: SMART is not known" in sentences(drives.check(host()))
+
+
+def test_a_drive_that_was_pulled_is_for_the_arrays(serving: Path) -> None:
+    (serving / "sys/block/nvme3n1").unlink()
+    assert found(3, known=False) == []
+
+
+def test_smart_that_is_old_or_missing_is_unknown(serving: Path) -> None:
+    says([drive_smart(one) for one in range(12)], age=960)
+    assert "UNKNOWN: SMART of the drives was last read 16 minutes ago" in sentences(drives.check(host()))
+    paths.smart_file().unlink()
+    assert [one.level for one in drives.check(host())] == [Level.UNKNOWN]
+    assert drives.check(host(running=STARTING)) == []
+
+
+def test_media_errors_are_counted_from_the_first_look_of_a_boot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    tree: Tree = booted(tmp_path)
+    tree.nvme(0, "S1", size=1 << 40)
+    tree.nvme(1, "S2", size=1 << 40)
+    said = {"critical_warning": {"value": 4}, "temperature": 313, "avail_spare": 99, "spare_thresh": 10}
+
+    def drive(errors: object) -> None:
+        def run(argv: Sequence[str]) -> Result:
+            assert list(argv[:2]) == ["nvme", "smart-log"]
+            answers = "nvme1n1" not in argv[2]
+            return Result(0, json.dumps(said | {"media_errors": errors}), "") if answers else Result(1, "", "gone")
+
+        smart.write(run)
+
+    drive(7)
+    # some releases of nvme-cli write counters of 128 bits as text
+    drive("9")
+    report = smart.last()
+    assert report is not None
+    one, two, *_ = sorted((each for each in report.drives if each.serial in ("S1", "S2")), key=lambda each: each.serial)
+    assert (one.media_errors, one.media_errors_at_boot) == (9, 7)
+    assert (one.critical_warning, one.temperature, one.available_spare, one.spare_threshold) == (4, 40, 99, 10)
+    assert not two.known and two.transport == "nvme"
+    assert [each.boot for each in report.drives].count(True) == 1

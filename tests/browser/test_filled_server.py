@@ -105,7 +105,7 @@ def test_a_drive_that_is_gone_is_told_on_the_overview_and_marked_where_it_was(ad
     expect(admin.ours.get_by_test_id("verdict")).to_have_attribute("data-level", "WARN")
     become("1u12-degraded")
     verdict = admin.ours.get_by_test_id("verdict")
-    expect(verdict).to_contain_text("misses 1 of 10 drives")
+    expect(verdict).to_contain_text("Array data (RAID6) is degraded")
     admin.go("Storage")
     expect(admin.ours.locator("[data-state='missing']")).to_have_count(1)
     admin.picture(OUT / "degraded-storage-light.png")

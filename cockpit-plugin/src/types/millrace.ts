@@ -586,7 +586,7 @@ export interface Health {
     findings: HealthFinding[];
 }
 
-/** What one check says: a sentence, and what a person can do about it where there is something to do. */
+/** What one check found: a sentence, and the remedy where there is one. A finding that is OK has none. */
 export interface HealthFinding {
     check: string;
     level: Level;
@@ -1463,8 +1463,9 @@ export type State = "pending" | "running" | "done" | "skipped" | "failed" | "sto
 /**
  * The status contract (`millrace status --json`).
  *
- * `next` is what a person should do, the worst first. `as_root` is false where somebody asked who may not look at
- * everything: parts of `health` are then what root saw last, at `health.at`, and `notes` say what is missing.
+ * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
+ * the user may not see everything: parts of `health` are then what root saw last, at `health.at`. `notes` say what
+ * could not be read.
  */
 export interface Status {
     schema_version: 1;

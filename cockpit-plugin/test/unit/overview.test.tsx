@@ -14,8 +14,8 @@ test("a degraded array is on the first page, with what to do, and in Cockpit's m
     render(<App />);
     const shown = await verdict();
     expect(shown.dataset.level).toBe("WARN");
-    expect(shown).toHaveProperty("textContent", expect.stringContaining("misses 1 of 10 drives, one more may fail"));
-    expect(shown.textContent).toContain("Replace the drive that is gone");
+    expect(shown).toHaveProperty("textContent", expect.stringContaining("is missing; it survives 1 more failure"));
+    expect(shown.textContent).toContain("Replace the drive.");
     await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
 });
 

@@ -133,7 +133,7 @@ test("the pool: arrays, members by bay, what may still fail, the rebuild with it
     expect(array.textContent).toContain("1 drive missing");
     expect(array.textContent).toContain("1 more drive may fail without loss.");
     expect(array.textContent).toContain("63 minutes left · 1.54\u00a0GB/s");
-    expect(screen.getByTestId("storage-verdict").textContent).toContain("misses 1 of 10 drives, one more may fail; rebuild at 25 %");
+    expect(screen.getByTestId("storage-verdict").textContent).toContain("is missing; it survives 1 more failure; rebuild at 25 %");
     const members = within(array).getAllByRole("listitem");
     expect(members).toHaveLength(11);
     expect(array.querySelector('[data-serial="MRD00000000004"]')?.textContent).toContain("missing");

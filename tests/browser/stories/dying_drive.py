@@ -32,7 +32,7 @@ def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, 
     limit = DEGRADED_SECONDS * box.machine.accel.scale + emulation(box)
     box.machine.pull(serial)
     pulled = time.monotonic()
-    expect(admin.ours.get_by_text("misses 1 of 10 drives")).to_be_visible()
+    expect(admin.ours.get_by_text("Array data (RAID6) is degraded")).to_be_visible()
     assert time.monotonic() - pulled < limit
     admin.go("Storage")
     gone = admin.ours.locator(f"[data-serial='{serial}']")

@@ -114,7 +114,8 @@ class Box:
             legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
             spares = [made_of[one.partuuid] for one in record.spares]
             self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], spares, bool(legs))
-        self.tree.write("proc/1/mounts", f"{ROOT_MOUNT}/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n")
+        pool_mount = f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n"
+        self.tree.write("proc/1/mounts", ROOT_MOUNT + pool_mount)
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
         store.write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))

@@ -39,7 +39,11 @@ def test_the_program_says_what_died_to_whoever_may_look(box: Box, lost: str) -> 
     drives = {one["serial"]: one for node in nodes for one in node["drives"]}
     assert (drives[lost]["present"], drives[lost]["member"]) == (False, "missing")
     status = box.shown("status --json", user=VIEWER)
-    assert any("misses 1 of 10 drives" in one["sentence"] for one in status["health"]["findings"])
+    (named,) = [one["sentence"] for one in status["health"]["findings"] if "is degraded" in one["sentence"]]
+    assert f"({lost}) is missing; it survives 1 more failure" in named and "bay " in named
+    said = box.millrace("status").out.splitlines()
+    assert len(said) <= 24
+    assert any(line.startswith("Next") and lost in line and line.endswith("Replace the drive.") for line in said)
 
 
 def test_an_array_that_something_happened_to_is_tuned_again(box: Box, lost: str) -> None:

@@ -8,7 +8,7 @@ from pydantic import ConfigDict
 
 from millrace import paths, store
 from millrace.command import Result
-from millrace.errors import Failed, MillraceError
+from millrace.errors import MillraceError
 from millrace.inventory.model import Contract
 
 UNIT = "millrace-heartbeat.service"
@@ -20,6 +20,7 @@ class Heartbeat(Contract):
     """What the last heartbeat ended with. Sizes in bytes, `uptime` in seconds since boot.
 
     `problem` says in words why there was none; `error` is the name of the error, empty where the pool does not answer.
+    `known` is false where the pool was not asked.
     """
 
     # Written by a program without a model, of this or the release before.
@@ -31,6 +32,7 @@ class Heartbeat(Contract):
     size: int | None = None
     used: int | None = None
     free: int | None = None
+    known: bool = True
 
 
 def last() -> Heartbeat | None:
@@ -42,7 +44,7 @@ def last() -> Heartbeat | None:
 
 
 def ask(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
-    """A heartbeat now; Failed where the unit cannot be run.
+    """A heartbeat now.
 
     systemd starts the unit once however often it is asked: one process hangs with a pool that hangs, never two.
     """
@@ -52,5 +54,7 @@ def ask(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
         silent = f" for {time.monotonic() - found.uptime:.0f} s" if found and not found.problem else ""
         return Heartbeat(uptime=time.monotonic(), problem=f"no answer{silent}", error="")
     if result.status != 0 or found is None:
-        raise Failed(f"{UNIT} does not run: {result.err.strip().partition(chr(10))[0].rstrip('.') or 'no answer'}")
+        why = result.err.strip().partition("\n")[0].rstrip(".") or "no answer"
+        problem = f"{UNIT} does not run: {why}"
+        return Heartbeat(uptime=time.monotonic(), problem=problem, error=None, known=False)
     return found

@@ -4,6 +4,7 @@
 import re
 
 from millrace import paths
+from millrace.health import heartbeats
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 
@@ -44,7 +45,7 @@ def not_mounted(host: Host) -> list[Finding]:
 
 def unserved(host: Host, check: str, who: str) -> list[Finding]:
     """A server that runs on a pool that has failed serves nothing: FAIL, with the cause; empty where the pool is up."""
-    if host.pool is None or not_mounted(host) or _failure(host) is None:
+    if host.pool is None or not_mounted(host) or not host.heartbeat.problem or not host.heartbeat.known:
         return []
     sentence = f"{who} get errors: the file system of the pool has failed."
     return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_RECOVER)]
@@ -55,6 +56,10 @@ def _failure(host: Host) -> Finding | None:
     mountpoint, beat = host.pool.filesystem.mountpoint, host.heartbeat
     if beat.problem is None:
         return None
+    if not beat.known:
+        sentence = f"{mountpoint} could not be written to and read: {beat.problem}."
+        todo = f"systemctl status {heartbeats.UNIT}"
+        return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)
     if beat.error == "":
         sentence = f"{mountpoint} does not answer: {beat.problem}."
         todo = "journalctl -k | grep -E 'XFS|md|nvme'; if no drive comes back, restart the server: systemctl reboot"

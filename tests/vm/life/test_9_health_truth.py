@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Health shows what a client would see. The last stories of this server: the last one ends its file system."""
+
+import time
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.life.words import SERVER
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+# Seconds on a real server.
+SEEN_SECONDS = 60
+
+
+def failures(box: Box) -> dict[str, dict[str, str]]:
+    """What the unit finds now: the failures by their check."""
+    box.say("systemctl start millrace-health.service")
+    found = box.read_json("cat /run/millrace/health.json")["findings"]
+    return {one["check"]: one for one in found if one["level"] == "FAIL"}
+
+
+def test_a_drive_that_warns_of_itself_is_named_without_a_reboot(box: Box) -> None:
+    def warn(value: int) -> None:
+        path = f"/machine/peripheral/nvme{len(SERVER.drives) - 1}"
+        box.machine.qmp("qom-set", path=path, property="smart_critical_warning", value=value)
+        # what its timer does every 5 minutes
+        box.say("systemctl start millrace-smart.service")
+
+    assert "OnUnitInactiveUSec=5min" in box.say("systemctl show -P TimersMonotonic millrace-smart.timer")
+    assert "drives" not in failures(box)
+    warn(4)
+    found = failures(box)["drives"]
+    assert f"({SERVER.drives[-1].serial}): The drive warns: errors have made it unreliable." in found["sentence"]
+    assert found["todo"] == "Replace the drive."
+    warn(0)
+    assert "drives" not in failures(box)
+
+
+def test_a_pool_that_hangs_does_not_hang_the_check(box: Box) -> None:
+    assert "filesystem" not in failures(box)
+    running = "pgrep -fc millrace.health.heartbea[t] || true"
+    box.say("xfs_freeze -f /srv/pool")
+    try:
+        for _ in range(2):
+            assert "/srv/pool does not answer" in failures(box)["filesystem"]["sentence"]
+            # one process waits for the pool, however often it is asked
+            assert box.say(running) == "1"
+        said = box.millrace("status")
+        assert said.status == 0 and "does not answer" in said.out
+    finally:
+        box.say("xfs_freeze -u /srv/pool")
+    box.machine.wait_command(f"test $({running}) = 0", "the end of the heartbeat that hung", 60)
+    assert "filesystem" not in failures(box)
+
+
+def test_a_file_system_that_shut_itself_down_is_seen_within_a_minute(box: Box) -> None:
+    box.say("xfs_io -x -c shutdown /srv/pool")
+    began = time.monotonic()
+    found = failures(box)
+    assert time.monotonic() - began < SEEN_SECONDS * box.machine.accel.scale
+    # nobody who mounts a share is served
+    assert {"filesystem", "nfs", "smb", "shares"} <= set(found)
+    assert "XFS has shut itself down" in found["filesystem"]["sentence"]
+    assert found["filesystem"]["todo"].endswith("systemctl reboot")
+    said = box.millrace("status")
+    assert "XFS has shut itself down" in said.out and len(said.out.splitlines()) <= 24

@@ -4,8 +4,6 @@
 import time
 from collections.abc import Callable, Sequence
 
-from pydantic import ConfigDict
-
 from millrace import paths, store
 from millrace.command import Result
 from millrace.errors import MillraceError
@@ -22,9 +20,6 @@ class Heartbeat(Contract):
     `problem` says in words why there was none; `error` is the name of the error, empty where the pool does not answer.
     `known` is false where the pool was not asked.
     """
-
-    # Written by a program without a model, of this or the release before.
-    model_config = ConfigDict(extra="ignore", frozen=True)
 
     uptime: float
     problem: str | None

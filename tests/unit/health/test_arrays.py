@@ -11,6 +11,7 @@ from millrace.command import Result
 from millrace.health.checks import arrays
 from millrace.health.collect import collect
 from millrace.health.model import Level
+from millrace.pool.arrays import live_arrays
 from millrace.provision.model import MemberRecord, Pool
 from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
@@ -149,6 +150,11 @@ def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) 
     found = sentences(arrays.check(host()))
     assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in found
     assert "restart the server" in found
+    pool = store.read_model(paths.pool_file(), Pool)
+    assert [(one.serial, one.state) for one in live_arrays(pool, {})[1].members] == [
+        ("L0", "missing"),
+        ("L1", "missing"),
+    ]
 
 
 def test_a_drive_that_was_put_in_later_takes_the_place_of_another(serving: Path) -> None:

@@ -15,11 +15,12 @@ from millrace.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.health.checks import pool as pool_check
 from millrace.health.collect import CHECKS, collect
 from millrace.health.model import Level
+from millrace.health.write import write
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
 from millrace.share import interfaces
 from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
-from tests.unit.share.samples import listen, plan
+from tests.unit.share.samples import Tools, listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
 
 STARTING = Result(1, "starting\n", "")
@@ -143,6 +144,18 @@ class TestFilesystem:
         assert "FAIL: /srv/pool does not answer: no answer for 95 s" in found
         # what the trash holds is in the pool
         assert "old-77" not in found
+
+    def test_a_pool_that_has_failed_is_not_asked_what_it_holds(self, serving: Path) -> None:
+        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
+
+        def asked() -> bool:
+            tools = Tools()
+            write(collect(host()), list, lambda: None, tools)
+            return tools.called("xfs_quota")
+
+        assert asked()
+        beats(problem="no answer for 95 s", error="")
+        assert not asked()
 
     def test_a_heartbeat_that_cannot_be_run_is_unknown(self, serving: Path) -> None:
         broken = host(heartbeat=Result(1, "", "Unit millrace-heartbeat.service not found."))

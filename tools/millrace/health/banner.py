@@ -10,10 +10,10 @@ from millrace.share.interfaces import Address, Interface
 BANNER = "run/issue.d/50-millrace.issue"
 
 _WORDS = {
-    Level.OK: "everything is all right",
-    Level.WARN: "something wants your attention",
-    Level.UNKNOWN: "something could not be looked at",
-    Level.FAIL: "something is broken",
+    Level.OK: "no problem found",
+    Level.WARN: "attention needed",
+    Level.UNKNOWN: "something is not verified",
+    Level.FAIL: "something has failed",
 }
 
 

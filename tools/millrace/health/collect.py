@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Run every check; one that cannot look is UNKNOWN and does not keep the others from looking."""
 
+import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 
@@ -60,5 +61,6 @@ def guarded(name: str, check: Check, host: Host) -> list[Finding]:
     try:
         return check(host)
     except (OSError, ValueError, MillraceError) as error:
-        todo = "Run millrace health as root; if it stays like this: journalctl -b -p err"
-        return [Finding(check=name, level=Level.UNKNOWN, sentence=f"This could not be looked at: {error}.", todo=todo)]
+        todo = "journalctl -b -p err" if os.geteuid() == 0 else "Run millrace health as root."
+        sentence = f"The check {name} cannot be made: {str(error).rstrip('.')}."
+        return [Finding(check=name, level=Level.UNKNOWN, sentence=sentence, todo=todo)]

@@ -13,8 +13,8 @@ UNIT = "srv-pool.mount"
 
 # XFS slows down where free space is scarce and torn into pieces.
 SCARCE, FULL = 90, 98
-# What every call on an XFS that shut itself down returns (XFS_ERROR_REPORT, xfs_is_shutdown).
-_SHUT_DOWN = ("EIO", "EUCLEAN")
+# What every call on an XFS that shut itself down returns (kernel 7.2, xfs_is_shutdown).
+_SHUT_DOWN = "EIO"
 # A shutdown ends with a mount, and a mount needs the log: unmounting under NFS and SMB takes a restart.
 _RECOVER = "Put missing drives back in, then restart the server: systemctl reboot"
 _ROOM = "Delete or move what is not needed any more."
@@ -63,7 +63,7 @@ def _failure(host: Host) -> Finding | None:
     if beat.error == "":
         sentence = f"{mountpoint} does not answer: {beat.problem}."
         todo = "journalctl -k | grep -E 'XFS|md|nvme'; if no drive comes back, restart the server: systemctl reboot"
-    elif beat.error in _SHUT_DOWN:
+    elif beat.error == _SHUT_DOWN:
         sentence = f"{mountpoint} has failed ({beat.problem}): XFS has shut itself down. Clients get errors."
         todo = _RECOVER
     else:

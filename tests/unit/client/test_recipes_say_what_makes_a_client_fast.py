@@ -31,6 +31,13 @@ def test_every_choice_has_a_reason_and_a_source(profile: str, protocol: str) -> 
 
 
 @pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
+def test_setuid_and_device_files_of_other_clients_count_for_nothing(profile: str, protocol: str) -> None:
+    made = recipe(profile, protocol)
+    for options in [*(line.split()[3] for line in made.fstab), made.commands[1].split()[4]]:
+        assert {"nosuid", "nodev"} <= set(options.split(","))
+
+
+@pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
 def test_fstab_units_and_commands_mount_the_same_with_the_same_options(profile: str, protocol: str) -> None:
     made = recipe(profile, protocol)
     options = made.fstab[0].split()[3].split(",_netdev,")[0]

@@ -92,6 +92,21 @@ def test_defaults_of_an_old_client_are_named_one_by_one(tmp_path: Path) -> None:
     assert "the server allows no more" in found["rsize"].fix
 
 
+@pytest.mark.parametrize(("where", "protocol"), [(NFS, "nfs-tcp"), (SMB, "smb-multichannel")])
+@pytest.mark.parametrize("option", ["nosuid", "nodev"])
+def test_mount_that_honours_setuid_or_device_files_is_named_with_the_fix(
+    tmp_path: Path, where: str, protocol: str, option: str
+) -> None:
+    client = nfs_client(tmp_path, "mountstats-training") if where == NFS else smb_client(tmp_path)
+    mounts = client.read("proc/self/mounts") or ""
+    assert option in mounts
+    client.write("proc/self/mounts", mounts.replace(f",{option}", ""))
+    profile = "training" if where == NFS else "checkpoint"
+    found = wrong(client, expectation(profile, protocol), where)
+    assert set(found) == {option}
+    assert f"put {option} into the options" in found[option].fix
+
+
 def test_an_earlier_mount_that_decided_nconnect_is_blamed(tmp_path: Path) -> None:
     found = wrong(nfs_client(tmp_path, "mountstats-four-of-sixteen"), expectation())
     assert set(found) == {"nconnect", "lanes"}

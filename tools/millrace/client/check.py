@@ -28,6 +28,9 @@ OK, WARN, FAIL = "OK", "WARN", "FAIL"
 # Of these more is better; everything else must be equal.
 AT_LEAST = frozenset({"rsize", "wsize", "nconnect", "max_connect", "max_channels"})
 
+# Of the mount and not of the file system, so that mountstats does not show them.
+OF_THE_MOUNT = ("ro", "addr", "nosuid", "nodev")
+
 # Module, parameter, least good value. Guides on the web set lower ones.
 BRAKES = (
     ("sunrpc", "tcp_max_slot_table_entries", 65536),
@@ -422,8 +425,8 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
         return found
     if expect["fstype"] == "nfs":
         options, transports = _transports(expect, where, system)
-        # mountstats has the defaults too; ro and the server's address are in the table of mounts only.
-        own: dict[str, str] = {key: mount.options[key] for key in ("ro", "addr") if key in mount.options}
+        # mountstats has the defaults too; what one mount has for itself is in the table of mounts only.
+        own: dict[str, str] = {key: mount.options[key] for key in OF_THE_MOUNT if key in mount.options}
         options = {**(options or mount.options), **own}
         reached = system.lane_addresses(options.get("addr", "")) if expect["lane_addresses"] else set()
         found += [*check_options(expect, options), check_transport_security(expect, options)]

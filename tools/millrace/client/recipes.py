@@ -68,6 +68,12 @@ MODULE_LEFT_OUT = [
 ]
 
 
+_BOUNDARY = [
+    _choice("nosuid", "a setuid file that another client wrote gains nothing here", sources.MOUNT_MANUAL),
+    _choice("nodev", "a device file that another client made opens nothing here", sources.MOUNT_MANUAL),
+]
+
+
 def nfs_common(transport: list[Choice]) -> list[Choice]:
     """Options of every NFS mount around those of its transport."""
     return [
@@ -80,6 +86,7 @@ def nfs_common(transport: list[Choice]) -> list[Choice]:
         ),
         _choice("rsize=1048576", "the most a Linux client asks for at once", sources.NFS_BLOCK),
         _choice("wsize=1048576", "the most a Linux client sends at once", sources.NFS_BLOCK),
+        *_BOUNDARY,
     ]
 
 
@@ -185,6 +192,7 @@ def smb_common(posix: bool) -> list[Choice]:
         _choice("rsize=8388608", "what the server allows; the default is half", sources.CIFS_CLIENT),
         _choice("wsize=8388608", "what the server allows; the default is half", sources.CIFS_CLIENT),
         _choice("hard", "an outage is waited out; the default gives up", sources.CIFS_CLIENT),
+        *_BOUNDARY,
     ]
 
 

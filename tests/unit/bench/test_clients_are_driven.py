@@ -248,7 +248,10 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
         place.clients("nfs-tcp", directory, [client()], Event(), tools) as (spot, made),
     ):
         assert (spot.directory, spot.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
-        assert [call[-1] for call in tools.calls if call[0] == "exportfs"] == [f"{HERE}:{directory}"]
+        (export,) = [call for call in tools.calls if call[0] == "exportfs"]
+        assert export[-1] == f"{HERE}:{directory}"
+        # a client of the run is a client of shares too, and all are on one file system
+        assert "sign_fh" in export[2].split(",")
         assert any("proto=tcp" in " ".join(call) for call in calls)
     assert tools.calls[-1] == ["exportfs", "-u", f"{HERE}:{directory}"]
 

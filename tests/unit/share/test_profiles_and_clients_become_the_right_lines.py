@@ -118,7 +118,7 @@ def no_smb() -> Any:
 @pytest.mark.parametrize(
     ("client", "entry"),
     [
-        ({}, "(rw,sync,no_wdelay,no_subtree_check,root_squash,fsid="),
+        ({}, "(rw,sync,no_wdelay,no_subtree_check,sign_fh,root_squash,fsid="),
         ({"access": "ro"}, "(ro,sync,"),
         ({"squash": "all"}, ",all_squash,"),
         ({"squash": "none"}, ",no_root_squash,"),

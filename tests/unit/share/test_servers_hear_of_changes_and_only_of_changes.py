@@ -36,6 +36,7 @@ def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) ->
         "/etc/samba/smb.conf",
         "/etc/tlshd/config",
         "/run/millrace/nfsd.env",
+        "/var/lib/millrace/nfs-handles.key",
     ]
     assert report.reloaded == []
     assert not tools.called("smbcontrol") and not tools.called("exportfs")

@@ -22,7 +22,7 @@ from millrace import paths
 from millrace.bench.measure import USER
 from millrace.bench.space import NAME
 from millrace.errors import Failed
-from millrace.share import interfaces, smb
+from millrace.share import interfaces, nfs, smb
 from millrace.share.model import Share, SmbAccess
 from millrace.share.tools import Runner, is_active, last_words, must
 
@@ -102,7 +102,7 @@ def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
     who = pwd.getpwnam(USER)
     identity = f"all_squash,anonuid={who.pw_uid},anongid={who.pw_gid},fsid={uuid5(NAMESPACE_URL, str(path))}"
     target = f"{address}:{path}"
-    must(run, ["exportfs", "-o", f"rw,sync,no_wdelay,no_subtree_check,secure,{identity}", target])
+    must(run, ["exportfs", "-o", f"rw,sync,no_wdelay,no_subtree_check,{nfs.SIGNED},secure,{identity}", target])
     try:
         yield
     finally:

@@ -9,7 +9,7 @@ from millrace.config.model import Domain
 from millrace.domain import files as domain_files
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.share import directories, exports, nfs, quota, rendered, smb, tls
+from millrace.share import directories, exports, handle_key, nfs, quota, rendered, smb, tls
 from millrace.share.interfaces import Interface
 from millrace.share.listeners import SMB_PORT, unheard
 from millrace.share.model import RenderReport, Share
@@ -36,6 +36,9 @@ def apply(
     warnings += _prepare(pool, shares, run)
     drift = [name for name in _texts(plan, pool, shares, ports, domain) if rendered.is_edited(name)]
     changed, reloaded = domain_files.settle(domain), []
+    # Before the exports: without it the kernel gives out no handle of theirs.
+    if handle_key.ensure():
+        changed.append(str(handle_key.file().relative_to(paths.ROOT)))
     for name, text in {**_nfs_texts(plan, pool, shares), **domain_files.texts(domain)}.items():
         if (force or name not in drift) and rendered.put(name, text):
             changed.append(name)

@@ -15,6 +15,9 @@ LOOK = "etc/exports.d/millrace-look.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 
+# Handles of one export are worth nothing in another (share/handle_key.py).
+SIGNED = "sign_fh"
+
 # As /proc/fs/nfsd/portlist has it.
 RDMA_LISTENER = "rdma 20049"
 
@@ -48,6 +51,7 @@ def options(share: Share, client: NfsClient) -> str:
         "sync",
         "no_wdelay",
         "no_subtree_check",
+        SIGNED,
         _SQUASH[client.squash],
         f"fsid={share.fsid}",
         "secure" if share.privileged_ports else "insecure",

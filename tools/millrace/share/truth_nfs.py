@@ -92,7 +92,7 @@ def _look(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> 
 @contextmanager
 def _exported_to_us(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> Iterator[None]:
     """Through a file and not `exportfs -o`: that takes one fsid a call."""
-    options = "ro,sync,no_subtree_check,all_squash,secure"
+    options = f"ro,sync,no_subtree_check,{nfs.SIGNED},all_squash,secure"
     last = f",xprtsec={demand}" if demand else ""
     lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid}{last})\n" for share in exported]
     path = paths.ROOT / nfs.LOOK

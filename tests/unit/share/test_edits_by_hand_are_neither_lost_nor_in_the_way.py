@@ -101,11 +101,6 @@ def test_a_share_of_ours_that_exportfs_drops_is_a_failure(appliance: Appliance, 
         server.apply(store.load())
 
 
-def test_a_share_that_somebody_put_into_the_registry_is_named(appliance: Appliance, server: Server) -> None:
-    appliance.broken["net conf listshares"] = Result(0, "global\nsecret\n", "")
-    assert any("the registry of Samba has the share secret" in one for one in server.apply(store.load()).warnings)
-
-
 def test_a_damaged_state_is_a_finding_with_what_to_do(appliance: Appliance, server: Server) -> None:
     create_shares(["train"], {}, lambda: server)
     (appliance.root / "var/lib/millrace/config.json").write_text("{")

@@ -55,6 +55,14 @@ def test_smb_conf() -> None:
     assert smb.configuration([share], PORTS) == (GOLDEN / "smb.conf").read_text()
 
 
+def test_nothing_is_read_from_the_registry_that_domain_administrators_write_to() -> None:
+    text = smb.configuration([default_share(pool(), [], True, PORTS)], PORTS)
+    settings = [line.partition("=") for line in text.splitlines() if not line.startswith("#")]
+    assert [value.strip() for name, _, value in settings if name.strip() == "registry shares"] == ["no"]
+    # smb.conf(5): `config backend` and `include` are the other ways
+    assert not {name.strip() for name, _, _ in settings} & {"include", "config backend", "config file", "copy"}
+
+
 def test_a_port_without_a_cable_is_not_given_a_speed() -> None:
     assert smb.interface_list([port("enp1s0", "10.0.0.2/24", speed=None, carrier=False)]) == "lo enp1s0"
 
@@ -76,5 +84,5 @@ def test_samba_itself_takes_every_line() -> None:
     done = subprocess.run([testparm, "-s", str(GOLDEN / "smb.conf")], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "nknown parameter" not in done.stderr
-    # The last line wins: a registry that is read first cannot undo what the file says.
+    assert "registry" not in done.stdout
     assert "server smb encrypt = desired" in done.stdout and "server signing = required" in done.stdout

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs on the client as root: joins a file's handle with the identity of another share, and uses it (NFS 4.1, RFC 8881).
+"""Runs on the client as root: joins a file's handle with the identity of another share and uses it (NFS 4.1, RFC 8881).
 
     python3 forged_handle.py HOST PATH-OF-A-FILE PATH-OF-ANOTHER-SHARE
 
-Prints the status, as NFS numbers it, of reading the file and of changing its mode: first with the handle as it was given,
-then with the joined one. No client asks with a handle that it was not given, so the calls are made here.
+Prints the status, as NFS numbers it, of reading the file and of changing its mode: first with the handle as it was
+given, then with the joined one. No client asks with a handle that it was not given, so the calls are made here.
 """
 
 import os

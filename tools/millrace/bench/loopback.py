@@ -168,12 +168,11 @@ def smbd_configuration(path: Path, state: Path) -> str:
         obstacle=None,
     )
     own = {name: str(state / name.replace(" ", "-")) for name in DIRECTORIES}
-    # last, so that it counts: no domain, no registry of the owner
+    # last, so that it counts: no domain of the owner
     own |= {"server role": "standalone server", "passdb backend": f"tdbsam:{state / 'passdb.tdb'}"}
     own |= {"log file": str(state / "log.smbd")}
     lines = "".join(f"{name} = {value}\n" for name, value in own.items())
-    text = smb.configuration([share], []).replace("include = registry\n", "")
-    return f"{text}\n[global]\n{lines}"
+    return f"{smb.configuration([share], [])}\n[global]\n{lines}"
 
 
 def _answers(smbd: subprocess.Popen[bytes]) -> None:

@@ -45,7 +45,6 @@ def apply(
     if store.write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
         changed.append(nfs.ENVIRONMENT)
     warnings += [f"{path} is not of Millrace and is served beside the shares" for path in exports.foreign_files()]
-    warnings += [f"the registry of Samba has the share {name}, which is not of Millrace" for name in _strangers(run)]
     # Before the exports: what they demand can be given at once.
     if tls.tell(shares, tls.CONFIGURATION in changed, run):
         reloaded.append(tls.UNIT)
@@ -68,12 +67,6 @@ def apply(
 def restarted_for() -> Path:
     """The addresses for which smbd was started again; whoever removes it asks for that once more."""
     return paths.run_dir() / "smbd-restarted-for"
-
-
-def _strangers(run: Runner) -> list[str]:
-    """Shares in the registry, which smbd serves beside ours: nobody here puts any there."""
-    result = run(["net", "conf", "listshares"])
-    return [line.strip() for line in result.out.splitlines() if line.strip() not in ("", "global")]
 
 
 def _nfs_texts(plan: Plan, pool: Pool, shares: Sequence[Share]) -> dict[str, str]:

@@ -65,11 +65,15 @@ def test_rendering_makes_the_key_before_anything_is_exported(appliance: Applianc
     assert f"/var/lib/millrace/{handle_key.NAME}" not in server.apply(first_config()).changed
 
 
-def test_nfsd_gets_the_key_before_it_has_a_thread() -> None:
+def test_nfsd_gets_the_key_while_it_has_a_listener_and_no_thread() -> None:
     lines = [line for line in DROP_IN.read_text().splitlines() if line.startswith("ExecStart")]
-    key = f"--fh-key-file=/var/lib/millrace/{handle_key.NAME}"
-    (load,) = [number for number, line in enumerate(lines) if key in line]
-    (start,) = [number for number, line in enumerate(lines) if line.endswith("/usr/sbin/rpc.nfsd")]
-    # 0 threads: the kernel takes a key only while there is none
+
+    def step(words: str) -> int:
+        (number,) = [number for number, line in enumerate(lines) if words in line]
+        return number
+
+    load = step(f"--fh-key-file=/var/lib/millrace/{handle_key.NAME}")
     assert lines[load].startswith("ExecStartPre=/usr/sbin/nfsdctl threads ") and lines[load].endswith(" 0")
-    assert load < start
+    # the listener is gone again before what can only be set without one, and before the threads
+    assert step('"tcp 2049" > /proc/fs/nfsd/portlist') < load < step("/proc/fs/nfsd/max_block_size")
+    assert load < step("parameters/pool_mode") and load < step("ExecStart=/usr/sbin/rpc.nfsd")

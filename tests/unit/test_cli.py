@@ -41,6 +41,13 @@ def test_wrong_usage_is_one_line_and_exit_2(
     assert said.err.count("\n") == 1
 
 
+def test_group_without_a_verb_shows_its_help_where_help_is_read(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("share") == 2
+    said = capsys.readouterr()
+    assert said.out.startswith("Usage: millrace share ") and "verify" in said.out
+    assert said.err == "" and "See '" not in said.out
+
+
 @pytest.mark.parametrize(
     ("error", "status", "sentence"),
     [

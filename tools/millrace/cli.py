@@ -89,6 +89,10 @@ def run(argv: Sequence[str] | None) -> int:
         return _complain("an argument is not text in UTF-8; correct it and try again", BadInput.exit_code)
     try:
         status = millrace.main(args=arguments, prog_name="millrace", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        # What was asked for, in a way: click's own main prints it so, too.
+        click.echo(error.format_message())
+        return error.exit_code
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "millrace"
         return _complain(f"{error.format_message()} See '{where} --help'.", error.exit_code)

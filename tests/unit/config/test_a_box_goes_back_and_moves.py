@@ -3,6 +3,7 @@
 
 import json
 import stat
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from millrace.command import Result
 from millrace.config import portable, replace, store
 from millrace.config.verbs import config as config_verb
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed, Refused, one_line
 from millrace.share.edit import create_shares
 from millrace.user import edit
 from tests.unit.share.appliance import Appliance
@@ -52,6 +53,22 @@ def forget(appliance: Appliance) -> None:
 def tampered(exported: Path, **changes: Any) -> Path:
     exported.write_text(json.dumps(json.loads(exported.read_text()) | changes))
     return exported
+
+
+def _paths(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The places of all values in a document, the document's own among them."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [at, *(path for key, one in inner for path in _paths(one, (*at, key)))]
+
+
+def _with(document: Any, path: tuple[Any, ...], shape: Any) -> Any:
+    if not path:
+        return shape
+    part = document
+    for key in path[:-1]:
+        part = part[key]
+    part[path[-1]] = shape
+    return document
 
 
 class TestRollback:
@@ -172,6 +189,47 @@ class TestMoving:
         (tmp_path / "x").write_bytes(content)
         with pytest.raises(BadInput, match=r"cannot be read|is not an exported configuration"):
             portable.read(tmp_path / "x")
+
+    @pytest.mark.parametrize(
+        ("content", "words"),
+        [
+            ("[" * 100_000, "is nested too deeply"),
+            ('{"kind": "millrace-config", "config": ' + "[" * 100_000, "is nested too deeply"),
+            ('{"kind": "millrace-config", "schema_version": 1, "config": "x"}', "is not an exported configuration"),
+            ('{"kind": "millrace-config", "schema_version": [1], "config": {}}', r"exported with schema \[1\]"),
+        ],
+    )
+    def test_a_file_of_another_shape_is_one_sentence(self, tmp_path: Path, content: str, words: str) -> None:
+        (tmp_path / "x").write_text(content)
+        with pytest.raises((BadInput, Refused), match=words) as error:
+            portable.read(tmp_path / "x")
+        assert one_line(str(error.value)) == str(error.value)
+
+    def test_any_part_may_be_of_any_shape(self, exported: Path) -> None:
+        """Each value of a good file is replaced in turn by each of the shapes."""
+        good = json.loads(exported.read_text())
+        shapes = [None, True, 0, -1, 1 << 80, 1e308, float("nan"), "", "x", "a\nb", "\ud800", [], [[]], {}, {"a\nb": 1}]
+        tried = 0
+        for path in _paths(good):
+            for shape in shapes:
+                document = json.loads(json.dumps(good))
+                exported.write_text(json.dumps(_with(document, path, shape)))
+                tried += 1
+                with suppress(BadInput, Refused):
+                    portable.read(exported)
+        assert tried > 500
+
+    def test_a_file_without_end_is_not_read_to_its_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(portable, "LARGEST", 1 << 20)
+        (tmp_path / "x").write_text(" " * ((1 << 20) + 1))
+        with pytest.raises(BadInput, match="it has more than 1 MiB"):
+            portable.read(tmp_path / "x")
+
+    def test_an_export_makes_no_directory(self, appliance: Appliance, tmp_path: Path) -> None:
+        for target in (tmp_path / "nosuch/x.json", tmp_path / "nosuch/deeper/x.json"):
+            with pytest.raises(Refused, match=r"there is no directory .*nosuch.*: make it first"):
+                portable.export(store.load(), target, appliance)
+        assert not (tmp_path / "nosuch").exists()
 
     def test_a_file_that_is_not_there(self, tmp_path: Path) -> None:
         with pytest.raises(BadInput, match="No such file"):

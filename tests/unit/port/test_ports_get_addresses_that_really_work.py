@@ -45,6 +45,19 @@ def test_dhcp_beside_them_and_a_gateway(network: Network) -> None:
     assert "\n[Route]\nGateway=10.0.0.1\n" in (network.root / FILE).read_text()
 
 
+@pytest.mark.parametrize(
+    ("gateway", "words"),
+    [
+        ("10.0.0.11", "the gateway 10.0.0.11 is an address of enp1s0 itself: name the router's"),
+        ("10.0.9.1", "the gateway 10.0.9.1 is in no network of the addresses of enp1s0"),
+    ],
+)
+def test_gateway_that_leads_nowhere_is_refused(network: Network, gateway: str, words: str) -> None:
+    with pytest.raises(BadInput, match=words):
+        give(network, "10.0.0.11/24", gateway=gateway)
+    assert store.load().ports == [] and not (network.root / FILE).exists()
+
+
 def test_a_port_goes_back_to_what_it_was(network: Network) -> None:
     give(network, *FOUR)
     give(network, "default")

@@ -79,7 +79,7 @@ def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any
 
 def test_a_share_that_is_not_there_cannot_be_changed() -> None:
     with pytest.raises(Refused, match="there is no share lost"):
-        preview(["lost"], setting("lost", {}))
+        preview(["lost"], setting("lost", {"comment": "x"}))
     with pytest.raises(BadInput, match="there is a share data already"):
         preview(["data"], creation(["data"], {}))
 

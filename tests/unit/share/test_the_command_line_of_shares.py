@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is typed arrives in the state, and what is seen is printed, for people and for programs."""
 
+import errno
 import json
+import os
+from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
 
 from millrace.config import store
 from millrace.config.model import NfsClient
+from millrace.errors import BadInput, MillraceError
+from millrace.share import truth_nfs
 from millrace.share.verbs import share
 from tests.unit.share.appliance import Appliance
 
@@ -81,3 +86,59 @@ def test_rendering_says_what_changed_and_what_was_edited(appliance: Appliance) -
     (appliance.root / "etc/samba/smb.conf").write_text("[global]\n")
     assert "/etc/samba/smb.conf had been edited by hand: kept" in say("render").output
     assert "replaced" in say("render", "--force").output
+
+
+def test_set_without_an_option_is_refused_with_the_usage_and_leaves_no_change_behind() -> None:
+    for words in (["set", "data"], ["set", "data", "--dry-run"]):
+        with pytest.raises(BadInput, match="nothing to change of 'data': name an option") as refusal:
+            say(*words)
+        assert refusal.value.exit_code == 2
+    assert store.look().config.serial == 0
+
+
+@pytest.mark.parametrize("words", [["create", "sm", "--no-nfs", "--no-smb"], ["set", "data", "--no-nfs", "--no-smb"]])
+def test_share_that_nobody_is_served_is_refused(words: list[str]) -> None:
+    with pytest.raises(BadInput, match="would be served to nobody: leave NFS or SMB on"):
+        say(*words)
+    with pytest.raises(BadInput, match="would be served to nobody"):
+        say(*words, "--dry-run")
+    assert store.look().config.serial == 0
+
+
+def test_share_of_one_protocol_is_made() -> None:
+    say("create", "a", "--no-smb")
+    say("create", "b", "--no-nfs")
+    assert [one.name for one in store.load().shares] == ["data", "a", "b"]
+
+
+def gone(*arguments: object) -> NoReturn:
+    raise OSError(errno.EIO, os.strerror(errno.EIO), "/srv/pool/late")
+
+
+@pytest.mark.parametrize("words", [["create", "late"], ["set", "data", "--comment", "x"]])
+def test_pool_whose_file_system_has_shut_down_is_one_sentence(
+    monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr("millrace.share.directories.create", gone)
+        with pytest.raises(MillraceError) as refusal:
+            say(*words)
+    sentence = str(refusal.value)
+    assert refusal.value.exit_code == 1 and "\n" not in sentence
+    assert "/srv/pool/late fails (Input/output error): millrace health says what is wrong" in sentence
+    assert store.look().config.serial == 0
+
+
+def test_share_that_cannot_be_looked_at_is_named_beside_those_that_can(
+    appliance: Appliance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    say("create", "late")
+    monkeypatch.setattr("millrace.share.look.verify.__defaults__", ((), appliance.server))
+    real = truth_nfs.verify
+    monkeypatch.setattr(
+        "millrace.share.truth_nfs.verify",
+        lambda shares, *rest: gone() if shares[0].name == "late" else real(shares, *rest),
+    )
+    out = say("verify").output
+    assert "late: NOT SERVED: /srv/pool/late fails (Input/output error)" in out
+    assert "data: NFS: data: exported" in out and "data: NOT SERVED" not in out

@@ -23,7 +23,7 @@ READ_ONLY, STALE = 30, 70
 
 @pytest.fixture
 def vault(box: Box) -> Iterator[None]:
-    """A share that the client may read, with a file that everybody could write; beside it models, which it may write."""
+    """A share that the client may read, with a file that all could write; models, beside it, it may write."""
     client = f"{CLIENT_ADDRESSES[0]} access=ro"
     box.millrace(["share", "create", "vault", "--no-smb", "--nfs-client", client], seconds=600)
     box.say(f"echo secret > {SECRET}; chown nobody {SECRET}; chmod 666 {SECRET}")

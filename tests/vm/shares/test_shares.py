@@ -55,6 +55,7 @@ def test_a_full_share_says_so_on_both_protocols_and_no_other_suffers(box: Box, c
     box.say("rm /srv/pool/models/big")
 
 
+DEEP = "/run/deep.json"
 BAD = [
     ["share", "create", "a/b", "--profile", "mixed"],
     ["share", "create", "..", "--profile", "mixed"],
@@ -79,15 +80,21 @@ BAD = [
     ["share", "create", "s", "--profile", "mixed", "--comment", "ends in a backslash\\"],
     ["share", "create", "s", "--profile", "mixed", "--size", "many"],
     ["share", "create", "s", "--profile", "mixed", "--time-machine"],
+    ["share", "create", "s", "--no-nfs", "--no-smb"],
+    ["share", "set", "models"],
     ["user", "create", "root", "--password-stdin"],
+    ["group", "create", "empower"],
     ["config", "rollback", "999"],
+    ["config", "export", "/nosuch/moved.json"],
+    ["config", "import", DEEP],
     ["config", "import", "/etc/hostname"],
     ["client", "recipe", "--profile", "training", "--protocol", "smb-rdma", "--share", "models"],
 ]
 
 
 def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
-    state = "sha256sum /var/lib/millrace/config.json /etc/exports.d/* /etc/samba/smb.conf; ls /srv/pool"
+    state = "sha256sum /var/lib/millrace/config.json /etc/exports.d/* /etc/samba/smb.conf; ls / /srv/pool"
+    box.say(f"printf '[%.0s' $(seq 100000) > {DEEP}")
     before = box.say(state)
     for words in BAD:
         said = box.millrace(words, check=False)

@@ -13,6 +13,7 @@ RESERVED_SHARES = frozenset({"global", "homes", "printers", "ipc", "admin", "pri
 
 _SHARE = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
 _ACCOUNT = re.compile(r"[a-z][a-z0-9_-]{0,30}")
+_INTERFACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NETGROUP = re.compile(r"@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -80,6 +81,13 @@ def network(text: str) -> str:
             f"{shown(text)} is too much of the world: a network of clients is /{SHORTEST[found.version]} or longer"
         )
     return str(found)
+
+
+def interface(text: str) -> str:
+    """The name of an Ethernet port, or ValueError."""
+    if not _INTERFACE.fullmatch(text):
+        raise ValueError(f"{shown(text)} is not the name of a port: millrace port list")
+    return text
 
 
 def mac(text: str) -> str:

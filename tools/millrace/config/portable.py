@@ -16,6 +16,8 @@ from millrace.share.tools import Runner
 from millrace.user import accounts
 
 READS = 1  # schema
+# 1000 shares are half a MiB.
+LARGEST = 64 << 20
 
 # What stands in shadow(5) between two colons; what NT hashes look like.
 ShadowHash = Annotated[str, Field(pattern=r"^\$[!-9;-~]{1,300}$")]
@@ -34,7 +36,12 @@ class Portable(Wanted):
 
 
 def export(config: Config, path: Path, run: Runner) -> Portable:
-    """Write the state with the hashes of its users; only the owner of the file may read it."""
+    """Write the state with the hashes of its users; only the owner of the file may read it.
+
+    Refused where its directory does not exist: a slip of the keyboard makes none, least of all for hashes.
+    """
+    if not path.parent.is_dir():
+        raise Refused(f"there is no directory {path.parent}: make it first, or name another file")
     names = [user.name for user in config.users]
     made = Portable(
         when=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -45,22 +52,24 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
     try:
         store.write_model(path, made, mode=0o600)
     except OSError as error:
-        raise BadInput(f"{path} cannot be written: {error.strerror}") from error
+        raise Refused(f"{path} cannot be written: {error.strerror}") from error
     return made
 
 
 def read(path: Path) -> Portable:
     """An exported state; Refused for one of another schema, BadInput for what is none."""
     try:
-        text = path.read_text()
+        text = _text(path)
         document = json.loads(text)
     except (OSError, UnicodeDecodeError) as error:
         raise BadInput(f"{path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
-    except ValueError as error:
-        raise BadInput(f"{path} is not an exported configuration: {error}") from error
-    if not isinstance(document, dict) or document.get("kind") != "millrace-config":
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise BadInput(f"{path} is not an exported configuration: {why}") from error
+    inner = document.get("config") if isinstance(document, dict) else None
+    if not isinstance(inner, dict) or document.get("kind") != "millrace-config":
         raise BadInput(f"{path} is not an exported configuration: millrace config export writes one")
-    schemas = [document.get("schema_version"), (document.get("config") or {}).get("schema_version")]
+    schemas = [document.get("schema_version"), inner.get("schema_version")]
     other = next((one for one in schemas if one != READS), READS)
     if other != READS:
         raise Refused(
@@ -75,3 +84,11 @@ def read(path: Path) -> Portable:
     if strangers:
         raise BadInput(f"{path} has a password of {min(strangers)}, who is not a user in it")
     return found
+
+
+def _text(path: Path) -> str:
+    with path.open("rb") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise ValueError(f"it has more than {LARGEST >> 20} MiB")
+    return data.decode()

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from millrace import store
-from millrace.config import files, history
+from millrace.config import files, history, newly
 from millrace.config.history import Change
 from millrace.config.model import Config, first_config
 from millrace.config.sentence import checked
@@ -68,7 +68,7 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, an
     """
     with only_writer():
         old = _look_anew() if anew else look()
-        new = checked(lambda: _renumbered(old.config, mutate(old.config)))
+        new = _asked_for(old.config, mutate)
         if effect is not None:
             effect(old.config, new)
         _keep(new, who, what, old.problem is not None)
@@ -77,8 +77,13 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, an
 
 def would_be(mutate: Mutate) -> Config:
     """The wanted state that a change would make; BadInput as for the change. Nothing is kept and no lock is held."""
-    old = look().config
-    return checked(lambda: _renumbered(old, mutate(old)))
+    return _asked_for(look().config, mutate)
+
+
+def _asked_for(old: Config, mutate: Mutate) -> Config:
+    new = checked(lambda: _renumbered(old, mutate(old)))
+    newly.refuse(old, new)
+    return new
 
 
 def _look_anew() -> Loaded:

@@ -9,7 +9,7 @@ from millrace.config.model import Share as Wanted
 from millrace.config.names import several
 from millrace.domain.demands import refuse_unmet
 from millrace.errors import Failed, MillraceError, Refused
-from millrace.share import directories, quota, truth_nfs, truth_smb
+from millrace.share import directories, quota, tools, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
 from millrace.share.model import Share
 from millrace.share.server import Server
@@ -83,17 +83,19 @@ class Serving:
                 self.server.run(["smbcontrol", "smbd", "close-share", name])
 
     def _refusal(self, error: BaseException, trouble: str | None) -> BaseException:
-        if not isinstance(error, MillraceError):
+        if not isinstance(error, MillraceError | OSError):
             return error
-        return Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}")
+        words = tools.trouble(error) if isinstance(error, OSError) else str(error)
+        return Refused(f"{words.rstrip('.')}; {trouble or 'nothing was changed'}")
 
     def _undo(self, old: Config, made: Sequence[Share]) -> str | None:
         """Serve the old state again; what could not be undone, in words."""
         self._reopen()
         try:
             self.server.apply(old, force=True)
-        except MillraceError as error:
-            return f"and the state before could not be served again: {error}"
+        except (MillraceError, OSError) as error:
+            words = tools.trouble(error) if isinstance(error, OSError) else str(error)
+            return f"and the state before could not be served again: {words}"
         return self._take_back(made)
 
     def _reopen(self) -> None:

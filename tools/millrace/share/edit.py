@@ -27,8 +27,9 @@ def create_shares(names: Sequence[str], settings: Settings, server: Callable[[],
 
 def set_share(name: str, settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
     """Change what `settings` name of a share."""
-    what = f"share set {name}: {', '.join(_changed_keys(_typed(settings))) or 'nothing'}"
-    return _change([name], what, setting(name, settings), server)
+    mutate = setting(name, settings)
+    what = f"share set {name}: {', '.join(_changed_keys(_typed(settings)))}"
+    return _change([name], what, mutate, server)
 
 
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
@@ -45,6 +46,8 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 def setting(name: str, settings: Settings) -> store.Mutate:
     """The change of the wanted state that sets what `settings` name."""
     wanted = _typed(settings)
+    if not any(wanted.values()):
+        raise BadInput(f"nothing to change of {shown(name)}: name an option, see 'millrace share set --help'")
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)

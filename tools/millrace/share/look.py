@@ -13,6 +13,7 @@ from millrace.share import nfs, smb, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
 from millrace.share.model import Look, LookReport, Preview, Share
 from millrace.share.server import Server, this_server
+from millrace.share.tools import trouble
 
 
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
@@ -48,6 +49,8 @@ def _look(share: Share, domain: Domain | None, here: Server) -> Look:
         seen += truth_smb.verify([share], [], domain, here.run, here.pause)
     except MillraceError as error:
         return Look(name=share.name, seen=seen, problem=str(error))
+    except OSError as error:
+        return Look(name=share.name, seen=seen, problem=trouble(error))
     return Look(name=share.name, seen=seen, problem=share.obstacle)
 
 

@@ -33,3 +33,9 @@ def must(run: Runner, argv: Sequence[str], stdin: str | None = None) -> str:
 def is_active(unit: str, run: Runner) -> bool:
     """Whether systemd has the unit up."""
     return run(["systemctl", "is-active", "--quiet", unit]).status == 0
+
+
+def trouble(error: OSError) -> str:
+    """What the operating system said of a file, for a sentence: of the pool's, whose file system may have shut down."""
+    where = f"{error.filename} fails" if error.filename else "a file of this server fails"
+    return f"{where} ({error.strerror or error}): millrace health says what is wrong"

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What no change may bring into the wanted state, and what is still read where it is there already.
+
+The models refuse what cannot be served. A state file that they refuse serves nothing, so a rule that came later stands
+here: it holds for what a change makes or alters, and a server that has it from before goes on.
+"""
+
+from ipaddress import ip_address, ip_interface
+
+from millrace.config import names
+from millrace.config.model import Config, Port, Share
+from millrace.errors import BadInput
+
+# polkit, sudo or a daemon of some package gives the members of these groups the rights of root. The image has none of
+# them; one that it has is refused as an account of the system.
+PRIVILEGED = frozenset({"docker", "empower", "incus", "incus-admin", "libvirt", "lxd", "wheel"})
+
+
+def refuse(old: Config, new: Config) -> None:
+    """BadInput, in one sentence, for the first thing in `new` that is not in `old` and may not come."""
+    for share in new.shares:
+        if share != old.share(share.name):
+            _share(share)
+    for port in new.ports:
+        if port != old.port(port.mac):
+            _port(port)
+    accounts = {one.name for one in new.users} | {one.name for one in new.groups}
+    before = {one.name for one in old.users} | {one.name for one in old.groups}
+    for name in sorted((accounts - before) & PRIVILEGED):
+        raise BadInput(f"{name} cannot be the name of a user or group: its members would have rights of root")
+
+
+def _share(share: Share) -> None:
+    if not share.nfs.enabled and not share.smb.enabled:
+        raise BadInput(
+            f"{share.name} would be served to nobody: leave NFS or SMB on, or stop serving it with "
+            f"millrace share remove {share.name}, which keeps its data"
+        )
+
+
+def _port(port: Port) -> None:
+    try:
+        names.interface(port.name)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+    if port.gateway in {str(ip_interface(one).ip) for one in port.addresses}:
+        raise BadInput(f"the gateway {ip_address(port.gateway)} is an address of {port.name} itself: name the router's")

@@ -18,6 +18,11 @@ GOOD = Result(0, "", "")
 _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_NETWORK_NAME_DELETED"]
 
 
+def _line(words: Sequence[str]) -> str:
+    """A command line without the time limit before it."""
+    return " ".join(words[2:] if words[0] == "timeout" else words)
+
+
 class Appliance:
     """The runner of the stories. `broken` answers instead of a tool, by the beginning of its command line."""
 
@@ -48,7 +53,8 @@ class Appliance:
         return Server(plan(), pool(), here, ports, self, lambda seconds: None)
 
     def called(self, start: str) -> list[str]:
-        return [line for line in map(" ".join, self.calls) if line.startswith(start)]
+        lines = map(" ".join if start.startswith("timeout ") else _line, self.calls)
+        return [line for line in lines if line.startswith(start)]
 
     def exported(self) -> dict[str, str]:
         """What NFS clients may mount: the line of each directory."""
@@ -64,7 +70,7 @@ class Appliance:
         words = list(argv)
         self.calls.append(words)
         self.stdin.append(stdin or "")
-        line = " ".join(words[2:] if words[0] == "timeout" else words)
+        line = _line(words)
         for start, hook in self.before.items():
             if line.startswith(start):
                 hook()

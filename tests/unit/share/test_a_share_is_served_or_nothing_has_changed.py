@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from millrace import store as files
 from millrace.command import Result
 from millrace.config import store
 from millrace.errors import BadInput, Failed, Refused
-from millrace.share import quota
+from millrace.share import quota, rendered
 from millrace.share.change import Serving
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.share.leftovers import sweep
@@ -241,7 +242,7 @@ class TestRemoving:
         assert (appliance.root / "srv/pool/train/weights").read_text() == "mine"
         assert appliance.called("smbcontrol smbd close-share train")
         assert "SMB: train is not listed" in report.verified
-        assert appliance.called("xfs_quota -x -c limit -p bsoft=0 bhard=0 1002")
+        assert appliance.called("xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 1002")
 
     def test_its_data_goes_only_where_the_name_is_typed_once_more(self, appliance: Appliance) -> None:
         create(appliance, "train")
@@ -273,7 +274,7 @@ class TestLimits:
     def test_a_share_is_a_project_with_its_limits(self, appliance: Appliance) -> None:
         create(appliance, "train", size="1T", soft_size="900G")
         [line] = [line for line in appliance.called("xfs_quota") if "/train" in line]
-        limits = "limit -p bsoft=943718400k bhard=1073741824k 1002"
+        limits = "limit -p bsoft=943718400k bhard=1073741824k ihard=67108864 1002"
         assert line == f"xfs_quota -x -c project -s -p /srv/pool/train 1002 -c {limits} /srv/pool"
         assert "1002:/srv/pool/train\n" in (appliance.root / "etc/projects").read_text()
         assert "train:1002\n" in (appliance.root / "etc/projid").read_text()
@@ -291,7 +292,42 @@ class TestLimits:
     def test_a_limit_is_taken_off(self, appliance: Appliance) -> None:
         create(appliance, "train", size="1T")
         change(appliance, "train", size="none")
-        assert appliance.called("xfs_quota -x -c limit -p bsoft=0k bhard=0k 1002")
+        assert appliance.called("xfs_quota -x -c limit -p bsoft=0k bhard=0k ihard=0 1002")
+
+    @pytest.mark.parametrize(
+        ("limits", "inodes"),
+        [
+            ({"size": "10T"}, 10 << 26),  # one for each 16 KiB
+            ({"size": "1M"}, 1 << 20),  # and a million for the smallest
+            ({"size": "1T", "soft_size": "500G"}, 1 << 26),
+            ({"soft_size": "1T"}, 1 << 26),
+            ({}, 0),
+        ],
+    )
+    def test_empty_files_are_bounded_too(self, appliance: Appliance, limits: dict[str, str], inodes: int) -> None:
+        create(appliance, "train", **limits)
+        [line] = [line for line in appliance.called("xfs_quota") if "/train" in line]
+        assert f" ihard={inodes} 1002 " in line
+
+    def test_limits_of_before_get_their_inodes_without_another_walk(self, appliance: Appliance) -> None:
+        create(appliance, "train", size="1T")
+        record = rendered.load()
+        before = {tree: state.partition(" ihard=")[0] for tree, state in record.quotas.items()}
+        files.write_model(rendered.record_file(), record.model_copy(update={"quotas": before}))
+        appliance.calls.clear()
+        appliance.server().apply(store.load())
+        [line] = appliance.called("xfs_quota")
+        assert "project -s" not in line and "ihard=67108864 1002" in line
+
+    def test_a_walk_that_a_pipe_holds_up_ends_and_is_not_tried_share_by_share(self, appliance: Appliance) -> None:
+        appliance.broken["xfs_quota -x -c project"] = Result(124, "", "")
+        with pytest.raises(Refused, match=r"did not end in 30 minutes.*; nothing was changed") as error:
+            create_shares(["a", "b", "c"], {"size": "1T"}, appliance.server)
+        assert "\n" not in str(error.value)
+        # once for all of them, and none of it without an end
+        assert len(appliance.called("xfs_quota -x -c project -s -p /srv/pool/a")) == 1
+        assert all(call[:2] == ["timeout", "1800"] for call in appliance.calls if "project -s" in " ".join(call))
+        assert names() == ["data"]
 
     def test_a_limit_on_a_pool_that_cannot_hold_one_is_refused(self, appliance: Appliance) -> None:
         (appliance.root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noquota 0 0\n")

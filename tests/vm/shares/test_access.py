@@ -44,6 +44,17 @@ def test_guests_and_old_dialects_are_refused(client: Machine, options: str) -> N
     assert not opens(client, options)
 
 
+def test_samba_serves_nothing_from_its_registry(box: Box, client: Machine) -> None:
+    assert box.say("testparm -s --parameter-name='registry shares' 2>/dev/null") == "No"
+    box.say("net conf addshare evil /etc writeable=n guest_ok=n")
+    try:
+        box.say("smbcontrol smbd reload-config")
+        listed = client.run(f"smbclient -A /run/anna -g -L {HOST}", seconds=300).out
+        assert "Disk|models|" in listed and "evil" not in listed
+    finally:
+        box.say("net conf delshare evil")
+
+
 def test_requests_without_a_signature_are_refused(client: Machine) -> None:
     client.run("cat > /run/unsigned.py", stdin=(Path(__file__).parent / "unsigned.py").read_text())
     ask = ["python3", "/run/unsigned.py", HOST, "models", "anna"]

@@ -48,8 +48,11 @@ def test_a_full_share_says_so_on_both_protocols_and_no_other_suffers(box: Box, c
             full = client.run(write, check=False, seconds=300)
             assert full.status != 0
             assert any(words in full.err for words in ("No space left", "quota exceeded")), full.err
-    used = next(one for one in box.shown("share list --json")["shares"] if one["name"] == "models")["used"]
-    assert 64 << 20 < used <= 96 << 20
+    shown = next(one for one in box.shown("share list --json")["shares"] if one["name"] == "models")
+    assert 64 << 20 < shown["used"] <= 96 << 20
+    # empty files are bounded, too: used, soft, hard
+    inodes = box.say(f"xfs_quota -x -c 'report -p -i -n -N' /srv/pool | grep '^#{shown['project']} '").split()[1:4]
+    assert inodes[1:] == ["0", str(1 << 20)]
     with nfs(client, "data") as where:
         client.run(f"dd if=/dev/zero of={where}/fine bs=1M count=16 conv=fsync")
     box.say("rm /srv/pool/models/big")

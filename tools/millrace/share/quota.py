@@ -14,6 +14,19 @@ from millrace.share.tools import Runner, last_words
 PROJECTS = "etc/projects"
 PROJECT_NAMES = "etc/projid"
 
+# Empty files take no blocks of the limit and room all the same, so a limit of bytes bounds inodes, too: far above what
+# datasets of small files have.
+BYTES_AN_INODE = 16 << 10
+LEAST_INODES = 1 << 20
+
+# A walk over a tree opens what is in it; a pipe that a client puts in the place of a file meanwhile is waited for.
+WALK_SECONDS = "1800"
+_TIMED_OUT = 124
+TOO_LONG = (
+    f"the walk over its files did not end in {int(WALK_SECONDS) // 60} minutes: has it tens of millions of them, or "
+    "does a client put pipes into it? `millrace share render` tries again"
+)
+
 _HEADER = "# Rendered by `millrace share render`: the quota projects of the shares.\n"
 
 
@@ -65,7 +78,11 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[st
             ]
     # One process for all: 200 shares in one change are 400 commands. One by one only to tell whose was refused.
     refused: dict[str, str] = {}
-    if due and _attempt(run, [one for own in commands.values() for one in own], mountpoint)[1]:
+    everything = [one for own in commands.values() for one in own]
+    complaint = _attempt(run, everything, mountpoint)[1] if due else None
+    if complaint == TOO_LONG:
+        refused = dict.fromkeys(due, complaint)
+    elif complaint:
         answers = {tree: _attempt(run, own, mountpoint)[1] for tree, own in commands.items()}
         refused = {tree: complaint for tree, complaint in answers.items() if complaint}
     done = {tree: f"{share.project} {_limits(share)}" for tree, share in due.items() if tree not in refused}
@@ -76,7 +93,7 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[st
 
 def release(project: int, mountpoint: str, run: Runner) -> None:
     """Take the limits off the tree of a share that is gone; its data stays and may still be moved."""
-    run(_quota([f"limit -p bsoft=0 bhard=0 {project}"], mountpoint))
+    run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
 
 
 def usage(mountpoint: str, run: Runner) -> dict[int, int]:
@@ -99,9 +116,15 @@ def parse_report(text: str) -> dict[int, int]:
     return found
 
 
+def inodes(share: Share) -> int:
+    """The most files and directories that a share may hold; 0 is no limit, as where its size has none."""
+    size = share.size or share.soft_size
+    return max(LEAST_INODES, size // BYTES_AN_INODE) if size else 0
+
+
 def _limits(share: Share) -> str:
-    # 0 is no limit. With a suffix: a bare number means blocks to some versions.
-    return f"bsoft={(share.soft_size or 0) // 1024}k bhard={(share.size or 0) // 1024}k"
+    # 0 is no limit. Blocks with a suffix: a bare number means blocks to some versions.
+    return f"bsoft={(share.soft_size or 0) // 1024}k bhard={(share.size or 0) // 1024}k ihard={inodes(share)}"
 
 
 def _tree(share: Share, pool: Pool) -> str:
@@ -111,6 +134,8 @@ def _tree(share: Share, pool: Pool) -> str:
 def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str, str | None]:
     """Output and complaint. xfs_quota 7.2 ends with 0 after most errors: they all say "cannot", warnings do not."""
     result = run(_quota(commands, mountpoint))
+    if result.status == _TIMED_OUT:
+        return result.out, TOO_LONG
     complaint = next((line for line in result.err.splitlines() if "cannot" in line), None)
     if result.status != 0 or complaint:
         return result.out, f"xfs_quota {commands[0].split(maxsplit=1)[0]}: {complaint or last_words(result)}"
@@ -118,4 +143,6 @@ def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str
 
 
 def _quota(commands: Sequence[str], mountpoint: str) -> list[str]:
-    return ["xfs_quota", "-x", *(word for command in commands for word in ("-c", command)), mountpoint]
+    walks = any(command.startswith("project ") for command in commands)
+    limit = ["timeout", WALK_SECONDS] if walks else []
+    return [*limit, "xfs_quota", "-x", *(word for command in commands for word in ("-c", command)), mountpoint]

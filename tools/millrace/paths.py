@@ -54,6 +54,21 @@ def pool_file() -> Path:
     return state_dir() / "pool.json"
 
 
+def in_sync_file() -> Path:
+    """The members that were in sync when somebody last looked, for each array."""
+    return state_dir() / "in-sync.json"
+
+
+def unclean_file() -> Path:
+    """Arrays that were started unclean while degraded, until an administrator acknowledges it."""
+    return state_dir() / "unclean.json"
+
+
+def suspects_file() -> Path:
+    """The names of files that were written shortly before such a power cut, a line each; for root only."""
+    return state_dir() / "unclean-files.txt"
+
+
 def approved_plan_file() -> Path:
     """The plan that the pool was made from; tune and share read it."""
     return state_dir() / "plan.json"

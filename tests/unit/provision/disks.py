@@ -10,7 +10,8 @@ Content = dict[str, str]
 class Disk:
     """One drive. `gpt_ids` are the GUIDs of a table, whole or torn; `table` is there once it is whole.
 
-    `inside` is what the partitions hold, by their GUIDs in the order of the table.
+    `inside` is what the partitions hold, by their GUIDs in the order of the table; `whole` what lies on the drive
+    itself.
     """
 
     serial: str
@@ -20,6 +21,8 @@ class Disk:
     gpt_ids: set[str] = field(default_factory=set)
     table: dict[str, object] | None = None
     inside: dict[str, Content] = field(default_factory=dict)
+    labels: dict[str, str] = field(default_factory=dict)
+    whole: Content = field(default_factory=dict)
     foreign: str | None = None
     hidden: str | None = None
 
@@ -33,10 +36,12 @@ class Disk:
 
 @dataclass
 class Running:
-    """An array that the kernel has started. `members` are serials, or UUIDs of arrays."""
+    """An array that the kernel has started. `members` are devices as mdadm was given them; `state` is md's own word."""
 
     uuid: str
     level: str
     devices: int
     name: str
     members: list[str]
+    state: str = "active"
+    in_use: bool = False

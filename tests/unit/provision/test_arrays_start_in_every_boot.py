@@ -11,8 +11,10 @@ from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
-from millrace.provision.assemble import GRACE, assemble
+from millrace.provision.assemble import assemble
+from millrace.provision.gather import GRACE
 from tests.unit.provision.disks import Disk, Running
+from tests.unit.provision.drive_life import die, rebuilt
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import built, server_for
 from tests.unit.provision.world import World
@@ -84,7 +86,7 @@ def test_only_our_members_are_ever_passed_to_mdadm(world: World) -> None:
     world.disks.append(Disk("ALIEN", 1 << 40, foreign="md member"))
     world.commands.clear()
     assembled(world)
-    ours = {f"/dev/disk/by-partuuid/{member.partuuid}" for record in pool.arrays for member in record.members}
+    ours = {f"/dev/{world.partition(member.partuuid)}" for record in pool.arrays for member in record.members}
     for command in world.commands:
         if "--assemble" in command:
             assert {word for word in command[3:] if word.startswith("/dev/")} <= ours
@@ -99,14 +101,11 @@ def test_a_foreign_array_that_udev_started_is_left_alone(world: World) -> None:
     assert world.writes == []
 
 
-def test_ours_that_only_collects_members_is_stopped_and_started_in_full(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_ours_that_only_collects_members_is_stopped_and_started_in_full(world: World) -> None:
     pool = built(world, raid6_plan())
     world.boot()
     data = next(record for record in pool.arrays if record.array.name == "data")
-    world.arrays["md9"] = Running(data.uuid, "raid6", 4, "9", [])
-    monkeypatch.setattr(world, "md_state", lambda name: "inactive" if name == "md9" else "active")
+    world.arrays["md9"] = Running(data.uuid, "raid6", 4, "9", [], state="inactive")
     assert assembled(world)[0] == "RAID6 data: started, 4 members"
     assert world.writes == [["mdadm", "--stop", "/dev/md9"]]
 
@@ -131,15 +130,19 @@ def test_a_hot_spare_waits_beside_the_members() -> None:
     command = next(
         command for command in world.commands if command[:3] == ["mdadm", "--assemble", "/dev/md/millrace-data"]
     )
-    assert len([word for word in command if word.startswith("/dev/disk/by-partuuid/")]) == 7
+    assert len([word for word in command if word.startswith("/dev/nvme")]) == 7
 
 
 def test_a_spare_that_has_taken_the_place_of_a_member_counts_as_one() -> None:
     world, plan = with_a_spare()
     (spare,) = plan.arrays[0].spares
     members = plan.arrays[0].members
+    assembled(world)
+    die(world, members[-1])
+    rebuilt(world)
+    world.boot()
     pull(world, *members[-3:])
-    assert assembled(world)[0] == f"RAID6 data: started without {', '.join(members[-3:])}"
+    assert assembled(world)[0] == f"RAID6 data: started without {', '.join(members[-3:-1])}"
     world.boot()
     pull(world, *members[-3:], spare)
     with pytest.raises(Failed, match="4 of 6 members are needed, 3 are there"):

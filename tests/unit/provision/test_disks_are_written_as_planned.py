@@ -119,7 +119,7 @@ def test_what_was_built_is_on_record_and_the_approval_used_up(world: World) -> N
     pool = built(world, raid6_plan())
     assert store.read_model(paths.approved_plan_file(), Plan) == raid6_plan()
     assert pool.plan_sha256 == raid6_plan().digest()
-    assert len(list((paths.state_dir() / "history").glob("*/pool.json"))) == 1
+    assert len(list((paths.state_dir() / "history").glob("pool-*.json"))) == 1
     assert mount_unit_file().read_text() == mount_unit(pool.filesystem, pool.plan_sha256)
     assert not paths.approval_file().exists()
     assert not paths.transaction_file().exists()

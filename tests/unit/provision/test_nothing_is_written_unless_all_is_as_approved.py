@@ -162,7 +162,7 @@ def test_a_second_writer_is_refused(world: World) -> None:
 def test_a_failed_probe_is_never_taken_for_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     approve_plan(raid6_plan())
     # blkid says "nothing found" for a device that it could not open, too.
-    monkeypatch.setattr(World, "_content", lambda *_: None)
+    monkeypatch.setattr(World, "content", lambda *_: None)
     with pytest.raises(MillraceError, match="cannot be probed"):
         provision(world)
     assert not [write for write in world.writes if write[0] != "sfdisk"]

@@ -11,6 +11,9 @@ from collections.abc import Callable, Sequence
 from millrace.command import Result
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.plan.model import Proposal
+from millrace.provision.model import MemberRecord
+from millrace.provision.system import LiveMember
+from tests.unit.provision import superblocks
 from tests.unit.provision.answers import NOTHING, export, fine, option
 from tests.unit.provision.disks import Content, Disk, Running
 
@@ -38,6 +41,7 @@ class World:
         self.cut_at: int | None = None
         self.moment = 0
         self.waited = 0.0
+        self.repaired: list[str] = []
         self.boots = 0
         self.names: dict[str, Disk] = {}
         self.boot()
@@ -79,11 +83,27 @@ class World:
         hits = [(name, disk) for name, disk in self.names.items() if disk.table and partuuid in disk.inside]
         return f"{hits[0][0]}p{[*hits[0][1].inside].index(partuuid) + 1}" if hits else None
 
+    def md_superblocks(self) -> dict[str, str]:
+        held = {name: self.content(f"/dev/{name}") or {} for name in self._block_devices()}
+        return {name: one["UUID"] for name, one in held.items() if one.get("TYPE") == "linux_raid_member"}
+
+    def identity(self, name: str) -> MemberRecord:
+        disk, partuuid = self._place(name)
+        label = disk.labels.get(partuuid, "") if partuuid else ""
+        return MemberRecord(serial=disk.serial, wwid=disk.wwid, partuuid=partuuid or "", label=label)
+
+    def md_members(self, name: str) -> list[LiveMember]:
+        members = self.arrays[name].members
+        return [superblocks.live(self.name_of(one), held) for one in members if (held := self.content(one))]
+
+    def md_repair(self, name: str) -> None:
+        self.repaired.append(self.arrays[name].name)
+
     def md_devices(self) -> list[str]:
         return sorted(self.arrays)
 
     def md_state(self, name: str) -> str:
-        return "active"
+        return self.arrays[name].state
 
     def md_link(self, name: str) -> str | None:
         return next((device for device, array in self.arrays.items() if array.name == name), None)
@@ -106,13 +126,16 @@ class World:
         return result
 
     def _tool(self, command: list[str]) -> Callable[[list[str], str], Result]:
-        name = command[0] if command[0] not in ("mdadm", "sfdisk") else f"{command[0]} {command[1]}"
+        verb = next((word for word in command[1:] if word.startswith("--")), "")
+        name = command[0] if command[0] not in ("mdadm", "sfdisk") else f"{command[0]} {verb}"
         tools: dict[str, Callable[[list[str], str], Result]] = {
             "blkid": self._blkid,
             "sfdisk --json": self._sfdisk_json,
             "sfdisk --lock": self._sfdisk,
             "mdadm --detail": self._detail,
             "mdadm --create": self._create,
+            "mdadm --examine": self._examine,
+            "mdadm --re-add": self._re_add,
             "mdadm --assemble": self._assemble,
             "mdadm --stop": self._stop,
             "mdadm --zero-superblock": self._zero,
@@ -135,7 +158,7 @@ class World:
         if "--offset" in command:
             hidden = self._disk(command[-1]).hidden
             return export({"TYPE": hidden}) if hidden else NOTHING
-        held = self._content(command[-1])
+        held = self.content(command[-1])
         if held is None:
             return Result(2, "", f"error: {command[-1]}: No such file or directory")
         shown = {key: value for key, value in held.items() if key.isupper()}
@@ -151,8 +174,16 @@ class World:
         array = self.arrays[command[-1].removeprefix("/dev/")]
         return export({"MD_LEVEL": array.level, "MD_DEVICES": str(array.devices), "MD_UUID": array.uuid})
 
+    def _examine(self, command: list[str], _: str) -> Result:
+        held = self.content(command[-1]) or {}
+        if held.get("TYPE") != "linux_raid_member":
+            return Result(1, "", f"mdadm: No md superblock detected on {command[-1]}.")
+        if "--export" in command:
+            return export({"MD_UUID": held["UUID"], "MD_EVENTS": held["events"], "MD_UPDATE_TIME": "1795000000"})
+        return Result(0, superblocks.examined(command[-1], held), "")
+
     def _xfs_db(self, command: list[str], _: str) -> Result:
-        held = self._content(command[-1]) or {}
+        held = self.content(command[-1]) or {}
         shown = ("inprogress", "unit", "width", "agblocks")
         fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
         fields |= {key: value for key, value in held.items() if key in shown}
@@ -173,6 +204,7 @@ class World:
             disk.gpt_ids.add(part)
             self.tick()
         disk.inside = {row["uuid"]: disk.inside.get(row["uuid"], {}) for row in rows}
+        disk.labels = {row["uuid"]: row["name"].strip('"') for row in rows}
         disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
         return Result(0, "", "")
 
@@ -186,21 +218,35 @@ class World:
         assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
         self._writing(command, *devices)
         self.unstarted.add(uuid)
-        for device in devices:
-            held = self._content(device)
+        for number, device in enumerate(devices):
+            held = self.content(device)
             assert held == {}, f"mdadm --create over {held} on {device}"
-            held |= {"TYPE": "linux_raid_member", "UUID": uuid.replace(":", ""), "level": level, "count": str(count)}
+            held |= superblocks.new(uuid, level, count, number if number < count else None)
             self.tick()
         return self._start(uuid, level, count, option(command, "name"), devices)
 
     def _assemble(self, command: list[str], _: str) -> Result:
         uuid, name = option(command, "uuid"), command[2].removeprefix("/dev/md/")
-        devices = [d for d in command if d.startswith(BY_PARTUUID) or (d.startswith("/dev/md/") and d != command[2])]
-        ours = [d for d in devices if (self._content(d) or {}).get("UUID") == uuid.replace(":", "")]
+        devices = [word for word in command[3:] if word.startswith("/dev/")]
+        ours = {d: held for d in devices if (held := self.content(d) or {}).get("UUID") == uuid.replace(":", "")}
         if not ours or (uuid in self.unstarted and not self.starts_what_never_ran):
             return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
-        held = self._content(ours[0]) or {}
-        return self._start(uuid, held["level"], int(held["count"]), name, ours)
+        taken = superblocks.start(ours, "--force" in command)
+        if isinstance(taken, str):
+            return Result(1, "", f"mdadm: {taken}")
+        held = ours[taken[0]]
+        return self._start(uuid, held["level"], int(held["count"]), name, taken)
+
+    def _re_add(self, command: list[str], _: str) -> Result:
+        array, held = self.running(command[1]), self.content(command[-1])
+        assert held is not None and held["UUID"] == array.uuid.replace(":", "")
+        assert command[-1] not in array.members
+        live = [one for member in array.members if (one := self.content(member))]
+        if held["bitmap"] != "fits":
+            return Result(1, "", f"mdadm: --re-add for {command[-1]} to {command[1]} is not possible")
+        array.members.append(command[-1])
+        superblocks.join(live, held)
+        return Result(0, "", f"mdadm: re-added {command[-1]}")
 
     def _start(self, uuid: str, level: str, count: int, name: str, devices: list[str]) -> Result:
         self.arrays[f"md{127 - len(self.arrays)}"] = Running(uuid, level, count, name, devices)
@@ -209,13 +255,17 @@ class World:
         return Result(0, "", "")
 
     def _stop(self, command: list[str], _: str) -> Result:
-        self._writing(command, *self.arrays[command[-1].removeprefix("/dev/")].members)
+        array = self.arrays[command[-1].removeprefix("/dev/")]
+        holders = [one.name for one in self.arrays.values() if f"/dev/md/{array.name}" in one.members]
+        if array.in_use or holders:
+            return Result(1, "", f"mdadm: Cannot get exclusive access to {command[-1]}")
+        self._writing(command, *(member for member in array.members if self.content(member) is not None))
         del self.arrays[command[-1].removeprefix("/dev/")]
         return Result(0, "", "")
 
     def _zero(self, command: list[str], _: str) -> Result:
         self._writing(command, command[-1])
-        held = self._content(command[-1])
+        held = self.content(command[-1])
         assert held is not None and held["TYPE"] == "linux_raid_member"
         held.clear()
         return Result(0, "", "")
@@ -226,7 +276,7 @@ class World:
         uuid = metadata["uuid"]
         log = next((word.split(",")[0].removeprefix("logdev=") for word in command if word.startswith("logdev=")), None)
         self._writing(command, command[-1], *([log] if log else []))
-        data_held, log_held = self._content(command[-1]), self._content(log) if log else {}
+        data_held, log_held = self.content(command[-1]), self.content(log) if log else {}
         assert data_held is not None and log_held is not None
         if (data_held or log_held) and "-f" not in command:
             return Result(1, "", "mkfs.xfs: Use the -f option to force overwrite.")
@@ -251,24 +301,53 @@ class World:
     def _writing(self, command: list[str], *targets: str) -> None:
         self.writes.append(command)
         for target in targets:
-            serials = self._serials(target)
+            serials = self.serials(target)
             assert serials <= self.writable, f"{command} writes to {serials - self.writable}"
 
-    def _serials(self, target: str) -> set[str]:
+    def serials(self, target: str) -> set[str]:
         if target.startswith("/dev/md"):
-            array = self._running(target)
-            return {serial for member in array.members for serial in self._serials(member)}
+            array = self.running(target)
+            return {serial for member in array.members for serial in self.serials(member)}
         if target.startswith(BY_PARTUUID):
             return {disk.serial for disk in self.disks if target.removeprefix(BY_PARTUUID) in disk.inside}
-        return {target}
+        return {self._place(target.removeprefix("/dev/"))[0].serial} if target.startswith("/dev/") else {target}
 
-    def _content(self, device: str) -> Content | None:
+    def content(self, device: str) -> Content | None:
         if device.startswith("/dev/md"):
-            return self.on_arrays.setdefault(self._running(device).uuid, {})
-        uuid = device.removeprefix(BY_PARTUUID)
-        return next((disk.inside[uuid] for disk in self.names.values() if disk.table and uuid in disk.inside), None)
+            return self.on_arrays.setdefault(self.running(device).uuid, {})
+        if device.startswith(BY_PARTUUID):
+            uuid = device.removeprefix(BY_PARTUUID)
+            return next((disk.inside[uuid] for disk in self.names.values() if disk.table and uuid in disk.inside), None)
+        if (name := device.removeprefix("/dev/")) not in self._block_devices():
+            return None
+        disk, partuuid = self._place(name)
+        return disk.whole if partuuid is None else disk.inside[partuuid]
 
-    def _running(self, device: str) -> Running:
+    def _block_devices(self) -> list[str]:
+        """Whole drives and their partitions, by kernel name."""
+        parts = [
+            f"{name}p{number}"
+            for name, disk in self.names.items()
+            if disk.table
+            for number in range(1, len(disk.inside) + 1)
+        ]
+        return [*self.names, *parts]
+
+    def _place(self, name: str) -> tuple[Disk, str | None]:
+        """The disk and, of a partition, its GUID."""
+        drive, _, number = name.partition("p")
+        disk = self.names[drive]
+        return disk, [*disk.inside][int(number) - 1] if number else None
+
+    def name_of(self, device: str) -> str:
+        """The kernel's name of a device, by whatever name mdadm was given it."""
+        if device.startswith(BY_PARTUUID):
+            return self.partition(device.removeprefix(BY_PARTUUID)) or device
+        if device.startswith("/dev/md/"):
+            return self.md_link(device.removeprefix("/dev/md/")) or device
+        return device.removeprefix("/dev/")
+
+    def running(self, device: str) -> Running:
         name = device.removeprefix("/dev/md/")
         return next(a for d, a in self.arrays.items() if name in (a.name, f"/dev/{d}"))
 

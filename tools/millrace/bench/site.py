@@ -10,8 +10,8 @@ from millrace.bench.remote.model import BenchClient
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Plan, Role
-from millrace.provision.assemble import load_pool
 from millrace.provision.model import Pool
+from millrace.provision.pool_file import load_pool
 from millrace.share.nfs import has_rdma_device
 
 

@@ -9,7 +9,7 @@ from millrace.bench import live, loopback, order, space
 from millrace.bench import store as results
 from millrace.bench.model import Rung, State
 from millrace.errors import MillraceError
-from millrace.provision.assemble import load_pool
+from millrace.provision.pool_file import known_pool
 from millrace.share.tools import Runner
 
 WHY = "the program was killed, or the power was cut"
@@ -23,8 +23,9 @@ def sweep(run: Runner) -> list[str]:
 
 def _sweep(run: Runner) -> list[str]:
     found = [f"the export {target}" for target in loopback.release(run)]
-    if paths.pool_file().exists():
-        mountpoint = load_pool().filesystem.mountpoint
+    pool = known_pool()
+    if pool is not None:
+        mountpoint = pool.filesystem.mountpoint
         # an empty mount point is not the pool: the next sweep finds what is on it
         if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
             found.append(f"files in {mountpoint}")

@@ -113,19 +113,18 @@ def zone(host: str | None, as_json: bool) -> None:
 
 
 def _made(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
-    from millrace import paths, store
     from millrace.client.build import build
     from millrace.client.model import Profile, Protocol
     from millrace.client.served import served
     from millrace.config.store import load
     from millrace.errors import Refused
     from millrace.plan.policy_in_force import in_force
-    from millrace.provision.model import Pool
+    from millrace.provision.pool_file import known_pool
     from millrace.share import interfaces
     from millrace.share.nfs import has_rdma_device
 
-    if not paths.pool_file().exists():
+    pool = known_pool()
+    if pool is None:
         raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
-    mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
-    one = served(load(), share, mountpoint, interfaces.serving(), in_force().nfs.networks)
+    one = served(load(), share, pool.filesystem.mountpoint, interfaces.serving(), in_force().nfs.networks)
     return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

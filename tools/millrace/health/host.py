@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from millrace import command, paths, store
+from millrace import command
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health import heartbeats, nfs_null, smb_negotiate
@@ -15,6 +15,7 @@ from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
 from millrace.inventory.present import present
 from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
 from millrace.share import interfaces
 from millrace.share.interfaces import Interface
 
@@ -49,8 +50,8 @@ class Host:
 
     @cached_property
     def pool(self) -> Pool | None:
-        """The pool that exists; BadInput if its file cannot be understood."""
-        return store.read_model(paths.pool_file(), Pool) if paths.pool_file().exists() else None
+        """The pool that exists; BadInput if neither its file nor any older copy can be understood."""
+        return known_pool()
 
     @cached_property
     def heartbeat(self) -> Heartbeat:

@@ -16,6 +16,7 @@ from millrace.provision.identity import new_transaction
 from millrace.provision.journal import Journal
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.provision.partition import PartitionStep
+from millrace.provision.pool_file import load_pool
 from millrace.provision.step import Step, carry_out
 from millrace.provision.system import System, settle
 
@@ -47,7 +48,7 @@ def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
     with lock.only_writer():
         if paths.pool_file().exists():
             record.clean_up()
-            return Outcome(state="already-provisioned", pool=store.read_model(paths.pool_file(), Pool))
+            return Outcome(state="already-provisioned", pool=load_pool())
         journal = Journal.load()
         if journal is not None:
             say("going on with what was begun")

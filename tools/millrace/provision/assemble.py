@@ -3,18 +3,15 @@
 
 from collections.abc import Callable
 
-from millrace import paths, store
-from millrace.errors import Failed, Refused
+from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import md
-from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision import in_sync, md, readd, unclean
+from millrace.provision.gather import Patience, gather
+from millrace.provision.membership import absent
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.pool_file import load_pool
+from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import System
-
-GRACE = 30.0
-"""Seconds that late drives get before an array starts without them."""
-
-POLL = 0.5
-"""Seconds between two looks."""
 
 Say = Callable[[str], None]
 
@@ -22,59 +19,114 @@ Say = Callable[[str], None]
 def assemble(system: System, say: Say) -> Pool:
     """Start every array of pool.json. Changes nothing where they run. `say` gets one line for each array.
 
-    Raises Failed naming the serials that are missing where an array has too few members.
+    All are tried; then Failed has a sentence for each that does not run, with the serials that are missing. What is
+    recorded of the members is brought up to date.
     """
     pool = load_pool()
     md.load_modules(system)
-    for record in sorted(pool.arrays, key=lambda item: item.array.over_arrays):
-        say(f"{md.title(record.array)}: {_start(system, record)}")
+    order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
+    problems = _stop_broken(system, order)
+    patience = Patience()
+    for record in order:
+        if record.uuid in problems:
+            continue
+        try:
+            said = _start(system, record, pool, patience)
+        except MillraceError as error:
+            problems[record.uuid] = str(error)
+        else:
+            say(f"{md.title(record.array)}: {'; '.join([said, *readd.bring_back(system, record)])}")
+    pool = in_sync.record(system, pool, say)
+    if problems:
+        raise Failed("; ".join(problems.values()))
     return pool
 
 
-def load_pool() -> Pool:
-    """The pool of this server; Refused if it has none."""
-    if not paths.pool_file().exists():
-        raise Refused("this server has no pool yet; read its plan with `millrace plan`")
-    return store.read_model(paths.pool_file(), Pool)
+def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
+    """Stop what runs without enough members, so that it can be started again; what went wrong, by UUID."""
+    dead: set[str] = set()
+    problems = {}
+    for record in order:
+        active = md.find(system, record.uuid)
+        lost = record.array.over_arrays and dead & set(record.array.members)
+        if active is not None and active.running and (lost or md.broken(system, record, active)):
+            dead.add(record.array.name)
+    # a raid0 holds its legs
+    for record in reversed([one for one in order if one.array.name in dead]):
+        try:
+            md.stop(system, record)
+        except Failed:
+            problems[record.uuid] = (
+                f"{md.title(record.array)} is broken: too many of its drives are gone, and it is still in use; "
+                "put the drives back in, then restart the server"
+            )
+    return problems
 
 
-def _start(system: System, record: ArrayRecord) -> str:
+def _start(system: System, record: ArrayRecord, pool: Pool, patience: Patience) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
         md.ensure_link(system, record)
         return "runs already"
-    devices, missing = _members(system, record)
-    if len(devices) < md.needed(record.array):
-        raise Failed(
-            f"{md.title(record.array)} cannot start: {md.needed(record.array)} of {len(record.array.members)} members "
-            f"are needed, {len(devices)} are there; missing: {', '.join(missing)}"
-        )
-    try:
-        md.assemble(system, record, devices)
-    except Failed as error:
-        raise Failed(
-            f"{md.title(record.array)} does not start ({error}); missing: {', '.join(missing) or 'none'}"
-        ) from error
-    md.ensure_link(system, record)
-    return (
-        f"started without {', '.join(missing)}"
-        if missing
-        else f"started, {md.count(len(record.array.members), len(record.spares))}"
-    )
-
-
-def _members(system: System, record: ArrayRecord) -> tuple[list[str], list[str]]:
-    """Devices to pass to mdadm, and the serials of the drives that did not come in time."""
     if record.array.over_arrays:
-        return [array_path(name) for name in record.array.members], []
-    # A hot spare may have taken the place of a member since the pool was made.
-    wanted = [*record.members, *record.spares]
-    waited = 0.0
-    while True:
-        missing = [member for member in wanted if system.partition(member.partuuid) is None]
-        if not missing or waited >= GRACE:
-            break
-        system.wait(POLL)
-        waited += POLL
-    devices = [f"/dev/disk/by-partuuid/{member.partuuid}" for member in wanted if member not in missing]
-    return devices, [member.serial for member in missing]
+        return _start_over(system, record, pool)
+    found = gather(system, record, patience)
+    there = list(found.values())
+    missing = [member.serial for member in absent([*record.members, *record.spares], there)]
+    if len(found) < md.needed(record.array):
+        raise Failed(
+            f"{md.title(record.array)} cannot start: {md.needed(record.array)} of {len(record.members)} members "
+            f"are needed, {len(found)} are there; missing: {', '.join(missing)}"
+        )
+    in_sync.refuse_stale(record, there)
+    forced = ""
+    try:
+        md.assemble(system, record, [f"/dev/{name}" for name in found])
+    except Failed as error:
+        forced = _force(system, record, found)
+        if not forced:
+            raise Failed(
+                f"{md.title(record.array)} does not start ({error}); missing: {', '.join(missing) or 'none'}"
+            ) from error
+    md.ensure_link(system, record)
+    return _started(system, record) + forced
+
+
+def _start_over(system: System, record: ArrayRecord, pool: Pool) -> str:
+    legs = [one for one in pool.arrays if one.array.name in record.array.members]
+    down = [one.array.name for one in legs if (active := md.find(system, one.uuid)) is None or not active.running]
+    if down:
+        raise Failed(f"{md.title(record.array)} cannot start without {', '.join(down)}")
+    md.assemble(system, record, [array_path(name) for name in record.array.members])
+    md.ensure_link(system, record)
+    return f"started, {md.count(len(record.array.members), 0)}"
+
+
+def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) -> str:
+    """Start an array that was written while degraded when the power went; empty where that is not what keeps it."""
+    blocks: list[Superblock] = [block for name in found if (block := examine(system, name)) is not None]
+    members = unclean.forceable(blocks, md.needed(record.array))
+    if not members:
+        return ""
+    last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=0)
+    names = [block.name for block in members]
+    spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
+    md.assemble(system, record, [f"/dev/{name}" for name in [*names, *spares]], force=True)
+    without = absent(record.members, [found[name] for name in names])
+    unclean.remember(record, [member.serial for member in without], last_write, system.now())
+    active = md.find(system, record.uuid)
+    if active is not None and len(names) > md.needed(record.array):
+        try:
+            system.md_repair(active.device)
+        except OSError as error:
+            return f", unclean while degraded; md does not begin to repair it ({error.strerror})"
+    return ", unclean while degraded: files written in the last minutes before the power cut may be damaged"
+
+
+def _started(system: System, record: ArrayRecord) -> str:
+    seen = in_sync.look(system, record)
+    if seen is None:
+        raise Failed(f"{md.title(record.array)} has lost members while it started; see `journalctl -k`")
+    if len(seen.in_sync) < len(record.members):
+        return f"started without {', '.join(one.serial for one in absent(seen.record.members, seen.in_sync))}"
+    return f"started, {md.count(len(seen.in_sync), len(seen.there) - len(seen.in_sync))}"

@@ -60,18 +60,35 @@ def find(system: System, uuid: str) -> Active | None:
     return None
 
 
+def in_sync_slots(system: System, active: Active) -> set[int]:
+    """The slots of a running array whose member is there and in sync."""
+    return {one.slot for one in system.md_members(active.device) if one.in_sync and one.slot is not None}
+
+
+def broken(system: System, record: ArrayRecord, active: Active) -> bool:
+    """Whether a running array has lost more members than it can: the kernel keeps it and answers every write with EIO.
+
+    md says `broken` only while nothing waits to be written (md.c array_state_show).
+    """
+    return system.md_state(active.device) == "broken" or len(in_sync_slots(system, active)) < needed(record.array)
+
+
 def load_modules(system: System) -> None:
     """mdadm does not load the module of a level before it assembles."""
     demand(system, ["modprobe", "--all", *MODULES])
 
 
-def assemble(system: System, record: ArrayRecord, devices: Sequence[str]) -> None:
-    """Start one of our arrays from these members, degraded too. Failed carries mdadm's reason."""
+def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force: bool = False) -> None:
+    """Start one of our arrays from these members, degraded too. Failed carries mdadm's reason.
+
+    `force` starts one that was being written when the power went although it cannot be made consistent first.
+    """
     stop_inactive(system, record)
     demand(
         system,
         [
             *("mdadm", "--assemble", array_path(record.array.name), "--run"),
+            *(["--force"] if force else []),
             *(f"--uuid={record.uuid}", f"--homehost={HOMEHOST}"),
             *devices,
         ],
@@ -82,6 +99,13 @@ def stop_inactive(system: System, record: ArrayRecord) -> None:
     """Members that udev has collected but not started are busy until their array is stopped."""
     active = find(system, record.uuid)
     if active is not None and not active.running:
+        demand(system, ["mdadm", "--stop", f"/dev/{active.device}"])
+
+
+def stop(system: System, record: ArrayRecord) -> None:
+    """Stop an array of ours that runs; Failed where it is in use."""
+    active = find(system, record.uuid)
+    if active is not None:
         demand(system, ["mdadm", "--stop", f"/dev/{active.device}"])
 
 

@@ -19,7 +19,10 @@ class Approval(Contract):
 
 
 class MemberRecord(Contract):
-    """One partition that is a member of an array, by names that survive a move to another slot."""
+    """One member of an array, by names that survive a move to another bay.
+
+    `partuuid` and `label` are empty for a whole drive that was added by hand.
+    """
 
     serial: str
     wwid: str
@@ -46,7 +49,10 @@ class DriveRecord(Contract):
 
 
 class ArrayRecord(Contract):
-    """One array as it was made. `uuid` in mdadm's form (four groups of eight hex digits, colons between)."""
+    """One array. `uuid` in mdadm's form (four groups of eight hex digits, colons between).
+
+    `members` are in the order of md's slots. One that is missing stays until another is in sync in its slot.
+    """
 
     array: Array
     uuid: str
@@ -55,9 +61,14 @@ class ArrayRecord(Contract):
 
 
 class Pool(Contract):
-    """The pool that exists (`/var/lib/millrace/pool.json`)."""
+    """The pool that exists (`/var/lib/millrace/pool.json`).
+
+    Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` and each
+    array's `array` stay as the pool was made.
+    """
 
     schema_version: Literal[1] = 1
+    generation: int = 1
     plan_sha256: str
     created: str
     drives: list[DriveRecord] = Field(default_factory=list)

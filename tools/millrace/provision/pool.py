@@ -7,8 +7,8 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.labels import array_link, array_path
 from millrace.provision import md
-from millrace.provision.assemble import load_pool
 from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.pool_file import load_pool
 from millrace.provision.signature import signature
 from millrace.provision.system import System
 

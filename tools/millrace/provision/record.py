@@ -4,6 +4,7 @@
 from millrace import paths, store
 from millrace.provision.model import Pool, Transaction
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
+from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System, demand
 
 
@@ -22,9 +23,8 @@ def publish(system: System, transaction: Transaction) -> Pool:
     store.write_text(mount_unit_file(), mount_unit(pool.filesystem, digest))
     store.write_model(paths.approved_plan_file(), transaction.plan)
     store.write_model(history / "plan.json", transaction.plan)
-    store.write_model(history / "pool.json", pool)
     _tell_systemd(system)
-    store.write_model(paths.pool_file(), pool)
+    save_pool(pool)
     clean_up()
     return pool
 

@@ -5,6 +5,7 @@ import os
 import shutil
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -12,9 +13,25 @@ from typing import Protocol
 from millrace import command, paths
 from millrace.command import Result
 from millrace.errors import Failed
+from millrace.inventory import drives, sysfs
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Proposal
 from millrace.provision import gpt
+from millrace.provision.model import MemberRecord
+
+
+@dataclass(frozen=True)
+class LiveMember:
+    """One member that the kernel has of an array: `slot` None is a spare, `flags` are the words of its md state."""
+
+    name: str
+    slot: int | None
+    flags: frozenset[str]
+
+    @property
+    def in_sync(self) -> bool:
+        """Whether it holds its part of the data: not while it is rebuilt, not beside the member that it replaces."""
+        return "in_sync" in self.flags and not self.flags & {"faulty", "replacement"}
 
 
 class System(Protocol):
@@ -46,6 +63,22 @@ class System(Protocol):
 
     def partition(self, partuuid: str) -> str | None:
         """The partition behind /dev/disk/by-partuuid."""
+        ...
+
+    def md_superblocks(self) -> dict[str, str]:
+        """Partitions and whole drives with an md superblock, and the UUID of its array, as udev has seen them."""
+        ...
+
+    def identity(self, name: str) -> MemberRecord:
+        """Drive and partition behind the kernel name of a member."""
+        ...
+
+    def md_members(self, name: str) -> list[LiveMember]:
+        """The members that an md device has, those that are gone left out."""
+        ...
+
+    def md_repair(self, name: str) -> None:
+        """Have md read everything and write parity and copies that do not fit again; OSError if it does not begin."""
         ...
 
     def md_devices(self) -> list[str]:
@@ -110,6 +143,41 @@ class Linux:
 
     def partition(self, partuuid: str) -> str | None:
         return _behind(f"dev/disk/by-partuuid/{partuuid}")
+
+    def md_superblocks(self) -> dict[str, str]:
+        found = {}
+        for name in sysfs.names(paths.ROOT / "sys/class/block"):
+            # what udev read is asked, not the drive: one that hangs and is not ours must not hold back the pool
+            number = sysfs.text(paths.ROOT / "sys/class/block" / name / "dev")
+            known = (sysfs.text(paths.ROOT / f"run/udev/data/b{number}") or "").splitlines()
+            facts = dict(line.removeprefix("E:").split("=", 1) for line in known if line.startswith("E:"))
+            if facts.get("ID_FS_TYPE") == "linux_raid_member":
+                found[name] = facts.get("ID_FS_UUID", "")
+        return found
+
+    def identity(self, name: str) -> MemberRecord:
+        directory = (paths.ROOT / "sys/class/block" / name).resolve()
+        partition = (directory / "partition").exists()
+        drive = drives.identify(directory.parent if partition else directory)
+        kernel = sysfs.uevent(directory) if partition else {}
+        return MemberRecord(
+            serial=drive.serial or name,
+            wwid=drive.wwid,
+            partuuid=kernel.get("PARTUUID", "").lower(),
+            label=kernel.get("PARTNAME", ""),
+        )
+
+    def md_members(self, name: str) -> list[LiveMember]:
+        md, found = paths.ROOT / "sys/block" / name / "md", []
+        for entry in (md / member for member in sysfs.names(md) if member.startswith("dev-")):
+            flags = frozenset((sysfs.text(entry / "state") or "").split(","))
+            # the last member of a mirror stays when its drive is pulled; the link to the drive leads nowhere then
+            if (entry / "block").exists():
+                found.append(LiveMember(entry.name.removeprefix("dev-"), sysfs.number(entry / "slot"), flags))
+        return found
+
+    def md_repair(self, name: str) -> None:
+        (paths.ROOT / "sys/block" / name / "md/sync_action").write_text("repair")
 
     def md_devices(self) -> list[str]:
         blocks = (paths.ROOT / "sys/block").glob("md*")

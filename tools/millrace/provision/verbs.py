@@ -15,6 +15,7 @@ from millrace.provision import apply, approval, follow, record
 from millrace.provision import assemble as assembling
 from millrace.provision import pool as pools
 from millrace.provision.identity import new_transaction
+from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Linux
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
@@ -37,7 +38,7 @@ def approve(hash_: str, no_start: bool, as_json: bool) -> None:
             return
         if as_json:
             follow.start_and_follow(system, lambda progress: click.echo(progress.model_dump_json()))
-            click.echo(assembling.load_pool().model_dump_json())
+            click.echo(load_pool().model_dump_json())
         else:
             _follow_on_terminal(system)
             click.echo("the pool is built; `millrace status` shows it")
@@ -95,7 +96,7 @@ def show(as_json: bool) -> None:
     """Show arrays, members, rebuilds and file system of the pool as they are now."""
     from millrace.pool.show import lines, state
 
-    found = state(assembling.load_pool())
+    found = state(load_pool())
     _print(found) if as_json else click.echo("\n".join(lines(found)))
 
 

@@ -9,6 +9,7 @@ from millrace import paths, store
 from millrace.errors import MillraceError
 from millrace.inventory.model import Contract
 from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
 from millrace.share import quota
 from millrace.share.tools import Runner
 
@@ -40,9 +41,10 @@ def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
 def write(run: Runner) -> None:
     """Leave what the shares hold for those who may not ask; nothing where there is no pool or XFS does not say."""
     try:
-        if not paths.pool_file().exists():
+        pool = known_pool()
+        if pool is None:
             return
-        mountpoint = store.read_model(paths.pool_file(), Pool).filesystem.mountpoint
+        mountpoint = pool.filesystem.mountpoint
         if quota.enabled(mountpoint):
             at = datetime.now(UTC).isoformat(timespec="seconds")
             store.write_model(paths.usage_file(), Usage(at=at, used=quota.usage(mountpoint, run)))

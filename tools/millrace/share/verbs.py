@@ -6,8 +6,7 @@ from typing import Any
 
 import click
 
-from millrace import paths, store
-from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what would be served, and change nothing.")
@@ -57,12 +56,12 @@ def list_(as_json: bool) -> None:
     from millrace.share.listing import listed, rows
     from millrace.share.model import ShareList
 
-    exists = paths.pool_file().exists()
-    found = ShareList(shares=listed(store.read_model(paths.pool_file(), Pool)) if exists else [])
+    pool = known_pool()
+    found = ShareList(shares=listed(pool) if pool else [])
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return
-    if not exists:
+    if pool is None:
         click.echo("There is no share yet: there is no pool. `millrace status` says what to do next.")
     for row in rows(found.shares):
         click.echo(row)

@@ -17,6 +17,7 @@ from millrace.plan.model import Array, Plan, PlanFile, Proposal
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
 from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
 from millrace.share.interfaces import Interface
 from millrace.topology import parts, threads
 from millrace.topology.model import Topology, TopologyArray, TopologyFinding, TopologyNode, Where
@@ -30,7 +31,7 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     at_boot = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
     there = present()
     inventory = _of_now(at_boot, there, nics(paths.ROOT, run))
-    pool = store.read_model(paths.pool_file(), Pool) if paths.pool_file().exists() else None
+    pool = known_pool()
     proposal = _proposal()
     arrays = _arrays(pool, proposal)
     live = live_arrays(pool, {}) if pool else []

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import click
 
-from millrace import command, paths, store
+from millrace import command
 from millrace.command import Result
 from millrace.errors import Failed
-from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
 from millrace.tune.model import TuneReport
 
 PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
@@ -43,9 +43,10 @@ def _report(look_only: bool, revert: bool) -> TuneReport:
     from millrace.tune.originals import one_at_a_time
     from millrace.tune.run import run
 
-    if not paths.pool_file().exists():
+    pool = known_pool()
+    if pool is None:
         return TuneReport(settings=0, drift=[], warnings=["there is no pool yet, nothing is tuned"])
-    work = stages(approved_plan(), store.read_model(paths.pool_file(), Pool), _command)
+    work = stages(approved_plan(), pool, _command)
     with nullcontext() if look_only else one_at_a_time():
         return run(work, look_only, revert)
 

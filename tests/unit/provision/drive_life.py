@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What happens to the drives of a running server, and what md does about it by itself."""
+
+from tests.unit.provision import superblocks
+from tests.unit.provision.disks import Content, Disk, Running
+from tests.unit.provision.world import World
+
+
+def die(world: World, *serials: str) -> None:
+    """Drives are gone while the arrays run; a hot spare begins to take the place of each."""
+    for serial in serials:
+        lost = [one for array in world.arrays.values() for one in array.members if serial in world.serials(one)]
+        for device in lost:
+            array = next(one for one in world.arrays.values() if device in one.members)
+            array.members.remove(device)
+        world.names = {name: disk for name, disk in world.names.items() if disk.serial != serial}
+    for array in world.arrays.values():
+        if array.level != "raid0":
+            _settle(world, array)
+
+
+def plug_in(world: World, disk: Disk) -> str:
+    """A drive is put in while the server runs; its kernel name."""
+    if disk not in world.disks:
+        world.disks.append(disk)
+        world.writable.add(disk.serial)
+    name = next(name for number in range(100) if (name := f"nvme{number}n1") not in world.names)
+    world.names[name] = disk
+    return name
+
+
+def add_by_hand(world: World, array: str, disk: Disk) -> None:
+    """`mdadm /dev/md/ARRAY --add` of a whole drive."""
+    running = world.running(f"/dev/md/millrace-{array}")
+    name = plug_in(world, disk)
+    assert not disk.whole
+    disk.whole.update(superblocks.new(running.uuid, running.level, running.devices, None))
+    running.members.append(f"/dev/{name}")
+    _settle(world, running)
+
+
+def rebuilt(world: World) -> None:
+    """Every rebuild comes to its end."""
+    for array in world.arrays.values():
+        for held in members_of(world, array):
+            held.pop("recovering", None)
+        if array.level != "raid0":
+            superblocks.write(members_of(world, array), clean=True)
+
+
+def writing(world: World, array: str) -> None:
+    """Something is being written to an array."""
+    superblocks.write(members_of(world, world.running(f"/dev/md/millrace-{array}")), clean=False)
+
+
+def members_of(world: World, array: Running) -> list[Content]:
+    return [held for one in array.members if (held := world.content(one))]
+
+
+def _settle(world: World, array: Running) -> None:
+    """A spare begins to take an open place; what changed is in every superblock that is there."""
+    held = members_of(world, array)
+    taken = {one["role"] for one in held}
+    open_slots = [str(slot) for slot in range(array.devices) if str(slot) not in taken]
+    for spare, slot in zip((one for one in held if one["role"] == "spare"), open_slots, strict=False):
+        spare.update(role=slot, recovering="1")
+    if held:
+        superblocks.write(held, clean=True)

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What md does with the superblocks of members: who is taken at a start, who is not, and what is kept of it.
+
+A superblock is the content of a partition or drive; keys in small letters are not shown by blkid. `role` is a slot or
+`spare`, `states` has a letter for each slot, `bitmap` says whether the member can be re-added.
+"""
+
+from millrace.provision.md import LOST_MEMBERS
+from millrace.provision.system import LiveMember
+from tests.unit.provision.disks import Content
+
+
+def new(uuid: str, level: str, count: int, role: int | None) -> Content:
+    """A superblock as mdadm --create writes it."""
+    return {
+        "TYPE": "linux_raid_member",
+        "UUID": uuid.replace(":", ""),
+        "level": level,
+        "count": str(count),
+        "role": "spare" if role is None else str(role),
+        "events": "1",
+        "clean": "1",
+        "states": "A" * count,
+        "bitmap": "fits",
+    }
+
+
+def examined(device: str, held: Content) -> str:
+    """The lines of mdadm --examine that are read, and some that are not."""
+    role = held["role"] if held["role"] == "spare" else f"Active device {held['role']}"
+    recovery = "Recovery Offset : 8192 sectors\n" if "recovering" in held else ""
+    return (
+        f"{device}:\n          Magic : a92b4efc\n     Array UUID : {held['UUID']}\n     Raid Level : {held['level']}\n"
+        f"{recovery}          State : {'clean' if held['clean'] == '1' else 'active'}\n"
+        "    Update Time : Sat Nov 21 22:01:38 2026\n"
+        f"         Events : {held['events']}\n\n   Device Role : {role}\n"
+        f"   Array State : {held['states']} ('A' == active, '.' == missing, 'R' == replacing)\n"
+    )
+
+
+def live(name: str, held: Content) -> LiveMember:
+    """The member as sysfs shows it."""
+    if held["role"] == "spare":
+        return LiveMember(name, None, frozenset({"spare"}))
+    return LiveMember(name, int(held["role"]), frozenset({"spare" if "recovering" in held else "in_sync"}))
+
+
+def start(held: dict[str, Content], force: bool) -> list[str] | str:
+    """The devices that the kernel takes, or why mdadm starts nothing. Those that are not up to date are left out."""
+    newest = max(held.values(), key=lambda one: int(one["events"]))
+    count, level = int(newest["count"]), newest["level"]
+    fresh = {
+        device: one
+        for device, one in held.items()
+        if int(one["events"]) + 1 >= int(newest["events"])
+        and (one["role"] == "spare" or newest["states"][int(one["role"])] == "A" or "recovering" in one)
+    }
+    assert not force or len(fresh) == len(held), (
+        f"--force with members that are out of date: {held.keys() - fresh.keys()}"
+    )
+    members = [one for one in fresh.values() if one["role"] != "spare" and "recovering" not in one]
+    assert len({one["role"] for one in members}) == len(members), "two members for one slot"
+    if len(members) < (1 if level == "raid1" else count - LOST_MEMBERS[level]):
+        return "failed to RUN_ARRAY: Input/output error"
+    dirty = level in ("raid5", "raid6") and any(one["clean"] == "0" for one in members)
+    if dirty and len(members) < count and not force:
+        return "Not enough devices to start the array while not clean - consider --force."
+    write(list(fresh.values()), clean=True)
+    return list(fresh)
+
+
+def write(members: list[Content], clean: bool) -> None:
+    """Something is written, or all is: every superblock is."""
+    events = 1 + max(int(one["events"]) for one in members)
+    slots = {int(one["role"]) for one in members if one["role"] != "spare" and "recovering" not in one}
+    states = "".join("A" if slot in slots else "." for slot in range(int(members[0]["count"])))
+    for one in members:
+        one.update(events=str(events), clean="1" if clean else "0", states=states)
+
+
+def join(members: list[Content], held: Content) -> None:
+    """One more member, in sync."""
+    write([*members, held], clean=members[0]["clean"] == "1")

@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import BadInput, Failed
+from millrace.inventory.model import Contract
+from millrace.plan.labels import array_path
+from millrace.plan.model import Role
+from millrace.provision import md
+from millrace.provision.membership import absent, up_to_date
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.pool_file import save_pool
+from millrace.provision.system import System
+
+
+class InSyncArray(Contract):
+    """The members of one array that were in sync. `uuid` in mdadm's form."""
+
+    uuid: str
+    members: list[MemberRecord]
+
+
+class InSync(Contract):
+    """Who was in sync when somebody last looked (`/var/lib/millrace/in-sync.json`)."""
+
+    schema_version: Literal[1] = 1
+    arrays: list[InSyncArray]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A running array: its record brought up to date, its members in sync, and all that md has of it."""
+
+    record: ArrayRecord
+    in_sync: list[MemberRecord]
+    there: list[MemberRecord]
+
+
+def record(system: System, pool: Pool, say: Callable[[str], None]) -> Pool:
+    """Write down the members that md has now; returns the pool as it is recorded.
+
+    An array that does not run keeps what is recorded of it. What cannot be written is said, and holds up nothing.
+    """
+    arrays, in_sync = [], []
+    before = {one.uuid: one for one in _known().arrays}
+    for one in pool.arrays:
+        seen = None if one.array.over_arrays else look(system, one)
+        arrays.append(seen.record if seen else one)
+        last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
+        if last is not None:
+            in_sync.append(last)
+    changed = pool.model_copy(update={"arrays": arrays, "generation": pool.generation + 1})
+    try:
+        store.write_model(paths.in_sync_file(), InSync(arrays=in_sync))
+        if arrays == pool.arrays:
+            # a file that was torn is written again
+            save_pool(pool)
+            return pool
+        save_pool(changed)
+    except OSError as error:
+        say(f"the members of the arrays cannot be recorded: {error}")
+    return changed
+
+
+def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
+    """Failed where none of the members that are there was in sync last: their data is old, and md cannot know.
+
+    Halves of a mirror that went at different times, or two of four members of a RAID6.
+    """
+    last = next((array.members for array in _known().arrays if array.uuid == one.uuid), [])
+    if not last or len(absent(last, there)) < len(last):
+        return
+    here, gone = _serials(there), _serials(last)
+    lost = (
+        "An older log must not be replayed: without it, ask for help before anything is started."
+        if one.array.role is Role.LOG
+        else f"Without it only older data is left; to start that: mdadm --assemble --run {array_path(one.array.name)} "
+        f"--uuid={one.uuid} and the device of {here}, then: systemctl restart millrace-assemble."
+    )
+    raise Failed(
+        f"{md.title(one.array)} is not started: {here} is there, but was out of sync when the array last ran; "
+        f"{gone} was in sync. Put {gone} back in, then: systemctl restart millrace-assemble. {lost}"
+    )
+
+
+def look(system: System, one: ArrayRecord) -> Seen | None:
+    """What md has of an array now; None where it does not run with enough members."""
+    active = md.find(system, one.uuid)
+    if active is None or not active.running or md.broken(system, one, active):
+        return None
+    live = {member: system.identity(member.name) for member in system.md_members(active.device)}
+    in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
+    spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
+    there = [who for member, who in live.items() if "faulty" not in member.flags]
+    return Seen(up_to_date(one, in_sync, there, spares), [in_sync[slot] for slot in sorted(in_sync)], there)
+
+
+def _known() -> InSync:
+    """What is recorded; nothing where the file is missing or cannot be understood: it guards, it must not stop."""
+    try:
+        return store.read_model(paths.in_sync_file(), InSync)
+    except BadInput:
+        return InSync(arrays=[])
+
+
+def _serials(members: Sequence[MemberRecord]) -> str:
+    return ", ".join(member.serial for member in members)

@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who the members of an array are: what is recorded, brought up to date by what md runs. Pure functions."""
+
+from collections.abc import Mapping, Sequence
+
+from millrace.provision.model import ArrayRecord, MemberRecord
+
+
+def same(one: MemberRecord, other: MemberRecord) -> bool:
+    """Whether both are one member; a drive that was added as a whole has no partition to tell it by."""
+    if one.partuuid or other.partuuid:
+        return one.partuuid == other.partuuid
+    return one.serial == other.serial
+
+
+def absent(recorded: Sequence[MemberRecord], there: Sequence[MemberRecord]) -> list[MemberRecord]:
+    """Those recorded that are not there."""
+    return [member for member in recorded if not any(same(member, other) for other in there)]
+
+
+def up_to_date(
+    record: ArrayRecord,
+    in_sync: Mapping[int, MemberRecord],
+    live: Sequence[MemberRecord],
+    spares: Sequence[MemberRecord],
+) -> ArrayRecord:
+    """The record with the members that md has: `in_sync` by slot, hot spares, and all that are `live` in any way.
+
+    Who is missing stays recorded, so that it can be named and waited for, until another is in sync in its slot.
+    """
+    left = absent(record.members, list(in_sync.values()))
+    kept = {slot: one for slot, one in enumerate(record.members) if slot not in in_sync and one in left}
+    # a member that moved to another slot leaves its own to one that lost its place
+    displaced = (one for one in left if one not in kept.values())
+    members = [in_sync.get(slot) or kept.get(slot) or next(displaced) for slot in range(len(record.members))]
+    return record.model_copy(update={"members": members, "spares": _spares(record, members, live, spares)})
+
+
+def _spares(
+    record: ArrayRecord, members: Sequence[MemberRecord], live: Sequence[MemberRecord], spares: Sequence[MemberRecord]
+) -> list[MemberRecord]:
+    """A spare that is gone is forgotten when another has come for it; one that is being filled stays one until then."""
+    recorded = absent(record.spares, members)
+    gone = absent(recorded, live)
+    there = absent(recorded, gone)
+    new = absent(spares, [*recorded, *members])
+    return [*there, *gone[: max(len(record.array.spares) - len(there) - len(new), 0)], *new]

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""pool.json, the pool that exists, and its older copies: the one place that reads and writes them."""
+
+import sys
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.errors import BadInput, Refused
+from millrace.provision.model import Pool
+
+KEPT = 20
+"""How many generations stay in the history."""
+
+
+def load_pool() -> Pool:
+    """The pool of this server; Refused if it has none."""
+    pool = known_pool()
+    if pool is None:
+        raise Refused("this server has no pool yet; read its plan with `millrace plan`")
+    return pool
+
+
+def known_pool() -> Pool | None:
+    """The pool of this server, None if it has none; BadInput if neither pool.json nor any older copy can be read.
+
+    A file that is torn is replaced by the newest copy, with a warning on standard error. One that is missing is not:
+    the first copy is written while the pool is still being made.
+    """
+    if not paths.pool_file().exists():
+        return None
+    try:
+        return store.read_model(paths.pool_file(), Pool)
+    except BadInput as error:
+        copy = _newest_copy()
+        if copy is None:
+            raise
+        print(f"millrace: warning: {error}; generation {copy.generation} of the history is used", file=sys.stderr)
+        return copy
+
+
+def save_pool(pool: Pool) -> None:
+    """Write down the pool; the copy in the history comes first, so that one of the two can always be read."""
+    store.write_model(_history() / f"pool-{pool.generation:06}.json", pool)
+    store.write_model(paths.pool_file(), pool)
+    for old in sorted(_history().glob("pool-*.json"))[:-KEPT]:
+        old.unlink(missing_ok=True)
+
+
+def _newest_copy() -> Pool | None:
+    copies = []
+    # the first copy of pools made by 0.1.0 lies beside their plan
+    for path in [*_history().glob("pool-*.json"), *_history().glob("*/pool.json")]:
+        try:
+            copies.append(store.read_model(path, Pool))
+        except BadInput:
+            continue
+    # a pool that was made on this server before this one may have seen more changes
+    return max(copies, key=lambda pool: (pool.created, pool.generation), default=None)
+
+
+def _history() -> Path:
+    return paths.state_dir() / "history"

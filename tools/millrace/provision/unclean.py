@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An array that was written while degraded when the power went, and what is kept of such a start.
+
+The kernel does not start it: parity that was half written cannot rebuild what the missing member held. Nothing but the
+stripes that were in flight is in doubt, so it is started where every member that is there was one until the end.
+"""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from millrace import paths, store
+from millrace.inventory.model import Contract
+from millrace.provision.gather import current
+from millrace.provision.model import ArrayRecord
+from millrace.provision.superblock import Superblock
+
+
+class Unclean(Contract):
+    """One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
+
+    `missing` are serials.
+    """
+
+    array: str
+    level: str
+    last_write: str
+    started: str
+    missing: list[str]
+
+
+class Suspects(Contract):
+    """Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were looked at."""
+
+    count: int
+    listed: int
+    complete: bool
+
+
+class UncleanStarts(Contract):
+    """All that nobody has acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for."""
+
+    schema_version: int = 1
+    starts: list[Unclean]
+    suspects: Suspects | None = None
+
+
+def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
+    """The members with which an unclean, degraded array can be started; none where force is not the answer."""
+    members = [block for block in current(list(blocks)) if not block.recovering]
+    slots = {block.slot for block in members}
+    unclean = any(not block.clean for block in members)
+    # two for one slot: which of them is the member, nobody can say
+    return members if unclean and len(slots) == len(members) >= needed else []
+
+
+def known() -> UncleanStarts | None:
+    """What is to be acknowledged, None if nothing; BadInput if the file cannot be understood."""
+    path = paths.unclean_file()
+    return store.read_model(path, UncleanStarts) if path.exists() else None
+
+
+def remember(record: ArrayRecord, missing: Sequence[str], last_write: int, started: str) -> None:
+    """Keep that an array was forced; which files are in doubt is to be looked for once it is mounted."""
+    start = Unclean(
+        array=record.array.name,
+        level=record.array.level,
+        last_write=datetime.fromtimestamp(last_write, UTC).isoformat(timespec="seconds"),
+        started=started,
+        missing=list(missing),
+    )
+    before = known()
+    store.write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
+
+
+def acknowledge() -> list[Unclean]:
+    """Forget all, with the list of files; returns what was to be acknowledged."""
+    found = known()
+    paths.suspects_file().unlink(missing_ok=True)
+    paths.unclean_file().unlink(missing_ok=True)
+    return found.starts if found else []

@@ -65,6 +65,8 @@ EXPOSURE = {
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
+    "millrace-members.service": 20,
+    "millrace-unclean.service": 15,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,

@@ -10,7 +10,7 @@ import pytest
 from host.layout import REPO
 
 MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
-HEALTH, RETUNE = "millrace-health.service", "millrace-retune-arrays.service"
+MEMBERS, HEALTH, RETUNE = "millrace-members.service", "millrace-health.service", "millrace-retune-arrays.service"
 
 
 def started(directory: Path, *event: str) -> list[str]:
@@ -34,11 +34,11 @@ def started(directory: Path, *event: str) -> list[str]:
     "event", ["Fail", "DegradedArray", "DeviceDisappeared", "NewArray", "RebuildStarted", "SpareActive"]
 )
 def test_what_makes_another_array_is_looked_at_and_set_up(tmp_path: Path, event: str) -> None:
-    assert started(tmp_path, event, "/dev/md127", "/dev/nvme3n1") == [HEALTH, RETUNE]
+    assert started(tmp_path, event, "/dev/md127", "/dev/nvme3n1") == [MEMBERS, HEALTH, RETUNE]
 
 
 def test_the_end_of_a_rebuild_is_looked_at(tmp_path: Path) -> None:
-    assert started(tmp_path, "RebuildFinished", "/dev/md127") == [HEALTH]
+    assert started(tmp_path, "RebuildFinished", "/dev/md127") == [MEMBERS, HEALTH]
 
 
 @pytest.mark.parametrize("event", ["Rebuild20", "Rebuild98"])

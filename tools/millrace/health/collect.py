@@ -22,6 +22,7 @@ from millrace.health.checks import (
     root,
     shares,
     smb,
+    unclean,
     units,
 )
 from millrace.health.host import Host
@@ -32,6 +33,7 @@ Check = Callable[[Host], list[Finding]]
 CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
+    "unclean": unclean.check,
     "filesystem": filesystem.check,
     "drives": drives.check,
     "root": root.check,

@@ -108,7 +108,7 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     members = unclean.forceable(blocks, md.needed(record.array))
     if not members:
         return ""
-    last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=0)
+    last_write = max((when for block in members if (when := updated(system, block.name)) is not None), default=None)
     names = [block.name for block in members]
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     md.assemble(system, record, [f"/dev/{name}" for name in [*names, *spares]], force=True)

@@ -7,6 +7,7 @@ stripes that were in flight is in doubt, so it is started where every member tha
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Literal
 
 from millrace import paths, store
 from millrace.inventory.model import Contract
@@ -39,7 +40,7 @@ class Suspects(Contract):
 class UncleanStarts(Contract):
     """All that nobody has acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for."""
 
-    schema_version: int = 1
+    schema_version: Literal[1] = 1
     starts: list[Unclean]
     suspects: Suspects | None = None
 
@@ -59,12 +60,16 @@ def known() -> UncleanStarts | None:
     return store.read_model(path, UncleanStarts) if path.exists() else None
 
 
-def remember(record: ArrayRecord, missing: Sequence[str], last_write: int, started: str) -> None:
-    """Keep that an array was forced; which files are in doubt is to be looked for once it is mounted."""
+def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
+    """Keep that an array was forced; which files are in doubt is to be looked for once it is mounted.
+
+    `last_write` in seconds since 1970, None where no superblock says.
+    """
+    written = datetime.fromtimestamp(last_write, UTC) if last_write else datetime.fromisoformat(started)
     start = Unclean(
         array=record.array.name,
         level=record.array.level,
-        last_write=datetime.fromtimestamp(last_write, UTC).isoformat(timespec="seconds"),
+        last_write=written.isoformat(timespec="seconds"),
         started=started,
         missing=list(missing),
     )
@@ -72,9 +77,9 @@ def remember(record: ArrayRecord, missing: Sequence[str], last_write: int, start
     store.write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
 
 
-def acknowledge() -> list[Unclean]:
-    """Forget all, with the list of files; returns what was to be acknowledged."""
+def acknowledge() -> UncleanStarts:
+    """Forget all, with the list of files; returns what was forgotten."""
     found = known()
-    paths.suspects_file().unlink(missing_ok=True)
     paths.unclean_file().unlink(missing_ok=True)
-    return found.starts if found else []
+    paths.suspects_file().unlink(missing_ok=True)
+    return found or UncleanStarts(starts=[])

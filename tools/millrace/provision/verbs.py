@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision import apply, approval, follow, record
+from millrace.provision import apply, approval, follow, in_sync, record, suspects, unclean
 from millrace.provision import assemble as assembling
 from millrace.provision import pool as pools
 from millrace.provision.identity import new_transaction
@@ -98,6 +98,56 @@ def show(as_json: bool) -> None:
 
     found = state(load_pool())
     _print(found) if as_json else click.echo("\n".join(lines(found)))
+
+
+@pool.command("record")
+@as_json
+def record_(as_json: bool) -> None:
+    """Record the current members of the arrays; mdadm --monitor calls it."""
+    with _as_root():
+        found = in_sync.record(Linux(), load_pool(), _say)
+    if as_json:
+        _print(found)
+
+
+@pool.command("unclean")
+@click.option("--find", is_flag=True, help="Search the pool for files written in the last minutes before the cut.")
+@as_json
+def unclean_(find: bool, as_json: bool) -> None:
+    """Show arrays that were started unclean while degraded, and the files written before the power cut."""
+    with _as_root():
+        found = suspects.find(load_pool().filesystem.mountpoint) if find else unclean.known()
+        found = found or unclean.UncleanStarts(starts=[])
+        names = suspects.names()
+    if as_json:
+        _print(found)
+        return
+    for one in found.starts:
+        click.echo(f"array {one.array} ({one.level}): last written {one.last_write}, started unclean {one.started}")
+    if not found.starts:
+        click.echo("no array was started unclean while degraded")
+    elif found.suspects is None:
+        click.echo("files written before the power cut were not searched for yet: millrace pool unclean --find")
+    for name in names:
+        click.echo(name)
+    if found.suspects is not None and not found.suspects.complete:
+        click.echo("note: the search did not reach every file", err=True)
+    if found.suspects is not None and found.suspects.count > found.suspects.listed:
+        click.echo(
+            f"note: {found.suspects.count} files were written then, {found.suspects.listed} are listed", err=True
+        )
+
+
+@pool.command()
+@as_json
+def acknowledge(as_json: bool) -> None:
+    """Acknowledge unclean starts: health no longer warns, the list of files is removed."""
+    with _as_root():
+        found = unclean.acknowledge()
+    if as_json:
+        _print(found)
+    else:
+        click.echo(f"{len(found.starts)} unclean start{'s' * (len(found.starts) != 1)} acknowledged")
 
 
 def _follow_on_terminal(system: Linux) -> None:

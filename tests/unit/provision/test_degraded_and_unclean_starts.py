@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A power cut while an array is degraded ends in a server that serves and says so; old data never passes for new."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from millrace.errors import Failed
+from millrace.provision import in_sync, unclean
+from millrace.provision.assemble import assemble
+from millrace.provision.pool_file import load_pool
+from millrace.provision.superblock import Superblock
+from tests.unit.provision.disks import Content
+from tests.unit.provision.drive_life import die, members_of, plug_in, rebuilt, writing
+from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
+from tests.unit.provision.server import built, server_for
+from tests.unit.provision.world import World
+
+
+def started(world: World) -> list[str]:
+    """What an assembly says; a failure is its last line."""
+    lines: list[str] = []
+    try:
+        assemble(world, lines.append)
+    except Failed as error:
+        lines.append(f"failed: {error}")
+    return lines
+
+
+def forced(world: World) -> list[list[str]]:
+    return [command for command in world.commands if "--force" in command and "--assemble" in command]
+
+
+def cut_while_written(world: World, array: str, *lost: str) -> None:
+    """Drives are gone, something is written, the power goes; the next boot is without these drives."""
+    die(world, *lost)
+    in_sync.record(world, load_pool(), lambda _: None)
+    writing(world, array)
+    world.disks = [disk for disk in world.disks if disk.serial not in lost]
+    world.boot()
+    world.commands.clear()
+
+
+def superblock_of(world: World, serial: str) -> Content:
+    (disk,) = [disk for disk in world.disks if disk.serial == serial]
+    (held,) = disk.inside.values()
+    return held
+
+
+@pytest.mark.parametrize(("lost", "repaired"), [(("D1",), ["millrace-data"]), (("D1", "D3"), [])])
+def test_a_raid6_written_while_degraded_starts_and_is_repaired_where_there_is_parity(
+    world: World, lost: Sequence[str], repaired: list[str]
+) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", *lost)
+    data, log = started(world)
+    assert data.startswith(f"RAID6 data: started without {', '.join(lost)}, unclean while degraded: files written")
+    assert log == "RAID1 log: started, 2 members"
+    assert world.repaired == repaired
+    known = unclean.known()
+    assert known is not None
+    (start,) = known.starts
+    assert (start.array, start.missing, start.last_write) == ("data", [*lost], "2026-11-18T11:06:40+00:00")
+
+
+def test_a_leg_written_while_degraded_starts_and_the_raid0_over_it() -> None:
+    world = server_for(raid50_plan())
+    built(world, raid50_plan())
+    cut_while_written(world, "leg0", "D1")
+    said = started(world)
+    assert said[0].startswith("RAID5 leg0: started without D1, unclean while degraded")
+    assert said[3] == "RAID0 data: started, 2 members"
+    assert world.repaired == []
+
+
+def test_a_healthy_array_is_never_forced(world: World) -> None:
+    built(world, raid6_plan())
+    writing(world, "data")
+    world.boot()
+    assert started(world)[0] == "RAID6 data: started, 4 members"
+    assert forced(world) == []
+    assert unclean.known() is None
+
+
+def test_a_member_that_is_out_of_date_takes_no_part_in_a_forced_start(world: World) -> None:
+    built(world, raid6_plan())
+    away = next(disk for disk in world.disks if disk.serial == "D1")
+    cut_while_written(world, "data", "D1")
+    plug_in(world, away)
+    away.inside[next(iter(away.inside))]["bitmap"] = "too old"
+    (data, _) = started(world)
+    assert data.startswith("RAID6 data: started without D1, unclean while degraded")
+    assert "D1 (nvme" in data
+    assert "--add" in data
+
+
+def test_too_few_current_members_are_not_forced(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1", "D3")
+    superblock_of(world, "D2")["events"] = "0"
+    failed = started(world)[-1]
+    assert failed.startswith("failed: RAID6 data does not start (mdadm --assemble")
+    assert forced(world) == []
+
+
+def test_one_event_behind_is_current(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "data", "D1")
+    held = superblock_of(world, "D2")
+    held["events"] = str(int(held["events"]) - 1)
+    assert started(world)[0].startswith("RAID6 data: started without D1, unclean")
+
+
+def test_the_log_is_started_although_the_data_cannot_be(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1", "D2")}
+    log, failed = started(world)
+    assert log == "RAID1 log: started, 2 members"
+    assert failed.startswith("failed: RAID6 data cannot start: 2 of 4 members are needed, 1 are there")
+
+
+def test_every_array_that_does_not_run_is_named(world: World) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    world.names = {
+        name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1", "D2", "L0", "L1")
+    }
+    (failed,) = started(world)
+    assert "RAID6 data cannot start" in failed
+    assert "RAID1 log cannot start" in failed
+    assert world.waited < 31, "all arrays together wait once"
+
+
+def test_a_raid0_is_not_started_without_a_leg() -> None:
+    world = server_for(raid50_plan())
+    built(world, raid50_plan())
+    world.boot()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1")}
+    assert started(world)[-1].endswith("RAID0 data cannot start without leg0")
+
+
+def stale_half(world: World) -> None:
+    """L0 drops out, L1 goes on; the next boot finds L0 alone."""
+    built(world, raid6_plan())
+    gone = next(disk for disk in world.disks if disk.serial == "L0")
+    die(world, "L0")
+    in_sync.record(world, load_pool(), lambda _: None)
+    writing(world, "log")
+    world.boot()
+    assert gone in world.names.values()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "L1"}
+
+
+def test_the_stale_half_of_a_mirror_alone_is_not_started(world: World) -> None:
+    stale_half(world)
+    data, failed = started(world)
+    assert data == "RAID6 data: started, 4 members"
+    assert failed.startswith(
+        "failed: RAID1 log is not started: L0 is there, but was out of sync when the array last ran; L1 was in sync. "
+        "Put L1 back in, then: systemctl restart millrace-assemble."
+    )
+    # nor at the boot after, when the record was written again
+    world.boot()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "L1"}
+    assert started(world)[-1].startswith("failed: RAID1 log is not started")
+
+
+def test_the_current_half_of_a_mirror_alone_is_started(world: World) -> None:
+    built(world, raid6_plan())
+    cut_while_written(world, "log", "L0")
+    assert started(world)[1] == "RAID1 log: started without L0"
+
+
+def test_both_halves_start_with_the_current_one_and_the_other_catches_up(world: World) -> None:
+    built(world, raid6_plan())
+    die(world, "L0")
+    in_sync.record(world, load_pool(), lambda _: None)
+    writing(world, "log")
+    world.boot()
+    assert started(world)[1] == "RAID1 log: started without L0; L0 came back and catches up"
+    world.boot()
+    assert started(world)[1] == "RAID1 log: started, 2 members"
+
+
+def test_a_single_mirror_of_an_older_release_has_no_record_and_starts() -> None:
+    world = server_for(planned(2))
+    built(world, planned(2))
+    world.boot()
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != "SN000"}
+    assert "started without SN000" in started(world)[0]
+
+
+def test_a_broken_array_is_stopped_and_started_when_its_drives_are_back(world: World) -> None:
+    built(world, raid6_plan())
+    names = dict(world.names)
+    array = world.running("/dev/md/millrace-log")
+    array.state = "broken"
+    die(world, "L0", "L1")
+    world.names = names
+    array.members = []
+    assert started(world) == ["RAID6 data: runs already", "RAID1 log: started, 2 members"]
+
+
+def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
+    built(world, raid6_plan())
+    array = world.running("/dev/md/millrace-log")
+    die(world, "L0", "L1")
+    array.in_use = True
+    data, failed = started(world)
+    assert data == "RAID6 data: runs already"
+    assert failed == (
+        "failed: RAID1 log is broken: too many of its drives are gone, and it is still in use; put the drives back in, "
+        "then restart the server"
+    )
+
+
+def test_a_raid0_is_stopped_before_its_broken_leg() -> None:
+    world = server_for(raid50_plan())
+    built(world, raid50_plan())
+    names = dict(world.names)
+    die(world, "D0", "D1")
+    world.names = names
+    world.writes.clear()
+    rebuilt(world)
+    said = started(world)
+    stops = [command[-1] for command in world.commands if "--stop" in command]
+    assert len(stops) == 2
+    assert said[-1].startswith("failed: RAID5 leg0 does not start"), "D0 and D1 are behind D2 by more than one event"
+
+
+def block(slot: int, events: int = 10, states: str = "AAA.", **more: bool) -> Superblock:
+    known = {"clean": False, "recovering": False} | more
+    return Superblock(f"nvme{slot}n1p1", slot, events, known["clean"], known["recovering"], states)
+
+
+@pytest.mark.parametrize(
+    ("blocks", "slots"),
+    [
+        ([block(0), block(1), block(2)], [0, 1, 2]),
+        ([block(0), block(1), block(2, 9)], [0, 1, 2]),
+        # two events behind; marked as gone by the newest; clean; another's place; filled only in part
+        ([block(0), block(1), block(2, 8)], [0, 1]),
+        ([block(0), block(1), block(3)], [0, 1]),
+        ([block(0, clean=True), block(1, clean=True), block(2, clean=True)], []),
+        ([block(0), block(1), block(1)], []),
+        ([block(0), block(1), block(2, recovering=True)], [0, 1]),
+        ([block(0)], []),
+        ([], []),
+    ],
+)
+def test_only_members_that_were_current_to_the_end_are_forced(blocks: list[Superblock], slots: list[int]) -> None:
+    assert [one.slot for one in unclean.forceable(blocks, 2)] == slots
+
+
+def test_members_of_a_running_array_are_those_that_are_there(world: World) -> None:
+    built(world, raid6_plan())
+    die(world, "D2")
+    assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 3

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which files were written in the last minutes before a power cut that left a degraded array unclean."""
+
+import os
+import stat
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from millrace import paths, store
+from millrace.errors import Refused
+from millrace.provision.unclean import Suspects, UncleanStarts, known
+
+MARGIN = 120.0
+"""Seconds before md's last superblock that are in doubt as well."""
+
+LISTED = 1000
+"""How many names are kept."""
+
+LIMIT = 600.0
+"""Seconds for the whole search."""
+
+
+def find(mountpoint: str) -> UncleanStarts | None:
+    """Look for them once and keep the names, a line each; None where there is nothing to look for.
+
+    A file is in doubt by the time of its last change, which no client can set. Refused where nothing is mounted.
+    """
+    starts = known()
+    if starts is None or starts.suspects is not None:
+        return starts
+    top = paths.ROOT / mountpoint.lstrip("/")
+    if not os.path.ismount(top):
+        raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    windows = [(_seconds(one.last_write) - MARGIN, _seconds(one.started)) for one in starts.starts]
+    count, names, complete = 0, list[str](), True
+    end = time.monotonic() + LIMIT
+    for name, changed in _files(top):
+        if name is None or time.monotonic() > end:
+            complete = False
+            break
+        if any(begin <= changed <= until for begin, until in windows):
+            count += 1
+            if len(names) < LISTED:
+                names.append(name)
+    store.write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
+    found = starts.model_copy(update={"suspects": Suspects(count=count, listed=len(names), complete=complete)})
+    store.write_model(paths.unclean_file(), found)
+    return found
+
+
+def names() -> list[str]:
+    """The names that were kept, relative to the pool; those of control characters escaped."""
+    try:
+        return paths.suspects_file().read_text().splitlines()
+    except FileNotFoundError:
+        return []
+
+
+def _files(top: Path) -> Iterator[tuple[str | None, float]]:
+    """Every regular file of this file system and when it was changed; None where a directory could not be read.
+
+    By descriptors: clients rename directories into links while this goes on.
+    """
+    lost: list[OSError] = []
+    device = top.stat().st_dev
+    for directory, inner, files, descriptor in os.fwalk(top, onerror=lost.append):
+        for name in files:
+            try:
+                held = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISREG(held.st_mode):
+                yield _shown(os.path.relpath(os.path.join(directory, name), top)), held.st_ctime
+        inner[:] = [name for name in inner if _is_of(device, name, descriptor)]
+    if lost:
+        yield None, 0.0
+
+
+def _is_of(device: int, name: str, descriptor: int) -> bool:
+    try:
+        return os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_dev == device
+    except OSError:
+        return False
+
+
+def _shown(name: str) -> str:
+    """One line of text, whatever bytes a client has chosen."""
+    text = os.fsencode(name).decode(errors="backslashreplace")
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def _seconds(moment: str) -> float:
+    return datetime.fromisoformat(moment).timestamp()

@@ -45,7 +45,11 @@ export interface Approval {
     at: string;
 }
 
-/** One array as it was made. `uuid` in mdadm's form (four groups of eight hex digits, colons between). */
+/**
+ * One array. `uuid` in mdadm's form (four groups of eight hex digits, colons between).
+ *
+ * `members` are in the order of md's slots. One that is missing stays until another is in sync in its slot.
+ */
 export interface ArrayRecord {
     array: MdArray;
     uuid: string;
@@ -778,7 +782,11 @@ export interface Member {
     planned: boolean;
 }
 
-/** One partition that is a member of an array, by names that survive a move to another slot. */
+/**
+ * One member of an array, by names that survive a move to another bay.
+ *
+ * `partuuid` and `label` are empty for a whole drive that was added by hand.
+ */
 export interface MemberRecord {
     serial: string;
     wwid: string;
@@ -1033,9 +1041,15 @@ export interface PlannedRung {
     skipped: string | null;
 }
 
-/** The pool that exists (`/var/lib/millrace/pool.json`). */
+/**
+ * The pool that exists (`/var/lib/millrace/pool.json`).
+ *
+ * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` and each
+ * array's `array` stay as the pool was made.
+ */
 export interface Pool {
     schema_version: 1;
+    generation: number;
     plan_sha256: string;
     created: string;
     drives: DriveRecord[];
@@ -1497,6 +1511,13 @@ export interface Stopped {
     removed: string[];
 }
 
+/** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were looked at. */
+export interface Suspects {
+    count: number;
+    listed: number;
+    complete: boolean;
+}
+
 /** What md does with an array. `progress` from 0 to 1, null while it waits for another array on the same drives. */
 export interface Sync {
     action: "first synchronisation" | "rebuild" | "check" | "repair" | "reshape";
@@ -1621,6 +1642,26 @@ export interface TuneReport {
     unreadable: number;
 }
 
+/**
+ * One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
+ *
+ * `missing` are serials.
+ */
+export interface Unclean {
+    array: string;
+    level: string;
+    last_write: string;
+    started: string;
+    missing: string[];
+}
+
+/** All that nobody has acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for. */
+export interface UncleanStarts {
+    schema_version: 1;
+    starts: Unclean[];
+    suspects: Suspects | null;
+}
+
 /** A local user; its own group has the same name and number. `console`: may look at the web console. */
 export interface User {
     name: string;
@@ -1726,7 +1767,10 @@ export interface Outputs {
     "inventory": Inventory;
     "plan": PlanFile;
     "plan --explain": Explanation;
+    "pool acknowledge": UncleanStarts;
+    "pool record": Pool;
     "pool show": PoolState;
+    "pool unclean": UncleanStarts;
     "pool verify": Pool;
     "port list": PortList;
     "port set": PortReport;

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives are replaced by hand and the power goes while one is missing: the server serves, and says what is in doubt."""
+
+import dataclasses
+
+import pytest
+
+from tests.vm import seen
+from tests.vm.box import Box
+from tests.vm.life.words import EXPORT
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+ARRAY = "/dev/md/millrace-data"
+DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
+NEW = "MRD00000000099"
+BLOCK = 65536
+# Every block can be told from every other, and from one that was not written.
+BLOCKS = f"""
+import hashlib
+def block(number):
+    seed = hashlib.sha256(number.to_bytes(8, "big")).digest()
+    return seed * ({BLOCK} // len(seed))
+"""
+WRITER = f"""
+import os
+{BLOCKS}
+file = os.open("{EXPORT}/blocks", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+log = open("/run/blocks", "w")
+for number in range(1 << 12):
+    os.pwrite(file, block(number), number * {BLOCK})
+    os.fsync(file)
+    print(number, file=log, flush=True)
+"""
+READER = f"""
+import sys
+{BLOCKS}
+with open("{EXPORT}/blocks", "rb") as file:
+    for number in range(int(sys.argv[1]) + 1):
+        assert file.read({BLOCK}) == block(number), number
+print("intact")
+"""
+
+
+def wait_in_sync(box: Box) -> None:
+    box.machine.wait_command(f"grep -qx 0 {DEGRADED}", "every member in sync", 900)
+
+
+def states(box: Box) -> dict[str, str]:
+    """How each member of the data array is, by serial."""
+    (data,) = [array for array in box.shown("pool show --json")["arrays"] if array["name"] == "data"]
+    return {member["serial"]: member["state"] for member in data["members"]}
+
+
+@pytest.fixture(scope="module")
+def replaced(box: Box) -> str:
+    """The serial of a blank drive that an administrator put in for one that died, with nothing but mdadm."""
+    # what the story before marked as faulty is good, and catches up
+    box.say(f"mdadm {ARRAY} --remove faulty; true")
+    planned = set(box.plan["arrays"][0]["members"])
+    lost = planned - set(box.say("cat /sys/class/nvme/*/serial").split())
+    if not lost:
+        lost = {min(planned)}
+        box.machine.pull(*lost)
+        box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
+        box.say(f"mdadm {ARRAY} --remove detached; true")
+    box.say("millrace assemble", seconds=600)
+    (old,) = lost
+    box.machine.put_in_new(old, NEW)
+    name = f"$(for d in /sys/block/nvme*n1; do grep -qs {NEW} $d/device/serial && basename $d; done)"
+    box.say(f"mdadm {ARRAY} --add /dev/{name}")
+    wait_in_sync(box)
+    return NEW
+
+
+def test_a_replacement_by_hand_is_recorded_without_being_asked(box: Box, replaced: str) -> None:
+    box.machine.wait_command(f"grep -q {replaced} /var/lib/millrace/pool.json", "the new member in pool.json", 300)
+    assert box.pool["generation"] > 1
+    assert states(box)[replaced] == "in-sync"
+    assert set(states(box).values()) == {"in-sync"}, "the drive that it replaced is listed no more"
+
+
+def test_degraded_and_written_when_the_power_goes_it_serves_and_warns(box: Box, replaced: str) -> None:
+    missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial in states(box))
+    box.machine.pull(missing)
+    box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
+    box.machine.run("cat > /run/writer.py", stdin=WRITER)
+    box.say("systemd-run --unit=blocks python3 /run/writer.py")
+    box.machine.wait_command("test $(wc -l < /run/blocks) -ge 40", "forty blocks synced", 300)
+    assert box.array_sysfs("data", "md/array_state") in {"active", "write-pending"}
+    synced = box.say("tail -n 1 /run/blocks")
+    box.machine.power_cut()
+    complete = box.machine.server
+    box.machine.server = dataclasses.replace(
+        complete, drives=tuple(drive for drive in complete.drives if drive.serial != missing)
+    )
+    box.machine.start()
+    box.wait_serving()
+    box.machine.server = complete
+    assert box.machine.run(["python3", "-c", READER, synced]).out.strip() == "intact"
+    said = box.say("journalctl -b -u millrace-assemble -o cat")
+    assert f"RAID6 data: started without {missing}, unclean while degraded" in said
+    assert "RAID1 log: started, 2 members" in said
+    assert states(box)[replaced] == "in-sync"
+    box.wait_booted()
+    (finding,) = [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"]
+    assert finding["level"] == "WARN"
+    assert f"without {missing}" in finding["sentence"]
+    assert "data/blocks" in box.millrace("pool unclean").out.splitlines()
+    box.millrace("pool acknowledge")
+    assert [one for one in box.shown("health --json")["findings"] if one["check"] == "unclean"] == []
+    box.machine.wait_command(
+        f'test "$(cat {DEGRADED.replace("degraded", "sync_action")})" = idle', "the end of the repair", 900
+    )
+
+
+def test_the_drive_that_was_away_catches_up_at_the_next_boot_and_the_replacement_stays(box: Box, replaced: str) -> None:
+    box.machine.reboot()
+    box.wait_serving()
+    said = box.say("journalctl -b -u millrace-assemble -o cat")
+    assert "came back and catches up" in said
+    assert "unclean" not in said
+    wait_in_sync(box)
+    box.wait_booted()
+    assert box.failed_units() == []
+    assert replaced in box.members_by_serial("data")
+    seen.pool_is_as_the_kernel_has_it(box)

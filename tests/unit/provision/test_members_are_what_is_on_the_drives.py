@@ -11,7 +11,8 @@ from millrace.errors import BadInput
 from millrace.plan.policy import LogPolicy, Policy
 from millrace.provision import in_sync
 from millrace.provision.assemble import assemble
-from millrace.provision.model import Pool
+from millrace.provision.membership import up_to_date
+from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import KEPT, known_pool, load_pool
 from tests.unit.provision.disks import Disk
 from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt, writing
@@ -221,3 +222,44 @@ def test_plugging_in_a_blank_drive_changes_nothing(world: World) -> None:
     plug_in(world, new_drive("N0"))
     assert started(world) == ["RAID6 data: started, 4 members", "RAID1 log: started, 2 members"]
     assert load_pool().generation == 1
+
+
+def recorded(members: str, spares: str = "", planned_spares: int = 0) -> ArrayRecord:
+    array = next(one for one in raid6_plan().arrays if one.name == "data")
+    planned = array.model_copy(update={"spares": [f"P{number}" for number in range(planned_spares)]})
+    return ArrayRecord(array=planned, uuid="", members=drives(members), spares=drives(spares))
+
+
+def drives(serials: str) -> list[MemberRecord]:
+    return [MemberRecord(serial=one, wwid="", partuuid="", label="") for one in serials]
+
+
+@pytest.mark.parametrize(
+    ("record", "in_sync_slots", "live", "spares", "members", "left"),
+    [
+        (recorded("ABCD"), "ABCD", "ABCD", "", "ABCD", ""),
+        # C is missing and stays; N is in its place
+        (recorded("ABCD"), "AB.D", "ABD", "", "ABCD", ""),
+        (recorded("ABCD"), "ABND", "ABND", "", "ABND", ""),
+        # B was taken out and came back in the slot of C, whose drive is missing now
+        (recorded("ABCD"), "A.BD", "ABD", "", "ACBD", ""),
+        (recorded("ABCD"), "D..A", "DA", "", "DBCA", ""),
+        # the spare took the place of C; it is one no longer, and another comes
+        (recorded("ABCD", "S", 1), "ABSD", "ABSD", "", "ABSD", ""),
+        (recorded("ABCD", "S", 1), "ABSD", "ABSDT", "T", "ABSD", "T"),
+        # a spare that is being filled, that is missing, and that is missing and was followed by another
+        (recorded("ABCD", "S", 1), "AB.D", "ABSD", "", "ABCD", "S"),
+        (recorded("ABCD", "S", 1), "ABCD", "ABCD", "", "ABCD", "S"),
+        (recorded("ABCD", "S", 1), "ABCD", "ABCDT", "T", "ABCD", "T"),
+        # more than were planned
+        (recorded("ABCD"), "ABCD", "ABCDTU", "TU", "ABCD", "TU"),
+    ],
+)
+def test_the_record_follows_what_md_has(
+    record: ArrayRecord, in_sync_slots: str, live: str, spares: str, members: str, left: str
+) -> None:
+    slots = {slot: drives(serial)[0] for slot, serial in enumerate(in_sync_slots) if serial != "."}
+    now = up_to_date(record, slots, drives(live), drives(spares))
+    assert "".join(one.serial for one in now.members) == members
+    assert "".join(one.serial for one in now.spares) == left
+    assert up_to_date(now, slots, drives(live), drives(spares)) == now

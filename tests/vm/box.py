@@ -130,8 +130,9 @@ class Box:
         device = f"$(basename $(readlink -f /dev/md/millrace-{name}))"
         script = f"""
 for slave in /sys/class/block/{device}/slaves/*; do
-    partition=$(readlink -e $slave) || continue # the drive was pulled just now
-    cat /sys/class/block/$(basename $(dirname $partition))/device/serial || true
+    drive=$(readlink -e $slave) || continue # the drive was pulled just now
+    if [ -e $drive/partition ]; then drive=$(dirname $drive); fi
+    cat $drive/device/serial || true
 done"""
         return {line.strip() for line in self.say(script).splitlines()}
 

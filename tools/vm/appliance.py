@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The built image, unmodified, in a virtual server."""
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -63,19 +62,12 @@ class Appliance(Machine):
         there = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(there, f"drive {serial} to be there", seconds=120)
 
-    def put_in_new(self, old: str, new: str) -> None:
-        """Put a blank drive `new` of the same size into the bay of `old`, which was pulled and is thrown away."""
-        number = self._bay(old)
-        drive = self.server.drives[number]
-        path = self.files.drive(old)
-        # QEMU keeps the file open for the bay's namespace, whatever it is called
+    def erase(self, serial: str) -> None:
+        """Erase a drive that was pulled, as if the next `put_in` were of another drive; QEMU wants the serial again."""
+        path = self.files.drive(serial)
+        size = path.stat().st_size
         os.truncate(path, 0)
-        os.truncate(path, drive.size)
-        path.rename(self.files.drive(new))
-        drives = list(self.server.drives)
-        drives[number] = dataclasses.replace(drive, serial=new)
-        self.server = dataclasses.replace(self.server, drives=tuple(drives))
-        self.put_in(new)
+        os.truncate(path, size)
 
 
 def appliance(

@@ -13,7 +13,6 @@ pytestmark = pytest.mark.usefixtures("in_use")
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
-NEW = "MRD00000000099"
 BLOCK = 65536
 # Every block can be told from every other, and from one that was not written.
 BLOCKS = f"""
@@ -54,7 +53,10 @@ def states(box: Box) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def replaced(box: Box) -> str:
-    """The serial of a blank drive that an administrator put in for one that died, with nothing but mdadm."""
+    """The serial of a blank drive that an administrator put in for one that died, with nothing but mdadm.
+
+    It is a member as a whole: what pool.json knew of the old one, the UUID of its partition, is nowhere any more.
+    """
     # what the story before marked as faulty is good, and catches up
     box.say(f"mdadm {ARRAY} --remove faulty; true")
     planned = set(box.plan["arrays"][0]["members"])
@@ -66,22 +68,25 @@ def replaced(box: Box) -> str:
         box.say(f"mdadm {ARRAY} --remove detached; true")
     box.say("millrace assemble", seconds=600)
     (old,) = lost
-    box.machine.put_in_new(old, NEW)
-    name = f"$(for d in /sys/block/nvme*n1; do grep -qs {NEW} $d/device/serial && basename $d; done)"
+    box.machine.erase(old)
+    box.machine.put_in(old)
+    name = box.say(f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done; true")
     box.say(f"mdadm {ARRAY} --add /dev/{name}")
     wait_in_sync(box)
-    return NEW
+    return old
 
 
 def test_a_replacement_by_hand_is_recorded_without_being_asked(box: Box, replaced: str) -> None:
-    box.machine.wait_command(f"grep -q {replaced} /var/lib/millrace/pool.json", "the new member in pool.json", 300)
+    box.machine.wait_command("""grep -q '"partuuid": ""' /var/lib/millrace/pool.json""", "the new member's record", 300)
     assert box.pool["generation"] > 1
+    (data,) = [record for record in box.pool["arrays"] if record["array"]["name"] == "data"]
+    assert [one["serial"] for one in data["members"] if not one["partuuid"]] == [replaced]
     assert states(box)[replaced] == "in-sync"
-    assert set(states(box).values()) == {"in-sync"}, "the drive that it replaced is listed no more"
+    assert set(states(box).values()) == {"in-sync"}
 
 
 def test_degraded_and_written_when_the_power_goes_it_serves_and_warns(box: Box, replaced: str) -> None:
-    missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial in states(box))
+    missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial != replaced)
     box.machine.pull(missing)
     box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
     box.machine.run("cat > /run/writer.py", stdin=WRITER)

@@ -244,8 +244,9 @@ def drives(serials: str) -> list[MemberRecord]:
         # B was taken out and came back in the slot of C, whose drive is missing now
         (recorded("ABCD"), "A.BD", "ABD", "", "ACBD", ""),
         (recorded("ABCD"), "D..A", "DA", "", "DBCA", ""),
-        # the spare took the place of C; it is one no longer, and another comes
-        (recorded("ABCD", "S", 1), "ABSD", "ABSD", "", "ABSD", ""),
+        # the spare took the place of C, so that one is missing, until another comes
+        (recorded("ABCD", "S", 1), "ABSD", "ABSD", "", "ABSD", "C"),
+        (recorded("ABSD", "C", 1), "ABSD", "ABSDT", "T", "ABSD", "T"),
         (recorded("ABCD", "S", 1), "ABSD", "ABSDT", "T", "ABSD", "T"),
         # a spare that is being filled, that is missing, and that is missing and was followed by another
         (recorded("ABCD", "S", 1), "AB.D", "ABSD", "", "ABCD", "S"),

@@ -39,9 +39,11 @@ def up_to_date(
 def _spares(
     record: ArrayRecord, members: Sequence[MemberRecord], live: Sequence[MemberRecord], spares: Sequence[MemberRecord]
 ) -> list[MemberRecord]:
-    """A spare that is gone is forgotten when another has come for it; one that is being filled stays one until then."""
+    """A spare that is being filled stays one until it is in sync; then the member whose place it took is recorded as
+    the spare that is missing. What is gone is forgotten when another has come for it.
+    """
     recorded = absent(record.spares, members)
-    gone = absent(recorded, live)
+    gone = absent([*recorded, *absent(record.members, members)], live)
     there = absent(recorded, gone)
     new = absent(spares, [*recorded, *members])
     return [*there, *gone[: max(len(record.array.spares) - len(there) - len(new), 0)], *new]

@@ -16,6 +16,8 @@ from vm.console import SignIn, sign_in
 OWN = "correct-horse-9-battery"
 VERA = "looks-7-but-touches-nothing"
 NOEL = "files-only-5-of-them"
+# "deny" of /etc/security/faillock.conf, and one: pam_faillock 1.7.0 does not count the first failure after a success
+ATTEMPTS = 11
 
 
 def main(tree: str, scratch: Path) -> None:
@@ -39,12 +41,19 @@ def main(tree: str, scratch: Path) -> None:
     seen = {
         "root": _in("root", "not-for-the-web-1"),
         "asked": _in("admin", one_time),
+        "changed to a weak one": _in("admin", one_time, one_time, "secret"),
         "changed": _in("admin", one_time, one_time, OWN, OWN),
         "with the old one": _in("admin", one_time),
         "with one's own": _in("admin", OWN),
         "who may look": _in("vera", VERA),
         "who may not": _in("noel", NOEL),
     }
+    for _ in range(ATTEMPTS):
+        last = _in("vera", "a-guess-of-vera-s-0")
+    seen["guessed"] = last
+    seen["locked"] = _in("vera", VERA)
+    run("/usr/sbin/faillock", "--user", "vera", "--reset")
+    seen["let in again"] = _in("vera", VERA)
     found = {name: asdict(one) for name, one in seen.items()}
     rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
     rights["admin with another's password"] = _becomes(box, "admin", VERA)

@@ -49,6 +49,18 @@ def test_the_first_sign_in_changes_it_and_opens_the_console(sign_ins: dict[str, 
     assert sign_ins["with one's own"]["status"] == 200
 
 
+def test_a_weak_password_is_not_taken_and_another_is_asked_for(sign_ins: dict[str, Any]) -> None:
+    weak = sign_ins["changed to a weak one"]
+    assert weak["status"] == 401 and weak["cookie"] is None
+    assert weak["prompts"] == ["Current password: ", "New password: ", "New password: "]
+
+
+def test_a_user_who_failed_ten_times_is_locked_out(sign_ins: dict[str, Any]) -> None:
+    assert sign_ins["guessed"]["status"] == sign_ins["locked"]["status"] == 401
+    assert sign_ins["locked"]["cookie"] is None
+    assert sign_ins["let in again"]["status"] == 200
+
+
 def test_smb_takes_the_new_password(seen: dict[str, Any]) -> None:
     before, after = seen["smb"]
     assert before != after and len(after) == len(before) == 32

@@ -10,7 +10,7 @@ from tests.browser.console import Console
 from tests.browser.fixtures import Meet
 from tests.browser.person import Person
 
-ANNA_PASSWORD = "anna-has-a-long-one-7"
+ANNA_PASSWORD = "she-has-a-long-one-7"
 VERA_PASSWORD = "looks-7-but-touches-nothing"
 
 

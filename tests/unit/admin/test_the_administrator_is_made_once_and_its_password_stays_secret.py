@@ -99,11 +99,19 @@ def test_a_password_that_the_owner_gave_is_taken_and_not_shown(server: Path, mon
     assert not tools.called("chage")
 
 
-@pytest.mark.parametrize("text", ["", "\n", "two\nlines\n"])
+@pytest.mark.parametrize("text", ["", "\n", "two\nlines of a password\n", "secret\n"])
 def test_a_password_that_nobody_could_type_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     give_password(server, monkeypatch, text)
-    with pytest.raises(BadInput, match="one line of text"):
+    with pytest.raises(BadInput, match="^the credential millrace.admin-password: a password is one line"):
         create(Tools(NO_USER))
+    assert not (server / MARKER).exists()
+
+
+def test_password_that_is_easy_to_guess_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    give_password(server, monkeypatch, "millrace-admin-1\n")
+    weak = Result(1, "", "Password quality check failed:\n The password contains forbidden words in some form\n")
+    with pytest.raises(BadInput, match="easy to guess, choose another: the password contains forbidden words"):
+        create(Tools({**NO_USER, "pwscore admin": weak}))
     assert not (server / MARKER).exists()
 
 

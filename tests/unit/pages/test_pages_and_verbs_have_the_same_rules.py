@@ -12,7 +12,7 @@ import pytest
 from host.layout import REPO
 from millrace.config import names
 from millrace.share import options
-from millrace.user.edit import checked_password
+from millrace.user.password import checked_password
 
 TABLE = json.loads((REPO / "cockpit-plugin/test/golden/rules.json").read_text())
 RULES: dict[str, Callable[[str], object]] = {

@@ -153,6 +153,13 @@ class Appliance:
             self.smb_accounts.add(words[-1])
         return GOOD
 
+    def _pwscore(self, words: list[str], stdin: str) -> Result:
+        """As libpwquality-tools 1.4.5 says it, with one rule of many: the name of the user."""
+        [name] = words
+        if name in stdin:
+            return Result(1, "", "Password quality check failed:\n The password contains the user name in some form\n")
+        return Result(0, "100\n", "")
+
     def _getent(self, words: list[str], stdin: str) -> Result:
         database, key = words
         for name, number in self.accounts[database].items():

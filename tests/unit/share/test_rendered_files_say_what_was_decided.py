@@ -52,7 +52,13 @@ def test_environment_of_the_nfs_unit() -> None:
 
 def test_smb_conf() -> None:
     share = default_share(pool(), [], True, PORTS)
-    assert smb.configuration([share], PORTS) == (GOLDEN / "smb.conf").read_text()
+    assert smb.configuration([share], PORTS, memory=32 << 30) == (GOLDEN / "smb.conf").read_text()
+
+
+@pytest.mark.parametrize(("gib", "processes"), [(1, 256), (4, 256), (8, 512), (32, 2048), (1024, 4096)])
+def test_a_flood_of_smb_connections_ends_before_memory_does(gib: int, processes: int) -> None:
+    lines = smb.configuration([], PORTS, memory=gib << 30).splitlines()
+    assert f"max smbd processes = {processes}" in lines
 
 
 def test_nothing_is_read_from_the_registry_that_domain_administrators_write_to() -> None:

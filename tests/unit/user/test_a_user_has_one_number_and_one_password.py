@@ -163,12 +163,12 @@ class TestPam:
 
     def test_a_password_changed_elsewhere_is_the_one_of_smb(self, appliance: Appliance) -> None:
         edit.create_user("ann", [], SECRET, appliance)
-        assert sync(io.BytesIO(b"another one\0"), appliance)
-        assert appliance.stdin[-1] == "another one\nanother one\n"
+        assert sync(io.BytesIO(b"another one 7\0"), appliance)
+        assert appliance.stdin[-1] == "another one 7\nanother one 7\n"
 
     def test_the_administrator_too(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PAM_USER", "admin")
-        assert sync(io.BytesIO(b"own"), appliance)
+        assert sync(io.BytesIO(b"one of my own"), appliance)
         assert appliance.smb_accounts == {"admin"}
 
     def test_nobody_else_gets_an_smb_account(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ from vm.machine import Machine
 HOST = SERVER_ADDRESSES[0]
 # Of the first port, beside HOST.
 MORE_ADDRESSES = ("10.77.0.11", "10.77.0.12", "10.77.0.13")
-PASSWORD = "anna-has-a-long-one-7"
+PASSWORD = "she-has-a-long-one-7"
 MOUNTPOINT = "/mnt/share"
 
 

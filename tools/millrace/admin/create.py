@@ -12,6 +12,7 @@ from millrace.admin.one_time import USER
 from millrace.command import Result
 from millrace.errors import BadInput, Failed
 from millrace.inventory.model import Contract
+from millrace.user.password import strong_password
 
 CREDENTIAL = "millrace.admin-password"
 MARKER = "admin-created"
@@ -49,7 +50,7 @@ def create(run: Runner) -> AdminReport:
     if marker.exists() and not (one_time.must_change() and not one_time.is_shown()):
         return AdminReport(outcome="exists", one_time=False)
     existed = _ensure_user(run)
-    given = _given_password()
+    given = _given_password(run)
     password = given or one_time.generate()
     _set_passwords(password, run)
     if given is None:
@@ -69,16 +70,16 @@ def _ensure_user(run: Runner) -> bool:
     return True
 
 
-def _given_password() -> str | None:
-    """The password of the credential; BadInput where it could not be typed at a prompt."""
+def _given_password(run: Runner) -> str | None:
+    """The password of the credential; BadInput where no user could choose it."""
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     path = Path(directory) / CREDENTIAL if directory else None
     if path is None or not path.exists():
         return None
-    password = path.read_text().removesuffix("\n")
-    if not password or not password.isprintable():
-        raise BadInput(f"the credential {CREDENTIAL} must be one line of text: the password of {USER}")
-    return password
+    try:
+        return strong_password(USER, path.read_text().removesuffix("\n"), run)
+    except BadInput as error:
+        raise BadInput(f"the credential {CREDENTIAL}: {error}") from error
 
 
 def _set_passwords(password: str, run: Runner) -> None:

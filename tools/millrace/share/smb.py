@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What smbd reads, and Samba's own opinion on it before it replaces what works."""
 
+import os
 import re
 import tempfile
 from collections.abc import Callable, Sequence
@@ -19,9 +20,18 @@ CONFIGURATION = "etc/samba/smb.conf"
 # testparm forgives these with status 0, smbd then runs without the setting.
 _COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
 
+# A process of smbd has 8 MiB of its own and serves one client, all its channels; half of the memory stays for the cache.
+PROCESS_BYTES = 16 << 20
+LEAST_PROCESSES, MOST_PROCESSES = 256, 4096
 
-def configuration(shares: Sequence[Share], interfaces: Sequence[Interface], domain: Domain | None = None) -> str:
-    """The text of smb.conf."""
+
+def configuration(
+    shares: Sequence[Share],
+    interfaces: Sequence[Interface],
+    domain: Domain | None = None,
+    memory: int | None = None,
+) -> str:
+    """The text of smb.conf for a server with `memory` bytes; without it, for this one."""
     return render(
         f"{CONFIGURATION}.j2",
         shares=shares,
@@ -29,7 +39,13 @@ def configuration(shares: Sequence[Share], interfaces: Sequence[Interface], doma
         parameters=parameters,
         domain=domain,
         ids=ids,
+        processes=processes(memory or os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")),
     )
+
+
+def processes(memory: int) -> int:
+    """How many clients smbd serves at once with `memory` bytes: connections that never sign in are clients to it, too."""
+    return min(max(memory // PROCESS_BYTES, LEAST_PROCESSES), MOST_PROCESSES)
 
 
 def section(share: Share) -> list[str]:

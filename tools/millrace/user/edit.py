@@ -14,8 +14,7 @@ from millrace.inventory.model import Contract
 from millrace.share.tools import Runner
 from millrace.user import accounts
 from millrace.user.homes import make_homes
-
-LONGEST = 200
+from millrace.user.password import strong_password
 
 
 class UserList(Contract):
@@ -41,20 +40,13 @@ class AccountReport(Contract):
     done: str
 
 
-def checked_password(password: str) -> str:
-    """A password that could be typed at a prompt; BadInput never repeats it."""
-    if not password or not password.isprintable() or len(password) > LONGEST:
-        raise BadInput(f"a password is one line of 1 to {LONGEST} printable characters")
-    return password
-
-
 def create_user(name: str, groups: Sequence[str], password: str, run: Runner, console: bool = False) -> User:
     """Make a user with one password for login and SMB; nothing of it stays where that fails."""
     only_root()
-    checked_password(password)
 
     def mutate(config: Config) -> Config:
         _must_be_new(config, name)
+        strong_password(name, password, run)
         number = accounts.free_number(config, run, name)
         user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
         return config.model_copy(update={"users": [*config.users, user]})
@@ -99,7 +91,7 @@ def change_password(name: str, password: str, run: Runner) -> None:
     only_root()
     if name != ADMIN:
         _existing_user(store.load(), name)
-    accounts.set_password(name, checked_password(password), run)
+    accounts.set_password(name, strong_password(name, password, run), run)
 
 
 def remove_user(name: str, run: Runner) -> None:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The accounts of the wanted state, at every boot."""
+"""The accounts of the desired state and the lock-out of SMB, at every boot."""
 
 from millrace.config.model import Config, User
 from millrace.share.tools import Runner
-from millrace.user import accounts
+from millrace.user import accounts, lockout
 
 
 def render(config: Config, run: Runner) -> list[User]:
     """Make what is not there; the users made, who have no password yet."""
     made = accounts.ensure(config, run)
+    lockout.enforce(run)
     return [user for user in config.users if user.name in made]

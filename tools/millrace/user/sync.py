@@ -9,7 +9,7 @@ from millrace.config.model import ADMIN
 from millrace.errors import BadInput
 from millrace.share.tools import Runner
 from millrace.user import accounts
-from millrace.user.edit import checked_password
+from millrace.user.password import checked_password
 
 # As much as PAM hands on at most (PAM_MAX_RESP_SIZE).
 LONGEST = 512

@@ -15,7 +15,8 @@ const HOST = /^(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?(\.[A-Za-
 const SIZE = /^(\d{1,15})([KMGTP]?)(?:i?B)?$/i;
 const UNITS = ["", "K", "M", "G", "T", "P"];
 const COMMENT_LENGTH = 200;
-const PASSWORD_LENGTH = 200;
+const PASSWORD_SHORTEST = 12;
+const PASSWORD_LONGEST = 200;
 const SMALLEST_LIMIT = 1 << 20;
 const SHORTEST = { 4: 8, 6: 16 } as const;
 
@@ -97,9 +98,11 @@ export function size(text: string): Sentence {
     return bytes !== null && bytes < SMALLEST_LIMIT ? _("a limit is 1 MiB at least: write it like 500G or 10T") : null;
 }
 
+/** Whether it is easy to guess is for the program to say: it has the dictionary. */
 export function password(text: string): Sentence {
-    if (text !== "" && printable(text) && [...text].length <= PASSWORD_LENGTH) return null;
-    return format(_("a password is one line of 1 to $0 printable characters"), PASSWORD_LENGTH);
+    const length = [...text].length;
+    if (length >= PASSWORD_SHORTEST && length <= PASSWORD_LONGEST && printable(text)) return null;
+    return format(_("a password is one line of $0 to $1 printable characters"), PASSWORD_SHORTEST, PASSWORD_LONGEST);
 }
 
 /** What a person typed, fit for one line of an error; escapes as Python's unicode_escape writes them. */

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""libpwquality of the image refuses what is tried first, and its PAM asks it and counts."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.image.test_image import chroot
+
+
+def score(tree: Path, password: str) -> subprocess.CompletedProcess[str]:
+    return chroot(tree, "/bin/sh", "-c", 'printf "%s\\n" "$1" | pwscore anna', "sh", password)
+
+
+@pytest.mark.parametrize(
+    ("password", "reason"),
+    [
+        ("eleven-char", "shorter than 12"),
+        ("Password1234", "forbidden words"),
+        ("Millrace-2026", "forbidden words"),
+        ("the-anna-of-old", "user name"),
+        ("123456789012", "monotonic sequence"),
+        ("111111222222", "same characters"),
+        ("Administrator1", "dictionary"),
+        ("storageserver", "dictionary"),
+        ("1q2w3e4r5t6y", "dictionary"),
+        ("adminadminadmin", "dictionary"),
+    ],
+)
+def test_password_that_is_tried_first_is_refused(tree: Path, password: str, reason: str) -> None:
+    said = score(tree, password)
+    assert said.returncode == 1 and reason in said.stderr
+
+
+@pytest.mark.parametrize("password", ["correct-horse-9-battery", "river mill harbour lamp", "ein langer Satz tut es"])
+def test_long_password_needs_no_special_signs(tree: Path, password: str) -> None:
+    said = score(tree, password)
+    assert said.returncode == 0, said.stderr
+
+
+def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> None:
+    def rules(name: str) -> list[str]:
+        lines = (factory / "pam.d" / name).read_text().splitlines()
+        return [re.sub(r"\s+", " ", line) for line in lines if line and not line.startswith("#")]
+
+    auth, password, account = (rules(f"common-{name}") for name in ("auth", "password", "account"))
+    assert auth[0] == "auth requisite pam_faillock.so preauth"
+    assert auth[1].startswith("auth [success=2 default=ignore] pam_unix.so")
+    assert auth[2] == "auth required pam_faillock.so authfail"
+    # takes the count back after a good sign-in
+    assert account[0].startswith("account required pam_faillock.so")
+    assert password[0].startswith("password requisite pam_pwquality.so")
+    assert "use_authtok" in password[1]

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a password must be: one rule for the command line, the pages, first-boot configuration and PAM.
+
+/etc/security/pwquality.conf.d/50-millrace.conf holds it; pam_pwquality(8) and pwscore(1) read it.
+"""
+
+from millrace.errors import BadInput, Failed
+from millrace.share.tools import Runner
+
+# `minlen` in pwquality.conf.d/50-millrace.conf: a dialog checks the length before anything is sent.
+SHORTEST = 12
+LONGEST = 200
+
+_REFUSED = 1  # exit status of pwscore
+
+
+def checked_password(password: str) -> str:
+    """A password of 12 to 200 characters that could be typed at a prompt; BadInput never repeats it."""
+    if not SHORTEST <= len(password) <= LONGEST or not password.isprintable():
+        raise BadInput(f"a password is one line of {SHORTEST} to {LONGEST} printable characters")
+    return password
+
+
+def strong_password(name: str, password: str, run: Runner) -> str:
+    """A password of the user `name` that is in no list of those tried first; BadInput says why it is too weak.
+
+    Failed where libpwquality does not work: then no password is set at all.
+    """
+    result = run(["pwscore", name], checked_password(password) + "\n")
+    if result.status == _REFUSED:
+        reason = result.err.strip().splitlines()[-1].strip()
+        raise BadInput(f"this password is easy to guess, choose another: {reason[:1].lower()}{reason[1:]}")
+    if result.status != 0:
+        raise Failed(f"pwscore cannot check the password: {result.err.strip() or f'status {result.status}'}")
+    return password

@@ -35,6 +35,9 @@ def main(tree: str, scratch: Path) -> None:
     run("/usr/sbin/chpasswd", stdin="root:not-for-the-web-1\n")
     run("/usr/bin/millrace", "user", "create", "vera", "--console", "--password-stdin", stdin=f"{VERA}\n")
     run("/usr/bin/millrace", "user", "create", "noel", "--password-stdin", stdin=f"{NOEL}\n")
+    (box / "srv/pool/data").mkdir(parents=True)
+    (box / "srv/pool/data/weights").touch()
+    run("/usr/bin/systemd-tmpfiles", "--create", "--prefix=/srv/pool", "millrace-look.conf")
     serve(box)
     smb = ("/usr/bin/pdbedit", "-s", "/dev/null", "-L", "-w", "admin")
     before = run(*smb).split(":")[3]
@@ -57,11 +60,18 @@ def main(tree: str, scratch: Path) -> None:
     found = {name: asdict(one) for name, one in seen.items()}
     rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
     rights["admin with another's password"] = _becomes(box, "admin", VERA)
-    print(json.dumps({"sign-ins": found, "smb": [before, run(*smb).split(":")[3]], "root's rights": rights}))
+    reads = {user: _reads(box, user) for user in ("vera", "noel")}
+    print(json.dumps({"reads shares": reads, "sign-ins": found, "smb": [before, run(*smb).split(":")[3]], "root's rights": rights}))
 
 
 def _in(user: str, password: str, *answers: str) -> SignIn:
     return sign_in(PORT, user, password, answers, tls=False)
+
+
+def _reads(root: Path, user: str) -> bool:
+    """Whether a program that a user starts reads in shares, as the browser of a console user can have one started."""
+    as_user = ["setpriv", "--reuid", user, "--regid", user, "--init-groups", "cat", "/srv/pool/data/weights"]
+    return subprocess.run(["chroot", root, *as_user], capture_output=True, check=False).returncode == 0
 
 
 def _becomes(root: Path, user: str, password: str) -> str:

@@ -73,3 +73,7 @@ def test_a_user_of_shares_gets_in_where_it_may_look(sign_ins: dict[str, Any]) ->
 
 def test_root_s_rights_cost_an_administrator_s_own_password(seen: dict[str, Any]) -> None:
     assert seen["root's rights"] == {"admin": "0", "admin with another's password": "", "vera": ""}
+
+
+def test_a_user_who_may_look_does_not_look_into_shares(seen: dict[str, Any]) -> None:
+    assert seen["reads shares"] == {"vera": False, "noel": True}

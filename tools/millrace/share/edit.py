@@ -37,6 +37,7 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
+        _must_not_only_look(config, wanted)
         made = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
         return config.model_copy(update={"shares": [*config.shares, *made]})
 
@@ -51,6 +52,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
+        _must_not_only_look(config, wanted)
         after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
@@ -99,6 +101,17 @@ def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Calla
 def _new(name: str, project: int, wanted: Typed) -> Share:
     base = {"name": name, "profile": "mixed", "project": project}
     return checked(lambda: Share.model_validate(_merged(base, wanted)))
+
+
+def _must_not_only_look(config: Config, wanted: Typed) -> None:
+    """Refused where a user is named who may look at the web console and into no share (user/accounts.py)."""
+    found = (config.user(name) for name in wanted["smb"].get("users", ()))
+    looker = next((user.name for user in found if user and user.console), None)
+    if looker:
+        raise Refused(
+            f"{looker} may look at the web console and opens no share: "
+            f"name another user, or: millrace user set {looker} --no-console"
+        )
 
 
 def _existing(config: Config, name: str) -> Share:

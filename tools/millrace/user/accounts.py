@@ -16,8 +16,12 @@ from millrace.share.tools import Runner, must
 SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
 PDBEDIT = ("pdbedit", "-s", "/dev/null")
 
-# The web console runs as the user and takes who has a shell; everybody else logs in nowhere.
-SHELL, NO_SHELL = "/bin/bash", "/usr/sbin/nologin"
+# The web console lets in whoever's shell understands one question, and this one understands nothing else. Everybody
+# else logs in nowhere.
+LOOK_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
+# Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-look.conf): hiding pages is no boundary,
+# the browser of a user can start any program as that user.
+LOOK_GROUP = "millrace-look"
 
 _NOT_THERE = 2  # exit status of getent
 
@@ -36,11 +40,12 @@ def ensure_group(group: Group, run: Runner) -> bool:
 def ensure_user(user: User, run: Runner) -> bool:
     """Make a user with a group of the same name and number, who logs in nowhere but perhaps the web console.
 
-    Returns whether there was none. Refused if the system has another user of this name.
+    Who may look at the web console has no shell and no way into shares, over SMB either. Returns whether there was none. Refused if the system has another user of this name.
     """
     ensure_group(Group(name=user.name, gid=user.uid), run)
-    shell = SHELL if user.console else NO_SHELL
-    settings = ["--groups", ",".join(user.groups), "--shell", shell]
+    shell = LOOK_SHELL if user.console else NO_SHELL
+    groups = [*user.groups, LOOK_GROUP] if user.console else user.groups
+    settings = ["--groups", ",".join(groups), "--shell", shell]
     number = _number("passwd", user.name, run)
     if number is None:
         numbers = ["--uid", str(user.uid), "--gid", str(user.uid)]

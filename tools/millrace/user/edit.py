@@ -73,6 +73,8 @@ def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None
     def mutate(config: Config) -> Config:
         before = _existing_user(config, name)
         looks = before.console if console is None else console
+        if looks and not before.console:
+            _must_open_no_share(config, name)
         user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=looks))
         return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
 
@@ -147,6 +149,16 @@ def _must_be_new(config: Config, name: str) -> None:
         raise BadInput(str(error)) from error
     if name == ADMIN or config.user(name) or config.group(name):
         raise BadInput(f"there is a user or group {name} already")
+
+
+def _must_open_no_share(config: Config, name: str) -> None:
+    """Who may look at the web console can do nothing else: two accounts for one who needs both."""
+    holder = next((one.name for one in config.shares if name in one.smb.users), None)
+    if holder:
+        raise Refused(
+            f"the share {holder} names {name}, and a user of the web console opens no share: "
+            f"make another user for it, or take {name} off the share first (millrace share set {holder})"
+        )
 
 
 def _existing_user(config: Config, name: str) -> User:

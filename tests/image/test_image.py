@@ -70,6 +70,7 @@ EXPOSURE = {
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,
+    "millrace-roce.service": 14,
 }
 
 

@@ -30,8 +30,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def last_change(root: Path, day: str) -> None:
-    (root / "etc/shadow").write_text(f"root:!:20000::::::\nadmin:$y$hash:{day}:0:99999:7:::\n")
+def last_change(root: Path, day: str, hashed: str = "$y$hash") -> None:
+    (root / "etc/shadow").write_text(f"root:!:20000::::::\nadmin:{hashed}:{day}:0:99999:7:::\n")
 
 
 def give_password(root: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -151,6 +151,16 @@ def test_a_restart_after_the_first_login_leaves_the_administrators_password_alon
     tools = Tools()
     assert create(tools).outcome == "exists"
     assert tools.calls == []
+
+
+def test_own_password_that_root_has_aged_stays(server: Path) -> None:
+    """`chage -d 0 admin` asks for a new one at the next sign-in, not at the next boot."""
+    create(Tools(NO_USER))
+    (server / ISSUE).unlink()
+    last_change(server, "0", "$y$own")
+    tools = Tools()
+    assert create(tools).outcome == "exists"
+    assert tools.calls == [] and not (server / ISSUE).exists()
 
 
 def test_the_password_leaves_the_console_once_it_was_changed(server: Path) -> None:

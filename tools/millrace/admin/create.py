@@ -44,10 +44,10 @@ def create(run: Runner) -> AdminReport:
     """Make the user, its password for login and for SMB; nothing if that was done.
 
     A one-time password that nobody used is gone with a restart, so there is a new one after it: the server must not
-    lock its owner out.
+    lock its owner out. A password of the owner's own that root has aged (`chage -d 0 admin`) stays.
     """
     marker = paths.state_dir() / MARKER
-    if marker.exists() and not (one_time.must_change() and not one_time.is_shown()):
+    if marker.exists() and not one_time.is_lost():
         return AdminReport(outcome="exists", one_time=False)
     existed = _ensure_user(run)
     given = _given_password(run)

@@ -8,6 +8,8 @@ from millrace.errors import Refused
 
 USER = "admin"
 ISSUE = "run/issue.d/60-millrace-admin.issue"
+# The hash of the last one-time password: `chage -d 0` ages a password of the owner's own in the same way.
+UNUSED = "admin-one-time"
 
 # Without the signs that a console font or a tired eye mixes up, and without upper case: it is typed on BMC keyboards.
 ALPHABET = "abcdefghjkmnpqrstuvwxyz23456789"
@@ -24,6 +26,16 @@ def show(password: str) -> None:
     """On the console, until it is changed or the server restarts. Nobody but root (agetty) reads the file."""
     text = f"Sign in as {USER}; you will be asked for a password of your own.\nOne-time password: {password}\n\n"
     store.write_text(paths.ROOT / ISSUE, text, mode=0o600)
+    store.write_text(paths.state_dir() / UNUSED, _shadow()[1], mode=0o600)
+
+
+def is_lost() -> bool:
+    """Whether the password is still a one-time password, and not on the console of this boot."""
+    try:
+        unused = (paths.state_dir() / UNUSED).read_text()
+    except FileNotFoundError:
+        return False
+    return unused == _shadow()[1] and must_change() and not is_shown()
 
 
 def is_shown() -> bool:
@@ -44,12 +56,14 @@ def must_change() -> bool:
 
     False where there is no such user; Refused to anyone but root.
     """
+    return _shadow()[2] == "0"
+
+
+def _shadow() -> list[str]:
+    """The fields of the administrator in shadow(5), empty ones where there is none."""
     try:
         text = (paths.ROOT / "etc/shadow").read_text()
     except PermissionError as error:
         raise Refused("the age of a password may only be read by root: run this command with sudo") from error
-    for line in text.splitlines():
-        fields = line.split(":")
-        if fields[0] == USER:
-            return fields[2] == "0"
-    return False
+    lines = [line.split(":") for line in text.splitlines()]
+    return next((fields for fields in lines if fields[0] == USER), ["", "", ""])

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the image leaves to somebody who is already on it, or in front of it."""
+
+import mmap
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from host.layout import REPO
+from tests.image.test_image import chroot
+
+# Who becomes somebody else by the mode of a file; the bus's helper is for services that systemd does not start.
+SETUID = {
+    "usr/bin/passwd",
+    "usr/bin/sudo",
+    "usr/lib/dbus-1.0/dbus-daemon-launch-helper",
+    "usr/sbin/unix_chkpwd",
+}
+# Exposure of the daemons that clients talk to, in tenths; Debian's units as they come have 94. sshd is not among them:
+# what it starts inherits every limit, and an administrator's shell has none.
+DAEMONS = {
+    "gssproxy.service": 27,
+    "mdmonitor.service": 24,
+    "nfs-idmapd.service": 25,
+    "nfs-mountd.service": 36,
+    "nfsdcld.service": 20,
+    "rpc-gssd.service": 28,
+    "smbd.service": 31,
+    "tlshd.service": 21,
+    "winbind.service": 29,
+}
+PROTOCOLS = """
+import ctypes
+lib = ctypes.CDLL("libgnutls.so.30")
+name = lib.gnutls_protocol_get_name
+name.restype = ctypes.c_char_p
+cache, numbers = ctypes.c_void_p(), ctypes.POINTER(ctypes.c_uint)()
+assert lib.gnutls_priority_init(ctypes.byref(cache), None, None) == 0
+count = lib.gnutls_priority_protocol_list(cache, ctypes.byref(numbers))
+print(*[name(numbers[at]).decode() for at in range(count)])
+"""
+
+
+def test_these_programs_and_no_others_are_setuid_or_setgid(tree: Path) -> None:
+    found = {str(path.relative_to(tree)) for path in (tree / "usr").rglob("*") if _is_setuid(path)}
+    assert found == SETUID
+
+
+def _is_setuid(path: Path) -> bool:
+    return not path.is_symlink() and path.is_file() and bool(path.stat().st_mode & 0o6000)
+
+
+def test_no_group_is_root_by_its_name(tree: Path) -> None:
+    rules = "".join(path.read_text() for path in tree.glob("usr/share/polkit-1/rules.d/*.rules"))
+    assert "empower" not in rules
+
+
+def test_tls_begins_at_1_2(tree: Path) -> None:
+    said = chroot(tree, "/usr/bin/python3", "-c", PROTOCOLS)
+    assert said.stdout.split() == ["TLS1.3", "TLS1.2", "DTLS1.2"], said.stderr
+
+
+@pytest.mark.parametrize("unit", sorted(DAEMONS))
+def test_daemons_of_clients_have_no_more_rights_than_they_use(tree: Path, unit: str) -> None:
+    limit = f"--threshold={DAEMONS[unit]}"
+    verdict = chroot(tree, "/usr/bin/systemd-analyze", "security", "--offline=yes", limit, "--no-pager", unit)
+    assert verdict.returncode == 0, verdict.stdout[-400:] + verdict.stderr
+
+
+def test_boot_menu_takes_no_command_line(output: Path) -> None:
+    with (
+        next(output.glob("millrace_*.esp.raw")).open("rb") as file,
+        mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as esp,
+    ):
+        assert esp.find(b"\neditor no\n") != -1
+
+
+@pytest.mark.parametrize(("port", "held"), [(445, 128), (9090, 256), (22, 30)])
+def test_one_address_gets_so_many_connections(tree: Path, port: int, held: int) -> None:
+    """From a network of its own to that of the firewall: a few more than may be are tried at once."""
+    words = [sys.executable, "-m", "tests.image.flood", str(tree), str(port), str(held + 20)]
+    namespaces = ["unshare", "--mount", "--net", "--pid", "--fork", "--kill-child"]
+    done = subprocess.run([*namespaces, *words], cwd=REPO, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout) == held

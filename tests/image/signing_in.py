@@ -61,7 +61,16 @@ def main(tree: str, scratch: Path) -> None:
     rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
     rights["admin with another's password"] = _becomes(box, "admin", VERA)
     reads = {user: _reads(box, user) for user in ("vera", "noel")}
-    print(json.dumps({"reads shares": reads, "sign-ins": found, "smb": [before, run(*smb).split(":")[3]], "root's rights": rights}))
+    print(
+        json.dumps(
+            {
+                "reads shares": reads,
+                "sign-ins": found,
+                "smb": [before, run(*smb).split(":")[3]],
+                "root's rights": rights,
+            }
+        )
+    )
 
 
 def _in(user: str, password: str, *answers: str) -> SignIn:

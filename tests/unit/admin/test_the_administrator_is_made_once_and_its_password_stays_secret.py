@@ -102,7 +102,7 @@ def test_a_password_that_the_owner_gave_is_taken_and_not_shown(server: Path, mon
 @pytest.mark.parametrize("text", ["", "\n", "two\nlines of a password\n", "secret\n"])
 def test_a_password_that_nobody_could_type_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     give_password(server, monkeypatch, text)
-    with pytest.raises(BadInput, match="^the credential millrace.admin-password: a password is one line"):
+    with pytest.raises(BadInput, match=r"^the credential millrace\.admin-password: a password is one line"):
         create(Tools(NO_USER))
     assert not (server / MARKER).exists()
 

@@ -27,7 +27,7 @@ def settings(name: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("password", ["secret", "x" * (SHORTEST - 1), "x" * (LONGEST + 1), "", "ann's password"])
 def test_weak_password_changes_nothing_and_is_not_repeated(appliance: Appliance, password: str) -> None:
-    with pytest.raises(BadInput, match="^(a password is one line|this password is easy to guess)") as error:
+    with pytest.raises(BadInput, match=r"^(a password is one line|this password is easy to guess)") as error:
         edit.create_user("ann", [], password, appliance)
     assert not password or password not in str(error.value)
     assert store.load().users == [] and not appliance.called("useradd") and not appliance.called("chpasswd")
@@ -36,7 +36,7 @@ def test_weak_password_changes_nothing_and_is_not_repeated(appliance: Appliance,
 def test_password_with_the_user_name_is_refused_with_the_reason(appliance: Appliance) -> None:
     edit.create_user("ann", [], SECRET, appliance)
     before = len(appliance.called("chpasswd"))
-    with pytest.raises(BadInput, match="choose another: the password contains the user name in some form$"):
+    with pytest.raises(BadInput, match=r"choose another: the password contains the user name in some form$"):
         edit.change_password("ann", "the-ann-of-2026", appliance)
     assert len(appliance.called("chpasswd")) == before
 
@@ -50,7 +50,7 @@ def test_password_is_checked_on_standard_input(appliance: Appliance) -> None:
 @pytest.mark.parametrize("answer", [Result(127, "", "pwscore is not installed"), Result(4, "", "")])
 def test_password_that_cannot_be_checked_is_not_set(appliance: Appliance, answer: Result) -> None:
     appliance.broken["pwscore"] = answer
-    with pytest.raises(Failed, match="^pwscore cannot check the password: (pwscore is not|status 4)"):
+    with pytest.raises(Failed, match=r"^pwscore cannot check the password: (pwscore is not|status 4)"):
         edit.create_user("ann", [], SECRET, appliance)
     assert store.load().users == [] and not appliance.called("chpasswd")
 
@@ -73,5 +73,5 @@ def test_smb_locks_an_account_like_the_console(appliance: Appliance) -> None:
 
 def test_lockout_that_cannot_be_set_is_an_error(appliance: Appliance) -> None:
     appliance.broken["pdbedit -s /dev/null -P"] = Result(1, "", "tdb is locked")
-    with pytest.raises(Failed, match="tdb is locked"):
+    with pytest.raises(Failed, match=r"tdb is locked"):
         render(store.load(), appliance)

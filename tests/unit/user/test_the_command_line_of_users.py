@@ -43,7 +43,9 @@ def test_a_page_reads_what_was_done() -> None:
 def test_a_person_reads_a_sentence() -> None:
     assert say("group", "create", "ml") == "Made ml, number 2000.\n"
     assert say("user", "create", "ann", "--password-stdin", stdin="s3cret-word-2\n").startswith("Made ann, number ")
-    assert say("user", "passwd", "ann", "--password-stdin", stdin="another one 7\n") == "The password of ann is changed.\n"
+    assert (
+        say("user", "passwd", "ann", "--password-stdin", stdin="another one 7\n") == "The password of ann is changed.\n"
+    )
     assert say("user", "remove", "ann") == "ann is removed.\n"
 
 

@@ -20,7 +20,7 @@ CONFIGURATION = "etc/samba/smb.conf"
 # testparm forgives these with status 0, smbd then runs without the setting.
 _COMPLAINT = re.compile(r"unknown parameter|ignoring", re.IGNORECASE)
 
-# A process of smbd has 8 MiB of its own and serves one client, all its channels; half of the memory stays for the cache.
+# A process of smbd has 8 MiB of its own and serves one client, all its channels; half of the memory is for the cache.
 PROCESS_BYTES = 16 << 20
 LEAST_PROCESSES, MOST_PROCESSES = 256, 4096
 
@@ -44,7 +44,7 @@ def configuration(
 
 
 def processes(memory: int) -> int:
-    """How many clients smbd serves at once with `memory` bytes: connections that never sign in are clients to it, too."""
+    """How many clients smbd serves at once with `memory` bytes; connections that never sign in count, too."""
     return min(max(memory // PROCESS_BYTES, LEAST_PROCESSES), MOST_PROCESSES)
 
 

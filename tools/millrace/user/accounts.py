@@ -40,7 +40,8 @@ def ensure_group(group: Group, run: Runner) -> bool:
 def ensure_user(user: User, run: Runner) -> bool:
     """Make a user with a group of the same name and number, who logs in nowhere but perhaps the web console.
 
-    Who may look at the web console has no shell and no way into shares, over SMB either. Returns whether there was none. Refused if the system has another user of this name.
+    Who may look at the web console has no shell and no way into shares, over SMB either. Returns whether there was
+    none. Refused if the system has another user of this name.
     """
     ensure_group(Group(name=user.name, gid=user.uid), run)
     shell = LOOK_SHELL if user.console else NO_SHELL

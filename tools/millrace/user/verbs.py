@@ -17,7 +17,9 @@ _stdin = click.option("--password-stdin", is_flag=True, help="Read the password 
 _groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
 
 _console = click.option(
-    "--console/--no-console", default=None, help="Whether the user may sign in to the web console: to look, without a shell, and into no share."
+    "--console/--no-console",
+    default=None,
+    help="Whether the user may sign in to the web console: to look, without a shell, and into no share.",
 )
 
 

@@ -30,7 +30,7 @@ def names() -> list[str]:
 def exported(appliance: Appliance, tmp_path: Path) -> Path:
     """A file of a box with the group ml, the user ann in it, and a share for it."""
     edit.create_group("ml", appliance)
-    edit.create_user("ann", ["ml"], "secret", appliance)
+    edit.create_user("ann", ["ml"], "s3cret-word-2", appliance)
     create_shares(["train"], {"smb_groups": ("ml",), "size": "1T"}, appliance.server)
     (tmp_path / "etc/shadow").write_text(f"root:*:1::::::\nann:{SHADOW}:2::::::\nadmin:$y$other:3::::::\n")
     lines = f"admin:1000:{'X' * 32}:{'F' * 32}:[U          ]:LCT-1:\nann:2001:{'X' * 32}:{NT}:[U          ]:LCT-1:\n"
@@ -83,7 +83,7 @@ class TestRollback:
         assert names() == ["data", "one", "two"]
 
     def test_a_user_that_comes_back_has_no_password_and_that_is_said(self, appliance: Appliance) -> None:
-        uid = edit.create_user("ann", [], "secret", appliance).uid
+        uid = edit.create_user("ann", [], "s3cret-word-2", appliance).uid
         edit.remove_user("ann", appliance)
         report = replace.rollback(1, appliance, appliance.server)
         assert report.without_password == ["ann"] and appliance.accounts["passwd"]["ann"] == uid
@@ -97,7 +97,7 @@ class TestRollback:
 
     def test_a_state_that_cannot_be_served_changes_nothing(self, appliance: Appliance) -> None:
         create_shares(["one"], {}, appliance.server)
-        edit.create_user("ann", [], "secret", appliance)
+        edit.create_user("ann", [], "s3cret-word-2", appliance)
         create_shares(["two"], {}, appliance.server)
         edit.remove_user("ann", appliance)
         appliance.broken["exportfs -s"] = Result(0, "/srv/pool/two  10.0.0.0/24(rw)\n", "")
@@ -124,7 +124,7 @@ class TestMoving:
         document = json.loads(exported.read_text())
         assert document["shadow"] == {"ann": SHADOW} and document["nt"] == {"ann": NT}
         assert stat.S_IMODE(exported.stat().st_mode) == 0o600
-        assert "secret" not in exported.read_text()
+        assert "s3cret-word-2" not in exported.read_text()
 
     def test_a_box_that_is_installed_anew_is_as_it_was(self, appliance: Appliance, exported: Path) -> None:
         before = store.load()

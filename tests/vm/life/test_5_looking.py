@@ -79,3 +79,23 @@ def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None
     assert first["health"] == status["health"]["level"]
     assert nfs["read_bytes_per_second"] is not None and smb["read_bytes_per_second"] is None
     assert any("administrators only" in note for note in second["notes"])
+
+
+def test_who_may_look_reads_no_share_and_has_no_shell(box: Box) -> None:
+    as_viewer = f"setpriv --reuid {VIEWER} --regid {VIEWER} --init-groups"
+    assert box.machine.run(f"{as_viewer} ls /srv/pool/data", check=False).status != 0
+    assert box.machine.run(f"{as_viewer} touch /var/tmp/mine", check=False).status != 0
+    shell = box.say(f"getent passwd {VIEWER}").split(":")[-1]
+    assert box.machine.run(f"{as_viewer} {shell} -c id", check=False).status == 1
+    # everyone else passes as before
+    assert box.machine.run("setpriv --reuid admin --regid admin --init-groups ls /srv/pool/data").status == 0
+
+
+def test_samba_locks_an_account_after_ten_failures(box: Box) -> None:
+    assert "value is: 10" in box.say("pdbedit -s /dev/null -P 'bad lockout attempt'")
+
+
+def test_daemons_run_in_their_sandboxes(box: Box) -> None:
+    for unit in ("smbd", "nfs-mountd", "nfsdcld", "nfs-idmapd"):
+        shown = box.say(f"systemctl show -P NoNewPrivileges -P ProtectSystem -P ActiveState {unit}.service").split()
+        assert sorted(shown) == ["active", "strict", "yes"], unit

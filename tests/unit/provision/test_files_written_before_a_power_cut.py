@@ -21,8 +21,6 @@ from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
 from tests.unit.provision.world import World
 
-NOW = datetime.now(UTC)
-
 
 @pytest.fixture
 def pool(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -30,11 +28,14 @@ def pool(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     mountpoint = root / "srv/pool"
     mountpoint.mkdir(parents=True)
     monkeypatch.setattr(os.path, "ismount", lambda path: Path(path) == mountpoint)
-    unclean_start(NOW, NOW + timedelta(minutes=5))
+    unclean_start(timedelta(0))
     return mountpoint
 
 
-def unclean_start(last_write: datetime, started: datetime) -> None:
+def unclean_start(after: timedelta) -> None:
+    """An array was last written so long after now, and started five minutes later."""
+    last_write = datetime.now(UTC) + after
+    started = last_write + timedelta(minutes=5)
     one = Unclean(
         array="data", level="raid6", last_write=last_write.isoformat(), started=started.isoformat(), missing=["D1"]
     )
@@ -60,14 +61,13 @@ def test_files_changed_before_the_cut_are_listed_whatever_time_a_client_gave_the
 @pytest.mark.parametrize("hours", [-2, 2])
 def test_files_changed_long_before_or_after_are_not(pool: Path, hours: int) -> None:
     (pool / "other").write_text("x")
-    moment = NOW + timedelta(hours=hours)
-    unclean_start(moment, moment + timedelta(minutes=5))
+    unclean_start(timedelta(hours=hours))
     assert found().suspects == unclean.Suspects(count=0, listed=0, complete=True)
 
 
 def test_the_two_minutes_before_the_last_superblock_count(pool: Path) -> None:
     (pool / "other").write_text("x")
-    unclean_start(NOW + timedelta(seconds=60), NOW + timedelta(minutes=5))
+    unclean_start(timedelta(seconds=60))
     assert found().suspects == unclean.Suspects(count=1, listed=1, complete=True)
 
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from millrace import store
-from millrace.config import files, history, newly
+from millrace.config import audit_log, files, history, newly
 from millrace.config.history import Change
 from millrace.config.model import Config, first_config
 from millrace.config.sentence import checked
@@ -130,6 +130,7 @@ def _keep(new: Config, who: str, what: str, damaged: bool) -> None:
     if damaged and files.config_file().exists():
         os.replace(files.config_file(), files.unreadable_file())
     store.write_model(files.config_file(), new)
+    audit_log.record(new.serial, who, what)
 
 
 def _damage(error: Exception) -> str:

@@ -46,6 +46,7 @@ def forget(appliance: Appliance) -> None:
             path.unlink()
     appliance.accounts = {"passwd": {"admin": 1000}, "group": {}}
     appliance.smb_accounts = set()
+    appliance.everlasting = set()
     appliance.calls.clear()
     appliance.stdin.clear()
 
@@ -135,6 +136,7 @@ class TestMoving:
         assert appliance.accounts["passwd"]["ann"] == before.users[0].uid
         assert {"/srv/pool/data", "/srv/pool/train"} == set(appliance.exported())
         assert report.without_password == []
+        assert appliance.everlasting == {"ann"}
 
     def test_hashes_are_never_on_a_command_line(self, appliance: Appliance, exported: Path) -> None:
         forget(appliance)

@@ -36,6 +36,8 @@ class Appliance:
         self.transient: dict[str, str] = {}
         self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
         self.smb_accounts: set[str] = set()
+        # those whose kickoff time is 0; Samba's default is 6 February 2036
+        self.everlasting: set[str] = set()
         self.usage = ""
         self.tlshd = False
         (root / "srv/pool").mkdir(parents=True)
@@ -148,9 +150,23 @@ class Appliance:
     def _smbpasswd(self, words: list[str], stdin: str) -> Result:
         if "-x" in words:
             self.smb_accounts.discard(words[-1])
+            self.everlasting.discard(words[-1])
         else:
             assert re.fullmatch(r"(.+)\n\1\n", stdin)
             self.smb_accounts.add(words[-1])
+        return GOOD
+
+    def _pdbedit(self, words: list[str], stdin: str) -> Result:
+        """A change of one account fails where there is none, as Samba 4.25.1's does; kickoff times are kept."""
+        if "-i" in words:
+            lines = Path(words[-1].removeprefix("smbpasswd:")).read_text().splitlines()
+            self.smb_accounts |= {line.split(":")[0] for line in lines}
+        if "-r" not in words:
+            return GOOD
+        assert words == ["-s", "/dev/null", "-r", "-u", words[4], "-K", "0"]
+        if words[4] not in self.smb_accounts:
+            return Result(255, "", "Username not found!\n")
+        self.everlasting.add(words[4])
         return GOOD
 
     def _pwscore(self, words: list[str], stdin: str) -> Result:

@@ -75,3 +75,15 @@ def test_lockout_that_cannot_be_set_is_an_error(appliance: Appliance) -> None:
     appliance.broken["pdbedit -s /dev/null -P"] = Result(1, "", "tdb is locked")
     with pytest.raises(Failed, match=r"tdb is locked"):
         render(store.load(), appliance)
+
+
+def test_smb_account_does_not_expire_in_2036(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    assert appliance.everlasting == {"ann"}
+
+
+def test_smb_account_that_would_expire_is_an_error(appliance: Appliance) -> None:
+    appliance.broken["pdbedit -s /dev/null -r"] = Result(255, "", "Unable to modify entry!\n")
+    with pytest.raises(Failed, match=r"Unable to modify entry"):
+        edit.create_user("ann", [], SECRET, appliance)
+    assert store.load().users == []

@@ -15,9 +15,7 @@ from millrace import paths
 from millrace.config.model import Domain
 from millrace.share.smb_parameters import CHECKER
 from millrace.share.tools import LOOK, Runner, must
-
-# The user database is the same, and a broken smb.conf must not keep the account from going away.
-SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
+from millrace.user import accounts
 
 
 @contextmanager
@@ -26,7 +24,7 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
     if run(["getent", "passwd", CHECKER]).status != 0:
         must(run, ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", CHECKER])
     password = secrets.token_urlsafe(32)
-    must(run, [*SMBPASSWD, "-s", "-a", CHECKER], f"{password}\n{password}\n")
+    accounts.set_smb_password(CHECKER, password, run)
     try:
         with _credentials(password, domain) as path:
             yield path
@@ -35,8 +33,8 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
 
 
 def drop(run: Runner) -> None:
-    """Remove the SMB account where there is one."""
-    run([*SMBPASSWD, "-x", CHECKER])
+    """Remove the SMB account where there is one; a broken smb.conf does not keep it."""
+    run([*accounts.SMBPASSWD, "-x", CHECKER])
 
 
 @contextmanager

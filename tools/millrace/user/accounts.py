@@ -107,6 +107,7 @@ def set_password(name: str, password: str, run: Runner) -> None:
 def set_smb_password(name: str, password: str, run: Runner) -> None:
     """The password of SMB alone; makes the SMB account where there is none."""
     must(run, [*SMBPASSWD, "-s", "-a", name], f"{password}\n{password}\n")
+    _never_expire(name, run)
 
 
 def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
@@ -145,6 +146,14 @@ def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: 
         must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
     finally:
         Path(path).unlink(missing_ok=True)
+    for name in nt:
+        _never_expire(name, run)
+
+
+def _never_expire(name: str, run: Runner) -> None:
+    # Samba 4.25 gives each new account a kickoff time of 6 February 2036, which "-K never" sets again; only 0 is never
+    # compared with the clock (sam_account_ok() in source3/auth/check_samsec.c).
+    must(run, [*PDBEDIT, "-r", "-u", name, "-K", "0"])
 
 
 def _number(database: str, name: str, run: Runner) -> int | None:

@@ -18,6 +18,8 @@ VERA = "looks-7-but-touches-nothing"
 NOEL = "files-only-5-of-them"
 # "deny" of /etc/security/faillock.conf, and one: pam_faillock 1.7.0 does not count the first failure after a success
 ATTEMPTS = 11
+# of mkosi.extra/usr/share/pam-configs/millrace-lockout
+WEB_TALLY = "/run/faillock-web"
 
 
 def main(tree: str, scratch: Path) -> None:
@@ -52,14 +54,22 @@ def main(tree: str, scratch: Path) -> None:
         "who may not": _in("noel", NOEL),
     }
     for _ in range(ATTEMPTS):
-        last = _in("vera", "a-guess-of-vera-s-0")
+        last = _in("admin", "a-guess-of-admin-s-0")
     seen["guessed"] = last
-    seen["locked"] = _in("vera", VERA)
-    run("/usr/sbin/faillock", "--user", "vera", "--reset")
-    seen["let in again"] = _in("vera", VERA)
+    seen["locked"] = _in("admin", OWN)
+    rights_of_locked = _becomes(box, "admin", OWN)
+    run("/usr/sbin/faillock", "--dir", WEB_TALLY, "--user", "admin", "--reset")
+    seen["let in again"] = _in("admin", OWN)
+    # three prompts each
+    for _ in range(ATTEMPTS // 3 + 1):
+        _becomes(box, "admin", "a-guess-of-admin-s-0")
+    rights_of_guessed = _becomes(box, "admin", OWN)
+    seen["guessed at sudo"] = _in("admin", OWN)
+    run("/usr/sbin/faillock", "--user", "admin", "--reset")
     found = {name: asdict(one) for name, one in seen.items()}
     rights = {user: _becomes(box, user, password) for user, password in (("admin", OWN), ("vera", VERA))}
     rights["admin with another's password"] = _becomes(box, "admin", VERA)
+    rights |= {"admin locked out of the web console": rights_of_locked, "admin guessed at sudo": rights_of_guessed}
     reads = {user: _reads(box, user) for user in ("vera", "noel")}
     print(
         json.dumps(

@@ -46,10 +46,27 @@ def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> Non
         return [re.sub(r"\s+", " ", line) for line in lines if line and not line.startswith("#")]
 
     auth, password, account = (rules(f"common-{name}") for name in ("auth", "password", "account"))
-    assert auth[0] == "auth requisite pam_faillock.so preauth"
-    assert auth[1].startswith("auth [success=2 default=ignore] pam_unix.so")
-    assert auth[2] == "auth required pam_faillock.so authfail"
+    local, web = "[success=1 default=ignore]", "[success=ignore default=1]"
+    asked = "pam_succeed_if.so quiet service = cockpit"
+    # each pair of lines is skipped by the other kind of sign-in; the number is that of the lines up to pam_deny
+    assert auth[:9] == [
+        f"auth {local} {asked}",
+        "auth requisite pam_faillock.so preauth",
+        f"auth {web} {asked}",
+        "auth requisite pam_faillock.so preauth dir=/run/faillock-web",
+        "auth [success=5 default=ignore] pam_unix.so nullok try_first_pass",
+        f"auth {local} {asked}",
+        "auth required pam_faillock.so authfail",
+        f"auth {web} {asked}",
+        "auth required pam_faillock.so authfail dir=/run/faillock-web",
+    ]
+    assert auth[9].startswith("auth requisite pam_deny.so")
     # takes the count back after a good sign-in
-    assert account[0].startswith("account required pam_faillock.so")
+    assert [line.rstrip() for line in account[:4]] == [
+        f"account {local} {asked}",
+        "account required pam_faillock.so",
+        f"account {web} {asked}",
+        "account required pam_faillock.so dir=/run/faillock-web",
+    ]
     assert password[0].startswith("password requisite pam_pwquality.so")
     assert "use_authtok" in password[1]

@@ -91,6 +91,20 @@ def test_who_may_look_reads_no_share_and_has_no_shell(box: Box) -> None:
     assert box.machine.run("setpriv --reuid admin --regid admin --init-groups ls /srv/pool/data").status == 0
 
 
+def test_changes_are_in_the_journal_by_number_and_user(box: Box) -> None:
+    newest = box.shown("config history --json")["changes"][0]
+    lines = box.say("journalctl -b -t millrace --facility=authpriv -o cat --no-pager").splitlines()
+    assert lines[-1] == f"change {newest['number']} by {newest['who']}: {newest['what']}"
+    # on disk, where they outlive a restart
+    assert box.say("journalctl --header --no-pager").count("File path: /var/log/journal/")
+
+
+def test_smb_accounts_do_not_expire(box: Box) -> None:
+    accounts = box.say("pdbedit -s /dev/null -L -v").splitlines()
+    times = [line.split(":", 1)[1].strip() for line in accounts if line.startswith("Kickoff time:")]
+    assert times and set(times) == {"0"}
+
+
 def test_samba_locks_an_account_after_ten_failures(box: Box) -> None:
     assert "value is: 10" in box.say("pdbedit -s /dev/null -P 'bad lockout attempt'")
 

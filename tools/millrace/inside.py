@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Working as root in directories that clients write: by descriptors, never by a name that may have become a link.
 
-Whoever can write a directory can put a link in the place of anything in it at any moment, also between a look and an
-action (path_resolution(7), symlink(7)).
+A client that can write a directory can put a link in the place of anything in it at any moment, also between a look
+and an action (path_resolution(7), symlink(7)).
 """
 
 import os
@@ -46,7 +46,7 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
     finally:
         os.umask(mask)
     with directory(name, at) as descriptor:
-        # not a directory of somebody that was moved there meanwhile
+        # not a directory of another user that was moved there meanwhile
         if made and owner is not None and os.fstat(descriptor).st_uid == os.getuid():
             os.fchown(descriptor, *owner)
     return made

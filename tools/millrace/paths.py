@@ -55,7 +55,7 @@ def pool_file() -> Path:
 
 
 def in_sync_file() -> Path:
-    """The members that were in sync when somebody last looked, for each array."""
+    """The members that were in sync when they were last recorded, for each array."""
     return state_dir() / "in-sync.json"
 
 

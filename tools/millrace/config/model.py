@@ -184,7 +184,7 @@ class NfsServer(Wanted):
     """What holds for all NFS shares. `networks` are the client networks that an administrator confirmed.
 
     Empty is closed, also for a state document from before there was this field: a share that names no clients is
-    exported to nobody until somebody who knows the network says to whom.
+    exported to nobody until an administrator names the networks.
     """
 
     networks: list[Network] = Field(default_factory=list)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask the pool for a heartbeat with a deadline; whoever asks never touches the pool."""
+"""Ask the pool for a heartbeat with a deadline; the process that asks never touches the pool."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Heartbeat(Contract):
 
 
 def last() -> Heartbeat | None:
-    """What was found last, for whoever may only look; None where nobody looked in this boot."""
+    """What was found last, for users who may only look; None where nothing was looked at in this boot."""
     try:
         return store.read_model(paths.heartbeat_file(), Heartbeat)
     except MillraceError:

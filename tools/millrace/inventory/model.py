@@ -35,7 +35,7 @@ class Evidence(Contract):
     """One thing that one probe found, or the reason why it could not look."""
 
     probe: str
-    # labels and names on a drive are those of whoever wrote it
+    # labels and names on a drive are chosen by the system that wrote them
     finding: Annotated[str, AfterValidator(one_line)]
 
 

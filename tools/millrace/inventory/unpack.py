@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacking a capture, which comes from a stranger and may be made to overwrite files of whoever looks at it.
+"""Unpacking a capture, which comes from a stranger and may be made to overwrite files of the user who reads it.
 
 Everything that its names say is decided before the first file is made; no link exists while files are written; and it
 is bounded before it is unpacked, not after: 1 KB of zstd can be 100 MB.

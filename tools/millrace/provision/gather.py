@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members of an array by what is on the drives: all that carry its UUID, whoever was one on the first day."""
+"""The members of an array by what is on the drives: all that carry its UUID, since the first day or not."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -25,7 +25,7 @@ class InSyncArray(Contract):
 
 
 class InSync(Contract):
-    """Who was in sync when somebody last looked (`/var/lib/millrace/in-sync.json`)."""
+    """The members that were in sync when they were last recorded (`/var/lib/millrace/in-sync.json`)."""
 
     schema_version: Literal[1] = 1
     arrays: list[InSyncArray]

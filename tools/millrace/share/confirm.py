@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confirm the client networks: until somebody did, shares that name no clients are exported to nobody over NFS."""
+"""Confirm the client networks: until then NFS exports shares that name no clients to nobody."""
 
 from collections.abc import Callable, Sequence
 
@@ -79,7 +79,7 @@ def confirm(
 
 
 def lines(found: ClientNetworks) -> list[str]:
-    """What a person reads: whether NFS is open and to whom, the networks of the ports, and the command to confirm."""
+    """Text for a terminal: whether NFS is open and to whom, the networks of the ports, and the command to confirm."""
     served = found.policy or found.confirmed
     by = "named by the policy" if found.policy else "confirmed"
     first = f"NFS is open to {', '.join(served)} ({by})." if served else CLOSED

@@ -18,7 +18,7 @@ class Interface:
     """One network interface with the addresses that a client can use, IPv4 first. `speed` in Mbit/s if known.
 
     `mac` is that of the port itself; none for a bond or a VLAN, which is no port. `leased` are the addresses that
-    somebody else gave for a time: DHCP, or a router's advertisement.
+    another host gave for a time: DHCP, or a router's advertisement.
     """
 
     name: str

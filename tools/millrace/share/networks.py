@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which client networks a share is served to that names none itself.
 
-NFS takes whatever user number a client sends, so it is served only to networks that somebody named: the policy, else
+NFS takes whatever user number a client sends, so it is served only to networks that are named: those of the policy, else
 those that an administrator confirmed. SMB asks for a password and is served to the private networks of the ports too.
 """
 
@@ -72,7 +72,7 @@ def on_management(networks: Iterable[str], ports: Iterable[Interface], managemen
 
 
 def _connected(port: Interface) -> Iterator[tuple[Network, bool]]:
-    """Its networks, and whether somebody else gave it the address in it."""
+    """Its networks, and whether another host gave it the address in it."""
     for address in port.addresses:
         # A host route (DHCPv6 hands out /128) says nothing about its neighbours.
         if address.network.num_addresses > 1:

@@ -16,7 +16,7 @@ from millrace.share.tools import Runner, must
 SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
 PDBEDIT = ("pdbedit", "-s", "/dev/null")
 
-# The web console lets in whoever's shell understands one question, and this one understands nothing else. Everybody
+# The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
 LOOK_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
 # Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-look.conf): hiding pages is no boundary,

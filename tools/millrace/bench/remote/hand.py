@@ -132,7 +132,7 @@ def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
 
 
 class Inside:
-    """A directory below the program's own, made where it is not there; entered anew each time, never by a link."""
+    """A directory below the program's own, made where it is not there; entered again each time, never by a link."""
 
     def __init__(self, where: str, name: str) -> None:
         self._where, self._name = where, name

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A client that a server drives: part of the program that runs on clients, Python 3.8 and nothing else.
 
-It listens on the one address that the server is reached from and obeys whoever knows its token, at that server's
-address only. For a run it mounts the benchmark's directory and runs the loads: as a user of its own, in a unit that
+It listens on the one address that the server is reached from and obeys the server that knows its token, at that
+server's address only. For a run it mounts the benchmark's directory and runs the loads: as a user of its own, in a unit that
 speaks with the server's address and nobody else (systemd's packet filter). fio reads its job from standard input and
 its report goes back as text; fio's own client/server protocol, in which either side trusts the other, is not used.
 When the server goes away, all of it is undone.
@@ -43,7 +43,7 @@ MOUNT_SECONDS = "120"
 LONGEST = 1 << 20
 """Bytes of a request at most."""
 HELLO_SECONDS = 10.0
-"""How long somebody may take to show that it knows the token."""
+"""How long a server may take to show that it knows the token."""
 
 
 class Wrong(Exception):
@@ -51,7 +51,7 @@ class Wrong(Exception):
 
 
 def listen(server: str, facts: dict[str, Any], token: str | None = None) -> int:
-    """Answer the server until somebody ends this program; `token` is a new one for each start, unless given."""
+    """Answer the server until this program is ended; `token` is a new one for each start, unless given."""
     if os.geteuid() != 0 or not os.path.isdir(SYSTEMD):
         print("--listen mounts and starts units: it needs root and systemd", file=sys.stderr)
         return 1

@@ -15,7 +15,7 @@ import secrets
 
 SERVER, CLIENT = b"server", b"client"
 GROUPS = 5
-"""A token is so many groups of four characters: 100 bits, out of reach of whoever recorded a connection."""
+"""A token is so many groups of four characters: 100 bits, out of reach of an attacker who recorded a connection."""
 _ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
 _TOKEN = re.compile(f"[{_ALPHABET}]{{{4 * GROUPS}}}")
 _NONCE = re.compile("[0-9a-f]{32}")

@@ -25,12 +25,17 @@ class BadInput(MillraceError):
 LONGEST = 600
 
 
+def printable(text: str) -> str:
+    """Text that others wrote, on one line: control characters become escapes such as \\x1b."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
 def one_line(text: str) -> str:
     """Text that may quote what others wrote, fit for a terminal: one line, no control characters, LONGEST characters.
 
-    Control characters become escapes such as \\x1b; the middle of a longer text is left out.
+    The middle of a longer text is left out.
     """
-    shown = "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    shown = printable(text)
     if len(shown) <= LONGEST:
         return shown
     half = (LONGEST - 3) // 2

@@ -5,6 +5,9 @@ from pathlib import Path
 
 ROOT = Path("/")
 
+POOL_OWN = ".millrace"
+"""The directory of root alone at the top of the pool: what Millrace keeps there is in no share."""
+
 
 def run_dir() -> Path:
     """Facts of this boot: inventory.json, plan.json, health.json."""

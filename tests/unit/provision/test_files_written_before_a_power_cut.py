@@ -12,6 +12,7 @@ from click.testing import CliRunner
 
 from millrace import paths, store
 from millrace.errors import Refused
+from millrace.health import heartbeat
 from millrace.health.checks import unclean as check
 from millrace.health.host import Host
 from millrace.health.model import Level
@@ -164,3 +165,12 @@ def test_the_verbs_show_find_record_and_acknowledge(world: World, pool: Path, mo
     assert says(verbs.pool, "acknowledge") == "1 unclean start acknowledged\n"
     assert says(verbs.pool, "unclean") == "no array was started unclean while degraded\n"
     assert json.loads(says(verbs.pool, "acknowledge", "--json"))["starts"] == []
+
+
+def test_the_heartbeat_of_the_pool_is_no_file_in_doubt(pool: Path) -> None:
+    (pool / "data/.millrace").mkdir(parents=True)
+    (pool / "data/.millrace/of-a-client").write_text("x")
+    (pool / heartbeat.DIRECTORY).mkdir(0o700)
+    (pool / heartbeat.DIRECTORY / heartbeat.FILE).write_text("x")
+    assert found().suspects == unclean.Suspects(count=1, listed=1, complete=True)
+    assert suspects.names() == ["data/.millrace/of-a-client"]

@@ -14,7 +14,9 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
-DIRECTORY, FILE = ".millrace", "heartbeat"
+from millrace import paths
+
+DIRECTORY, FILE = paths.POOL_OWN, "heartbeat"
 
 
 def main(argv: list[str]) -> None:

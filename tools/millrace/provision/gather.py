@@ -39,8 +39,9 @@ def gather(system: System, record: ArrayRecord, patience: Patience) -> dict[str,
     while True:
         found = carriers(system, record)
         missing = absent(recorded, list(found.values()))
-        full = len(found) >= len(recorded) and _full(system, record, found)
-        if not missing or full or patience.waited >= GRACE:
+        if not missing or patience.waited >= GRACE:
+            return found
+        if len(found) >= len(recorded) and _full(system, record, found):
             return found
         system.wait(POLL)
         patience.waited += POLL

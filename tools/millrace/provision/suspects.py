@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from millrace import paths, store
-from millrace.errors import Refused
+from millrace.errors import Refused, printable
 from millrace.provision.unclean import Suspects, UncleanStarts, known
 
 MARGIN = 120.0
@@ -59,9 +59,10 @@ def names() -> list[str]:
 
 
 def _files(top: Path) -> Iterator[tuple[str | None, float]]:
-    """Every regular file of this file system and when it was changed; None where a directory could not be read.
+    """Every regular file of clients and when it was changed; None where a directory could not be read.
 
-    By descriptors: clients rename directories into links while this goes on.
+    Without the server's own directory, in which the heartbeat writes twice a minute. By descriptors: clients rename
+    directories into links while this goes on.
     """
     lost: list[OSError] = []
     device = top.stat().st_dev
@@ -73,7 +74,8 @@ def _files(top: Path) -> Iterator[tuple[str | None, float]]:
                 continue
             if stat.S_ISREG(held.st_mode):
                 yield _shown(os.path.relpath(os.path.join(directory, name), top)), held.st_ctime
-        inner[:] = [name for name in inner if _is_of(device, name, descriptor)]
+        own = paths.POOL_OWN if directory == os.fspath(top) else None
+        inner[:] = [name for name in inner if name != own and _is_of(device, name, descriptor)]
     if lost:
         yield None, 0.0
 
@@ -87,8 +89,7 @@ def _is_of(device: int, name: str, descriptor: int) -> bool:
 
 def _shown(name: str) -> str:
     """One line of text, whatever bytes a client has chosen."""
-    text = os.fsencode(name).decode(errors="backslashreplace")
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+    return printable(os.fsencode(name).decode(errors="backslashreplace"))
 
 
 def _seconds(moment: str) -> float:

@@ -78,7 +78,7 @@ def network(text: str) -> str:
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
     if found.prefixlen < SHORTEST[found.version]:
         raise ValueError(
-            f"{shown(text)} is too much of the world: a network of clients is /{SHORTEST[found.version]} or longer"
+            f"{shown(text)} is too large: a client network is /{SHORTEST[found.version]} or longer"
         )
     return str(found)
 

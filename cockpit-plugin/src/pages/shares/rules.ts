@@ -61,7 +61,7 @@ export function network(text: string): Sentence {
         if (found.prefix === 0) return everybody(text);
         if (found.prefix >= SHORTEST[found.version]) return null;
         return format(
-            _("$0 is too much of the world: a network of clients is /$1 or longer"), shown(text), SHORTEST[found.version]);
+            _("$0 is too large: a client network is /$1 or longer"), shown(text), SHORTEST[found.version]);
     }
     if (found)
         return format(_("$0 is an address inside a network: did you mean $1?"), shown(text), printed(found));

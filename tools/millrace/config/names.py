@@ -77,9 +77,7 @@ def network(text: str) -> str:
     if found.prefixlen == 0:
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
     if found.prefixlen < SHORTEST[found.version]:
-        raise ValueError(
-            f"{shown(text)} is too large: a client network is /{SHORTEST[found.version]} or longer"
-        )
+        raise ValueError(f"{shown(text)} is too large: a client network is /{SHORTEST[found.version]} or longer")
     return str(found)
 
 

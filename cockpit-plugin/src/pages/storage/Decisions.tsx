@@ -3,6 +3,7 @@
 import { useState, type JSX } from "react";
 import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
 import type { Decision } from "../../types/millrace";
+import { Key } from "../../components/Key";
 import { Panel } from "../../components/Panel";
 import { number } from "../../lib/format";
 import { _, format, ngettext } from "../../lib/i18n";
@@ -23,7 +24,7 @@ export function Decisions({ decisions }: { decisions: Decision[] }): JSX.Element
             <ul className="mr-decisions">
                 {decisions.map((one) => (
                     <li key={one.name} data-decision={one.name}>
-                        <code>{one.name}</code>
+                        <Key name={one.name} />
                         <div>
                             <strong>{valueText(one.value)}</strong>
                             <p>{one.reason}</p>

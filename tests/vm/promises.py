@@ -8,6 +8,7 @@ from tests.vm.box import Box
 
 def arrays_equal_the_plan(box: Box) -> None:
     records = {record["array"]["name"]: record for record in box.pool["arrays"]}
+    assert records and records.keys() == {array["name"] for array in box.plan["arrays"]}
     for array in box.plan["arrays"]:
         name = array["name"]
         detail = box.array_detail(name)

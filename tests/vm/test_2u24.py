@@ -101,6 +101,7 @@ def test_the_right_hash_builds_the_pool(box: Box) -> None:
     digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
     box.machine.run(["millrace", "approve", digest], seconds=1200)
     box.wait_serving()
+    assert box.pool["plan_sha256"] == digest
 
 
 def test_two_legs_of_nine_under_a_stripe(box: Box) -> None:

@@ -40,11 +40,14 @@ def test_text_before_the_document_is_passed_over(before: str) -> None:
 @pytest.mark.parametrize("way", ["read", "write"])
 def test_percentiles_of_bins_are_fios_own_to_the_last_digit(way: str) -> None:
     *each, _ = documents(CLIENTS)[-1]["client_stats"]
+    compared = 0
     for job in each:
         histogram = Histogram()
         histogram.add(job[way]["clat_ns"])
         for percent, nanoseconds in job[way]["clat_ns"]["percentile"].items():
             assert histogram.percentile(float(percent)) == nanoseconds, percent
+            compared += 1
+    assert compared == 34
 
 
 def test_percentiles_are_not_averaged() -> None:

@@ -85,15 +85,19 @@ class TestQueues:
         nodes=st.integers(1, 8),
         cores=st.integers(1, 32),
         threads=st.integers(1, 2),
-        ports=st.lists(st.tuples(st.none() | st.integers(-1, 9), st.none() | st.integers(1, 128)), max_size=6),
+        ports=st.lists(
+            st.tuples(st.none() | st.integers(-1, 9), st.none() | st.integers(1, 128)), min_size=1, max_size=6
+        ),
     )
     def test_whatever_the_server(
         self, nodes: int, cores: int, threads: int, ports: list[tuple[int | None, int | None]]
     ) -> None:
         known = server(nodes, cores, threads)
         asked = [Port(str(number), node, most) for number, (node, most) in enumerate(ports)]
+        everywhere = place(asked, known)
+        assert [*everywhere] == [port.name for port in asked]
         for port in asked:
-            placed = place(asked, known)[port.name]
+            placed = everywhere[port.name]
             near = [core for core in known if core.node == port.node] or known
             assert sorted(core.cpus for core in placed.cores) == sorted(core.cpus for core in near)
             count = placed.queues or 1

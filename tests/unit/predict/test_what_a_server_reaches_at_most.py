@@ -19,6 +19,9 @@ from millrace.plan.table import as_text
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive
 
+# Predicted for every server that has a plan.
+ALWAYS = {("read", "tcp", "healthy"), ("write", "tcp", "healthy")}
+
 
 def planned(inventory: Inventory) -> Plan:
     proposal = propose(inventory, Policy())
@@ -33,6 +36,10 @@ def predicted(inventory: Inventory, constants: Constants | None = None) -> Predi
 def outcome(prediction: Prediction, name: str) -> Outcome:
     """`read rdma healthy` -> that outcome."""
     return next(one for one in prediction.outcomes if f"{one.direction} {one.transport} {one.state}" == name)
+
+
+def named(outcomes: list[Outcome]) -> set[tuple[str, str, str]]:
+    return {(one.direction, one.transport, one.state) for one in outcomes}
 
 
 def layer(one: Outcome, name: LayerName) -> Layer:
@@ -94,7 +101,9 @@ class TestTheReferenceServers:
 class TestWhatIsNotKnown:
     @pytest.mark.parametrize("build", [servers_hw.one_u_12, servers_hw.two_u_24, servers_hw.desktop])
     def test_no_figure_rests_on_an_assumption(self, build: Callable[[], Inventory]) -> None:
-        for one in predicted(build()).outcomes:
+        outcomes = predicted(build()).outcomes
+        assert named(outcomes) >= ALWAYS
+        for one in outcomes:
             assert {"memory", "cpu"} <= set(one.not_known())
             for layer in one.layers:
                 assert (layer.limit is None) == (layer.evidence == "unknown")
@@ -179,7 +188,9 @@ def test_a_limit_is_the_lowest_of_its_layers(number: int, ports: int, width: int
     link = PcieLink(speed=16.0, width=width, max_speed=16.0, max_width=4)
     nics = [servers_hw.port(n, 100_000) for n in range(ports)]
     inventory = servers_hw.machine([drive(n, link=link) for n in range(number)], nics, servers_hw.nodes(1))
-    for one in predicted(inventory).outcomes:
+    outcomes = predicted(inventory).outcomes
+    assert named(outcomes) >= ALWAYS
+    for one in outcomes:
         known = [layer.limit for layer in one.layers if layer.limit is not None]
         assert one.limit == min(known)
         assert one.bound_by in {layer.name for layer in one.layers if layer.limit == one.limit}

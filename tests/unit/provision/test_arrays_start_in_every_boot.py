@@ -87,9 +87,9 @@ def test_only_our_members_are_ever_passed_to_mdadm(world: World) -> None:
     world.commands.clear()
     assembled(world)
     ours = {f"/dev/{world.partition(member.partuuid)}" for record in pool.arrays for member in record.members}
-    for command in world.commands:
-        if "--assemble" in command:
-            assert {word for word in command[3:] if word.startswith("/dev/")} <= ours
+    assembling = [command for command in world.commands if "--assemble" in command]
+    assert len(assembling) == len(pool.arrays)
+    assert {word for command in assembling for word in command[3:] if word.startswith("/dev/")} == ours
 
 
 def test_a_foreign_array_that_udev_started_is_left_alone(world: World) -> None:

@@ -137,10 +137,11 @@ def test_each_step_is_one_line_that_says_how_far_it_is(world: World) -> None:
 def test_members_are_passed_by_partition_uuid_never_by_kernel_name(world: World) -> None:
     approve_plan(raid6_plan())
     provision(world)
-    for command in world.writes:
-        if command[:2] == ["mdadm", "--create"]:
-            devices = [word for word in command[3:] if word.startswith("/dev/")]
-            assert devices and all(device.startswith("/dev/disk/by-partuuid/") for device in devices)
+    created = [command for command in world.writes if command[:2] == ["mdadm", "--create"]]
+    assert len(created) == len(raid6_plan().arrays)
+    for command in created:
+        devices = [word for word in command[3:] if word.startswith("/dev/")]
+        assert devices and all(device.startswith("/dev/disk/by-partuuid/") for device in devices)
 
 
 def test_the_mount_unit() -> None:

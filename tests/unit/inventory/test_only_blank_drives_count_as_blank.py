@@ -195,6 +195,27 @@ def test_a_pool_member_is_ours_and_a_drive_with_more_on_it_is_foreign(tmp_path: 
     assert mixed.state is boot.state is DriveState.FOREIGN
 
 
+def test_a_pool_member_names_its_array_as_udev_has_read_it(tmp_path: Path) -> None:
+    """No tool is run on a member: it may be in use, and one that hangs must not hold up the others."""
+    tree = booted(tmp_path)
+    tree.nvme(0, "MEMBER")
+    name = tree.partition("nvme0n1", 1, "millrace-data-01")
+    number = (tmp_path / "sys/block/nvme0n1" / name / "dev").read_text().strip()
+    uuid = "5d1b2f3c-7a66-4c0e-9a53-0b6f1c2d3e4f"
+    label = "E:ID_FS_LABEL=millrace:millrace-data"
+    tree.write(
+        tmp_path / f"run/udev/data/b{number}", f"S:x\nE:ID_FS_TYPE=linux_raid_member\nE:ID_FS_UUID={uuid}\n{label}\n"
+    )
+    ours = collect(tmp_path, nothing_found).drives[0]
+    assert ours.state is DriveState.OURS
+    assert ours.evidence[-1].finding == f"md superblock, array millrace:millrace-data, UUID {uuid}"
+
+
+def test_mdadm_names_the_array_of_a_whole_drive_by_its_uuid(tmp_path: Path) -> None:
+    drive = drive_with(tmp_path, images.md_1_2, replay("md 1.2"))
+    assert "array oldhost:backup, UUID 5d1b2f3c:7a664c0e:9a530b6f:1c2d3e4f" in findings(drive)
+
+
 def test_looking_changes_nothing(tmp_path: Path) -> None:
     tree = booted(tmp_path)
     node = images.gpt(tmp_path / "dev" / tree.nvme(0, "S"))

@@ -62,10 +62,33 @@ def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -
     assert obstacle.what.startswith(
         "13 drives belong to another Millrace pool: do not erase them: SN000 (bay 1), SN001 (bay 2), "
     )
-    assert obstacle.what.endswith("SN020 (slot 7).")
+    assert "SN020 (slot 7). Arrays: millrace-data (1 drive)." in obstacle.what
     assert obstacle.todo.startswith("Keep them as they are. The boot drive of the server that made the pool starts it")
     reasons = {entry.reason for entry in refusal.drives if entry.serial != "BOOT"}
     assert reasons == {"Belongs to another Millrace pool: do not erase it."}
+
+
+def test_another_pool_is_named_by_its_arrays_and_their_uuids() -> None:
+    """Two servers' drives in one chassis: which drives belong together is a matter of these numbers."""
+    data, log = "5d1b2f3c:7a664c0e:9a530b6f:1c2d3e4f", "aaaaaaaa:bbbbbbbb:cccccccc:dddddddd"
+    other = "00000001:00000002:00000003:00000004"
+    drives = drives_1u12()
+    carried = [
+        # partitions of ours, as udev read them
+        (DriveState.OURS, "md superblock, array millrace:millrace-data, UUID 5d1b2f3c-7a66-4c0e-9a53-0b6f1c2d3e4f"),
+        (DriveState.OURS, f"md superblock, array millrace:millrace-data, UUID {data}"),
+        # a member without a partition, as mdadm and blkid name it
+        (DriveState.FOREIGN, f"md superblock, metadata 1.2, raid1, array millrace:millrace-log, UUID {log}"),
+        (DriveState.FOREIGN, "Linux md RAID member (version 1.2, label millrace:millrace-log)"),
+        (DriveState.OURS, f"md superblock, array millrace:millrace-data, UUID {other}"),
+    ]
+    for number, (state, evidence) in enumerate(carried):
+        drives[number] = drives[number].model_copy(update=found(state, evidence))
+    (obstacle,) = refused(drives).obstacles
+    assert obstacle.what.endswith(
+        f"Arrays: millrace-data (UUID {other}, 1 drive), millrace-data (UUID {data}, 2 drives), "
+        f"millrace-log (UUID {log}, 1 drive)."
+    )
 
 
 @pytest.mark.parametrize(
@@ -83,7 +106,7 @@ def test_no_sentence_leads_to_erasing_a_drive_of_a_pool(state: DriveState, evide
     said = [text for one in refusal.obstacles for text in (one.what, one.todo)]
     said += [one.reason for one in refusal.drives]
     assert refusal.obstacles[0].serial == "SN003"
-    assert refusal.obstacles[0].what == "Belongs to another Millrace pool: do not erase it."
+    assert refusal.obstacles[0].what.startswith("Belongs to another Millrace pool: do not erase it.")
     for text in said:
         assert not re.search(r"(?<!do not )\b(erase|format|wipe)", text, re.IGNORECASE), text
 

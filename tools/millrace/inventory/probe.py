@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millrace import command
 from millrace.command import Result
-from millrace.inventory import signatures, sysfs
+from millrace.inventory import signatures, sysfs, udev
 from millrace.inventory.drives import Verdict, size
 from millrace.inventory.finding import Finding, Runner, SurfaceReader, found
 from millrace.inventory.model import DriveState, Evidence
@@ -30,7 +30,8 @@ def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface
     present = partitions(drive)
     if are_ours(present):
         labels = ", ".join(partition.label for partition in present)
-        return Verdict(DriveState.OURS, [Evidence(probe="partitions", finding=f"Millrace partition {labels}")])
+        ours = Evidence(probe="partitions", finding=f"Millrace partition {labels}")
+        return Verdict(DriveState.OURS, [ours, *_md_members(present, devices.parent)])
     node = devices / drive.name
     findings = [
         *_in_kernel(drive, present),
@@ -60,6 +61,19 @@ def _in_kernel(drive: Path, present: list[Partition]) -> list[Finding]:
         if holders:
             findings.append(found("holders", f"{directory.name} is in use by {', '.join(holders)}"))
     return findings
+
+
+def _md_members(present: list[Partition], sysroot: Path) -> list[Evidence]:
+    """The arrays that the partitions belong to, so that one pool can be told from another."""
+    known = [udev.properties(sysroot, partition.directory) for partition in present]
+    return [
+        Evidence(
+            probe="udev",
+            finding=f"md superblock, array {one.get('ID_FS_LABEL', 'without a name')}, UUID {one['ID_FS_UUID']}",
+        )
+        for one in known
+        if one.get("ID_FS_TYPE") == udev.MD_MEMBER and "ID_FS_UUID" in one
+    ]
 
 
 def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list[Finding]:

@@ -91,7 +91,8 @@ def mdadm(device: Path, run: Runner) -> list[Finding]:
     if "Version" in fields:
         level = fields.get("Raid Level", "no level")
         name = f", array {fields['Name'].split()[0]}" if fields.get("Name") else ""
-        return [found("mdadm", f"md superblock, metadata {fields['Version']}, {level}{name}")]
+        uuid = f", UUID {fields['Array UUID']}" if fields.get("Array UUID") else ""
+        return [found("mdadm", f"md superblock, metadata {fields['Version']}, {level}{name}{uuid}")]
     if "MBR Magic" in fields:
         return [found("mdadm", "MBR boot sector")]
     return [found("mdadm", "RAID metadata")]

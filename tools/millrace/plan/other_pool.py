@@ -11,6 +11,8 @@ SENTENCE = "Belongs to another Millrace pool: do not erase it."
 # Our partition labels beside those of others, and our arrays by the name in an md superblock: a member that was added
 # by hand has no partition of ours.
 TRACES = re.compile(r"'millrace-(data|log)-\d\d'|\bmillrace:millrace-")
+# as blkid, udev and mdadm print them (inventory/signatures.py, inventory/probe.py)
+ARRAY = re.compile(r"\bmillrace:(millrace-[\w-]+)(?:, UUID ([0-9a-fA-F:-]{35,36}))?")
 
 
 def of_a_pool(drive: Drive) -> bool:
@@ -31,6 +33,8 @@ def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
         what += f"{', '.join(map(_named, found))}."
     elif _place(found[0]):
         what = f"{SENTENCE} It is in {_place(found[0])}."
+    if arrays := _arrays(found):
+        what += f" Arrays: {', '.join(arrays)}."
     them, are = ("it", "it is") if len(found) == 1 else ("them", "they are")
     return [
         Obstacle(
@@ -41,6 +45,27 @@ def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
             "([drives] exclude).",
         )
     ]
+
+
+def _arrays(drives: Sequence[Drive]) -> list[str]:
+    """The arrays that the drives belong to, with the UUIDs that `mdadm --examine` prints, by which a pool is known."""
+    named: dict[tuple[str, str], set[int]] = {}
+    for number, drive in enumerate(drives):
+        for match in (match for item in drive.evidence for match in ARRAY.finditer(item.finding)):
+            named.setdefault((match[1], _mdadm_form(match[2] or "")), set()).add(number)
+    # what one tool names without the UUID another has named with it
+    known = {name for name, uuid in named if uuid}
+    return [
+        f"{name} ({f'UUID {uuid}, ' if uuid else ''}{len(on)} drive{'s' * (len(on) > 1)})"
+        for (name, uuid), on in sorted(named.items())
+        if uuid or name not in known
+    ]
+
+
+def _mdadm_form(uuid: str) -> str:
+    """Four groups of eight digits; libblkid prints the same digits as other UUIDs are written."""
+    digits = re.sub(r"[:-]", "", uuid).lower()
+    return ":".join(digits[start : start + 8] for start in range(0, len(digits), 8))
 
 
 def _named(drive: Drive) -> str:

@@ -13,7 +13,7 @@ from typing import Protocol
 from millrace import command, paths
 from millrace.command import Result
 from millrace.errors import Failed
-from millrace.inventory import drives, sysfs
+from millrace.inventory import drives, sysfs, udev
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Proposal
 from millrace.provision import gpt
@@ -147,12 +147,9 @@ class Linux:
     def md_superblocks(self) -> dict[str, str]:
         found = {}
         for name in sysfs.names(paths.ROOT / "sys/class/block"):
-            # what udev read is asked, not the drive: one that hangs and is not ours must not hold back the pool
-            number = sysfs.text(paths.ROOT / "sys/class/block" / name / "dev")
-            known = (sysfs.text(paths.ROOT / f"run/udev/data/b{number}") or "").splitlines()
-            facts = dict(line.removeprefix("E:").split("=", 1) for line in known if line.startswith("E:"))
-            if facts.get("ID_FS_TYPE") == "linux_raid_member":
-                found[name] = facts.get("ID_FS_UUID", "")
+            known = udev.properties(paths.ROOT, paths.ROOT / "sys/class/block" / name)
+            if known.get("ID_FS_TYPE") == udev.MD_MEMBER:
+                found[name] = known.get("ID_FS_UUID", "")
         return found
 
     def identity(self, name: str) -> MemberRecord:

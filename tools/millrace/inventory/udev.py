@@ -1,0 +1,15 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What udev has read of block devices. No drive is asked: one that hangs must not hold up whoever wants to know."""
+
+from pathlib import Path
+
+from millrace.inventory import sysfs
+
+MD_MEMBER = "linux_raid_member"
+
+
+def properties(sysroot: Path, block: Path) -> dict[str, str]:
+    """Return the properties of a block device by its sysfs directory (ID_FS_TYPE, ID_FS_UUID, …); none if unknown."""
+    number = sysfs.text(block / "dev")
+    lines = (sysfs.text(sysroot / f"run/udev/data/b{number}") or "").splitlines()
+    return dict(line.removeprefix("E:").split("=", 1) for line in lines if line.startswith("E:") and "=" in line)

@@ -12,7 +12,7 @@ from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision.assemble import assemble
-from millrace.provision.gather import GRACE
+from millrace.provision.gather import GRACE, POLL, REST, SLOWEST
 from tests.unit.provision.disks import Disk, Running
 from tests.unit.provision.drive_life import die, rebuilt
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
@@ -56,19 +56,55 @@ def test_without_two_drives_a_raid6_starts_and_they_are_named(world: World) -> N
     world.boot()
     pull(world, "D1", "D3")
     assert assembled(world)[0] == "RAID6 data: started without D1, D3"
-    assert world.waited >= GRACE
+    assert world.waited <= 2 * REST + POLL, "all drives are up: nobody is waited for"
 
 
-def test_a_late_drive_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("after", [REST + 1, GRACE + 10, SLOWEST - 10])
+def test_a_drive_whose_controller_is_starting_is_waited_for(
+    world: World, monkeypatch: pytest.MonkeyPatch, after: float
+) -> None:
     built(world, raid6_plan())
     world.boot()
     names = world.names
     pull(world, "D1")
+    world.connecting = True
 
     def arrive(seconds: float) -> None:
-        world.names = names
+        world.waited += seconds
+        if world.waited >= after:
+            world.names, world.connecting = names, False
 
     monkeypatch.setattr(world, "wait", arrive)
+    assert assembled(world)[0] == "RAID6 data: started, 4 members"
+    assert world.waited == after
+
+
+@pytest.mark.parametrize(("state", "bound"), [("connecting", SLOWEST), ("without_namespace", GRACE)])
+def test_a_drive_that_never_comes_up_is_waited_for_once_and_not_forever(world: World, state: str, bound: float) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    pull(world, "D1")
+    setattr(world, state, True)
+    assert assembled(world) == ["RAID6 data: started without D1", "RAID1 log: started, 2 members"]
+    assert bound <= world.waited <= bound + 2 * REST
+
+
+def test_a_drive_that_udev_has_not_read_is_waited_for(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    built(world, raid6_plan())
+    world.boot()
+    names = world.names
+    pull(world, "D1")
+    attempt = world.attempt
+
+    def busy(argv: Sequence[str], stdin: str | None = None) -> Result:
+        if argv[:2] != ["udevadm", "settle"]:
+            return attempt(argv, stdin)
+        if world.waited < REST + 3:
+            return Result(1, "", "Timed out for waiting the udev queue being empty.")
+        world.names = names
+        return Result(0, "", "")
+
+    monkeypatch.setattr(world, "attempt", busy)
     assert assembled(world)[0] == "RAID6 data: started, 4 members"
 
 

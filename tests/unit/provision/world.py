@@ -41,6 +41,7 @@ class World:
         self.cut_at: int | None = None
         self.moment = 0
         self.waited = 0.0
+        self.connecting = self.without_namespace = False
         self.repaired: list[str] = []
         self.boots = 0
         self.names: dict[str, Disk] = {}
@@ -86,6 +87,9 @@ class World:
     def md_superblocks(self) -> dict[str, str]:
         held = {name: self.content(f"/dev/{name}") or {} for name in self._block_devices()}
         return {name: one["UUID"] for name, one in held.items() if one.get("TYPE") == "linux_raid_member"}
+
+    def drives_starting(self, empty: bool) -> bool:
+        return self.connecting or (empty and self.without_namespace)
 
     def identity(self, name: str) -> MemberRecord:
         disk, partuuid = self._place(name)

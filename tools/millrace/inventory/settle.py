@@ -33,7 +33,7 @@ def wait_stable(
     while True:
         pause(PAUSE)
         now = _scan(sysroot)
-        if now == before and not _starting(sysroot):
+        if now == before and not starting(sysroot):
             return
         if clock() >= deadline:
             if now == before:
@@ -47,16 +47,18 @@ def _scan(sysroot: Path) -> Scan:
     return [(directory.name, identify(directory).serial, size(directory)) for directory in directories]
 
 
-def _starting(sysroot: Path) -> bool:
-    """Whether an NVMe controller is on its way up, or is up and its namespaces were not found yet."""
+def starting(sysroot: Path, empty: bool = True) -> bool:
+    """Whether an NVMe controller is on its way up; with `empty` also one that is up and has no namespace yet."""
     directory = sysroot / "sys/class/nvme"
-    return any(_controller_starting(directory / name) for name in sysfs.names(directory))
+    return any(_controller_starting(directory / name, empty) for name in sysfs.names(directory))
 
 
-def _controller_starting(controller: Path) -> bool:
+def _controller_starting(controller: Path, empty: bool) -> bool:
     state = sysfs.text(controller / "state")
     if state in ("new", "resetting", "connecting"):
         return True
+    if not empty:
+        return False
     # nvme0n1, and nvme0c0n1 where the drive could have a second path
     namespaces = [name for name in sysfs.names(controller) if re.fullmatch(r"nvme\d+(c\d+)?n\d+", name)]
     return state == "live" and not namespaces

@@ -10,11 +10,22 @@ from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.superblock import Superblock, examine
 from millrace.provision.system import System
 
+SLOWEST = 130.0
+"""Seconds, all arrays together, for controllers that are starting. The kernel gives a controller what it asks for in
+CAP.TO, 127.5 s at most (NVMe base specification; nvme_wait_ready)."""
+
 GRACE = 30.0
-"""Seconds that late drives get, all arrays together, before arrays start without them."""
+"""Seconds of these for a controller that shows no namespace, as one may never do, and for udev to read the drives."""
+
+REST = 2.0
+"""Seconds without a change once nothing is starting: between two controllers of a bus that is being enumerated."""
 
 POLL = 0.5
 """Seconds between two looks."""
+
+
+SETTLE = 1
+"""Seconds in which udev says whether it has something to do."""
 
 
 @dataclass
@@ -33,18 +44,36 @@ def carriers(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
 def gather(system: System, record: ArrayRecord, patience: Patience) -> dict[str, MemberRecord]:
     """Those that are there once nobody has to be waited for any more, by their kernel names.
 
-    Late drives that are recorded are waited for, but not where the array has all its members without them.
+    Drives that are recorded are waited for while any drive of this server is still starting, but not where the array
+    has all its members without them.
     """
     recorded = [*record.members, *record.spares]
+    before: dict[str, MemberRecord] | None = None
+    rest = 0.0
     while True:
         found = carriers(system, record)
-        missing = absent(recorded, list(found.values()))
-        if not missing or patience.waited >= GRACE:
+        if not absent(recorded, list(found.values())):
             return found
         if len(found) >= len(recorded) and _full(system, record, found):
             return found
+        quiet = not _starting(system, patience) and found == before
+        rest = rest + POLL if quiet else 0.0
+        if rest >= REST or patience.waited >= SLOWEST:
+            return found
+        before = found
         system.wait(POLL)
         patience.waited += POLL
+
+
+def _starting(system: System, patience: Patience) -> bool:
+    """Whether drives are on their way up, or udev has not read all that are."""
+    early = patience.waited < GRACE
+    if system.drives_starting(empty=early):
+        return True
+    if not early or system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"]).status == 0:
+        return False
+    patience.waited += SETTLE
+    return True
 
 
 def current(blocks: list[Superblock]) -> list[Superblock]:

@@ -14,6 +14,7 @@ from millrace import command, paths
 from millrace.command import Result
 from millrace.errors import Failed
 from millrace.inventory import drives, sysfs, udev
+from millrace.inventory import settle as settling
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Proposal
 from millrace.provision import gpt
@@ -69,6 +70,10 @@ class System(Protocol):
         """Partitions and whole drives with an md superblock, and the UUID of its array, as udev has seen them."""
         ...
 
+    def drives_starting(self, empty: bool) -> bool:
+        """Whether a drive is on its way up; with `empty` also one that is up and has not shown its namespace yet."""
+        ...
+
     def identity(self, name: str) -> MemberRecord:
         """Drive and partition behind the kernel name of a member."""
         ...
@@ -114,9 +119,8 @@ class Linux:
 
     def scan(self) -> Inventory:
         from millrace.inventory.collect import collect
-        from millrace.inventory.settle import wait_stable
 
-        wait_stable()
+        settling.wait_stable()
         return collect()
 
     def propose(self, inventory: Inventory) -> Proposal:
@@ -151,6 +155,9 @@ class Linux:
             if known.get("ID_FS_TYPE") == udev.MD_MEMBER:
                 found[name] = known.get("ID_FS_UUID", "")
         return found
+
+    def drives_starting(self, empty: bool) -> bool:
+        return settling.starting(paths.ROOT, empty)
 
     def identity(self, name: str) -> MemberRecord:
         directory = (paths.ROOT / "sys/class/block" / name).resolve()

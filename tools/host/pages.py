@@ -16,6 +16,7 @@ INSTALLED = Path("mkosi.extra/usr/share/cockpit/millrace")
 CHECKS = (
     ("tsc", ("typescript/bin/tsc", "--noEmit")),
     ("eslint", ("eslint/bin/eslint.js", "--max-warnings=0", ".")),
+    ("stylelint", ("stylelint/bin/stylelint.mjs", "--max-warnings=0", "src/**/*.css")),
 )
 # dist directories of other trees and older commits
 KEPT = 8

@@ -24,6 +24,7 @@ Become = Callable[[str], None]
 FIRST_PAINT = 1000
 # Bytes.
 PICTURE = 300_000
+MANUAL = REPO / "docs"
 # A button without a name, a line that is too long, an error, and a picture from elsewhere.
 WRONG = """() => {
     document.querySelector(".mr-panel").insertAdjacentHTML("beforeend",
@@ -140,13 +141,12 @@ def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Perso
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")
 
 
-def test_the_pictures_of_the_readme_are_taken_here_and_small() -> None:
-    pictures = list((REPO / "cockpit-plugin/pictures").iterdir())
-    assert len(pictures) == 3
-    for picture in pictures:
-        assert f"(cockpit-plugin/pictures/{picture.name})" in (REPO / "README.md").read_text()
-        assert (OUT / picture.name).is_file()
-        assert picture.stat().st_size < PICTURE
+def test_the_pictures_of_the_manual_are_taken_here_and_small() -> None:
+    page = (MANUAL / "web-console.md").read_text()
+    for name, taken in {"storage.png": "filled-storage-dark.png", "server.png": "far-ports-server-light.png"}.items():
+        assert f"(pictures/{name})" in page
+        assert (OUT / taken).is_file()
+        assert (MANUAL / "pictures" / name).stat().st_size < PICTURE
 
 
 def test_what_would_be_wrong_is_noticed(admin: Person) -> None:

@@ -47,6 +47,7 @@ WELL = {
 }
 
 
+MOUNTED = "rw,nosuid,nodev,noexec,noatime"
 ANSWERING = Probes(lambda address: None, lambda address: None)
 
 
@@ -62,7 +63,7 @@ def well(root: Path) -> None:
     for number in range(12):
         add_member(root, "md127" if number >= 2 else "md126", f"nvme{number}n1p1", slot=str(number))
     (root / "proc/1").mkdir(parents=True)
-    (root / "proc/1/mounts").write_text("/dev/vda3 / ext4 rw 0 0\n/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
+    (root / "proc/1/mounts").write_text(f"/dev/vda3 / ext4 rw 0 0\n/dev/md127 /srv/pool xfs {MOUNTED} 0 0\n")
     (root / "srv/pool/data").mkdir(parents=True)
     add_nfsd(root, 16, ["tcp 2049", "tcp 2049"])
     for node, cpus in enumerate(("0-1", "2-3")):

@@ -130,6 +130,13 @@ class TestFilesystem:
         (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
         assert "FAIL: /srv/pool is mounted read-only" in sentences(filesystem.check(host()))
 
+    def test_mounted_with_other_options_than_planned(self, serving: Path) -> None:
+        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,nosuid,nodev,relatime 0 0\n")
+        [room, finding] = filesystem.check(host())
+        assert (room.level, finding.level) == (Level.OK, Level.WARN)
+        assert finding.sentence == "/srv/pool is not mounted as planned: noexec is missing, noatime is missing."
+        assert finding.todo and "srv-pool.mount" in finding.todo
+
     def test_an_xfs_that_shut_itself_down_fails_for_all_who_use_it(self, serving: Path) -> None:
         beats(problem="Input/output error", error="EIO")
         health = collect(host())

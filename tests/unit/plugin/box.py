@@ -114,7 +114,7 @@ class Box:
             legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
             spares = [made_of[one.partuuid] for one in record.spares]
             self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], spares, bool(legs))
-        pool_mount = f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,noatime,prjquota 0 0\n"
+        pool_mount = f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,{','.join(plan.filesystem.mount_options)} 0 0\n"
         self.tree.write("proc/1/mounts", ROOT_MOUNT + pool_mount)
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Failed
-from millrace.provision.pool import parse_mountinfo, verify
+from millrace.provision.mount_unit import REMOUNT, differences
+from millrace.provision.pool import options_warning, parse_mountinfo, verify
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
 from tests.unit.provision.world import World
@@ -75,6 +76,36 @@ def test_the_last_of_several_mounts_on_one_point_counts(root: Path, world: World
     mount(root, pool_line("/dev/md/millrace-data", "logdev=/dev/md/millrace-log"), pool_line("x", "x", kind="tmpfs"))
     with pytest.raises(Failed, match="is a tmpfs"):
         verify(world)
+
+
+PLANNED = "nosuid,nodev,noexec,noatime"
+
+
+@pytest.mark.parametrize(
+    ("flags", "options", "said"),
+    [
+        (PLANNED, "logbsize=256k,largeio", None),
+        # the kernel's own form of the number
+        (PLANNED, "logbsize=262144,largeio", None),
+        ("nosuid,nodev,noatime", "logbsize=256k,largeio", "noexec is missing"),
+        (PLANNED, "logbsize=32k", "logbsize is 32k, not 256k, largeio is missing"),
+        ("nosuid,nodev,noexec,relatime", "logbsize=256k,largeio", "noatime is missing"),
+    ],
+)
+def test_mount_options_that_differ_from_the_plan_are_named(
+    root: Path, world: World, flags: str, options: str, said: str | None
+) -> None:
+    log = "logdev=/dev/md/millrace-log"
+    line = f"90 22 9:127 / /srv/pool rw,{flags} - xfs /dev/md/millrace-data rw,attr2,{log},{options}"
+    mount(root, line)
+    warning = options_warning(verify(world))
+    assert warning == (said and f"/srv/pool is not mounted as planned: {said}. {REMOUNT}")
+
+
+def test_an_owner_who_replaces_an_option_is_not_warned() -> None:
+    made = raid6_plan().filesystem
+    theirs = made.model_copy(update={"mount_options": ["relatime", "noatime", "logbsize=64k", "discard"]})
+    assert differences(theirs, ["nosuid", "nodev", "noexec", "relatime", "logbsize=64k"]) == []
 
 
 def test_optional_fields_of_mountinfo_vary_in_number() -> None:

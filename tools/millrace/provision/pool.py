@@ -8,6 +8,7 @@ from millrace.errors import Failed
 from millrace.plan.labels import array_link, array_path
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord, Pool
+from millrace.provision.mount_unit import REMOUNT, differences
 from millrace.provision.pool_file import load_pool
 from millrace.provision.signature import signature
 from millrace.provision.system import System
@@ -15,7 +16,7 @@ from millrace.provision.system import System
 
 @dataclass(frozen=True)
 class Mount:
-    """One line of mountinfo. `options` are those of the file system."""
+    """One line of mountinfo. `options` are those of the mount and of the file system."""
 
     point: str
     kind: str
@@ -45,13 +46,21 @@ def verify(system: System) -> Pool:
     return pool
 
 
+def options_warning(pool: Pool) -> str | None:
+    """What to tell where the pool is mounted with other options than planned, which does not stop serving."""
+    mount = _mounted(pool.filesystem.mountpoint)
+    differ = differences(pool.filesystem, mount.options) if mount else []
+    return f"{pool.filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}. {REMOUNT}" if differ else None
+
+
 def parse_mountinfo(text: str) -> list[Mount]:
     """proc(5): fields before `-` vary in number."""
     mounts = []
     for line in text.splitlines():
         before, _, after = line.partition(" - ")
         kind, source, options = after.split(" ", 2)
-        mounts.append(Mount(before.split(" ")[4], kind, source, options.split(",")))
+        fields = before.split(" ")
+        mounts.append(Mount(fields[4], kind, source, [*fields[5].split(","), *options.split(",")]))
     return mounts
 
 

@@ -84,9 +84,11 @@ def pool() -> None:
 @pool.command()
 @as_json
 def verify(as_json: bool) -> None:
-    """Prove that the pool is what is mounted."""
+    """Verify that the pool is what is mounted, with its planned mount options."""
     with _as_root():
         found = pools.verify(Linux())
+        if warning := pools.options_warning(found):
+            _say(f"warning: {warning}")
     _print(found) if as_json else click.echo(f"{found.filesystem.mountpoint} is the pool")
 
 

@@ -7,6 +7,7 @@ from millrace import paths
 from millrace.health import heartbeats
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.provision.mount_unit import REMOUNT, differences
 
 NAME = "filesystem"
 UNIT = "srv-pool.mount"
@@ -24,7 +25,7 @@ def check(host: Host) -> list[Finding]:
     """The pool's file system: mounted, read-write, written to and read from just now, percentage in use."""
     if host.pool is None:
         return []
-    return not_mounted(host) or [_failure(host) or _space(host)]
+    return not_mounted(host) or [_failure(host) or _space(host), *_options(host)]
 
 
 def not_mounted(host: Host) -> list[Finding]:
@@ -49,6 +50,14 @@ def unserved(host: Host, check: str, who: str) -> list[Finding]:
         return []
     sentence = f"{who} get errors: the file system of the pool has failed."
     return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_RECOVER)]
+
+
+def _options(host: Host) -> list[Finding]:
+    assert host.pool is not None
+    filesystem = host.pool.filesystem
+    differ = differences(filesystem, mount_options(filesystem.mountpoint) or [])
+    sentence = f"{filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}."
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=REMOUNT)] if differ else []
 
 
 def _failure(host: Host) -> Finding | None:

@@ -12,7 +12,7 @@ from tests.unit.certificate.server import Authority, Server
 
 @pytest.fixture
 def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Server:
-    """A server with a name and an address, run by root, that boots for the first time; openssl is the real one."""
+    """A server with a name and an address, run by root, that boots for the first time."""
     return _server(tmp_path / "server", monkeypatch)
 
 

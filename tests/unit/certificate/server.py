@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server whose certificates are made by the real openssl, and a site's authority beside it."""
+"""A server that makes its own certificates, and a site's authority beside it, which is the real openssl."""
 
 import subprocess
 from collections.abc import Sequence
@@ -22,11 +22,13 @@ class Server:
         self.calls: list[list[str]] = []
         (root / "proc/sys/kernel").mkdir(parents=True)
         self.name("nas7")
-        real = command.attempt
 
         def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> command.Result:
+            # the only program that this room runs
+            assert argv[0] == "systemd-run" and argv[-3:] == ["systemctl", "try-restart", "cockpit.service"], argv
+            assert stdin is None and timeout
             self.calls.append(list(argv))
-            return real(argv, stdin, timeout) if argv[0] == "openssl" else command.Result(0, "", "")
+            return command.Result(0, "", "")
 
         monkeypatch.setattr(command, "attempt", attempt)
 
@@ -53,6 +55,21 @@ def openssl(*words: str, stdin: str = "") -> str:
     return subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, check=True).stdout
 
 
+def takes(authority: str, certificate: str, directory: Path) -> bool:
+    """Whether a client that trusts `authority` takes `certificate` now, as openssl sees it."""
+    (directory / "trusted.pem").write_text(authority)
+    (directory / "shown.pem").write_text(certificate)
+    words = [
+        "openssl",
+        "verify",
+        "-x509_strict",
+        "-trusted",
+        str(directory / "trusted.pem"),
+        str(directory / "shown.pem"),
+    ]
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
 class Authority:
     """A site's authority with an intermediate, made by hand."""
 
@@ -75,16 +92,25 @@ class Authority:
     def middle_key(self) -> str:
         return (self.directory / "Site issuing.key").read_text()
 
-    def server(self, extensions: str, days: int = 90, name: str = "nas7.example.com") -> tuple[str, str]:
+    def server(
+        self, extensions: str, days: int = 90, name: str = "nas7.example.com", subject: str | None = None
+    ) -> tuple[str, str]:
         """A certificate of the intermediate, and its key."""
-        return self._make(name, "Site issuing", extensions, days)
+        return self._make(name, "Site issuing", extensions, days, subject)
 
-    def _make(self, name: str, issuer: str | None, extensions: str, days: int = 365) -> tuple[str, str]:
+    def below_a_server(self, extensions: str) -> str:
+        """A certificate that another server signed, which is no authority; its key; and that of the other."""
+        other, _ = self.server(f"{extensions};basicConstraints=critical,CA:FALSE", name="other")
+        return "".join(self._make("below", "other", extensions)) + other
+
+    def _make(
+        self, name: str, issuer: str | None, extensions: str, days: int = 365, subject: str | None = None
+    ) -> tuple[str, str]:
         key = self.directory / f"{name}.key"
         certificate = self.directory / f"{name}.pem"
         (self.directory / "ext").write_text(extensions.replace(";", "\n") + "\n")
         key.write_text(openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"))
-        request = openssl("req", "-new", "-key", str(key), "-subj", f"/CN={name}")
+        request = openssl("req", "-new", "-utf8", "-key", str(key), "-subj", subject or f"/CN={name}")
         issuer = issuer or name
         if issuer == name:
             signer = ["-signkey", str(key)]

@@ -34,6 +34,23 @@ def test_an_rsa_key_of_old_form_is_taken(server: Server, site: Authority) -> Non
     assert server.key.startswith("-----BEGIN PRIVATE KEY-----")
 
 
+def test_the_old_name_of_a_certificate_is_taken(server: Server, site: Authority) -> None:
+    leaf, key = site.server(GOOD)
+    install(leaf.replace(" CERTIFICATE-", " X509 CERTIFICATE-") + key, server.ports)
+    assert server.shown == leaf
+
+
+def test_subject_and_purposes_are_those_of_openssl(server: Server, site: Authority) -> None:
+    extensions = f"{NAMES};extendedKeyUsage=serverAuth,clientAuth,1.2.3.4"
+    leaf, key = site.server(extensions, subject="/C=DE/O=Größe, Müller + Söhne/emailAddress=root@example.com/CN=nas7")
+    found = install(leaf + key, server.ports).certificate
+    said = openssl("x509", "-noout", "-subject", "-nameopt", "RFC2253,utf8,-esc_msb", stdin=leaf)
+    assert f"subject={found.subject}\n" == said
+    assert found.purposes == ["TLS Web Server Authentication", "TLS Web Client Authentication", "1.2.3.4"]
+    fingerprint = openssl("x509", "-noout", "-fingerprint", "-sha256", stdin=leaf)
+    assert fingerprint == f"sha256 Fingerprint={found.fingerprint}\n"
+
+
 def test_without_the_root_clients_have_it_from_elsewhere(server: Server, site: Authority) -> None:
     leaf, key = site.server(GOOD)
     install(leaf + site.middle + key, server.ports)
@@ -77,6 +94,19 @@ BAD: dict[str, tuple[Callable[[Authority], str], str]] = {
         lambda site: site.server(GOOD)[0].replace("M", "W", 1) + site.middle_key,
         "cannot be read",
     ),
+    "a certificate that is no authority as issuer": (
+        lambda site: site.below_a_server(GOOD),
+        "does not belong to the chain",
+    ),
+    "openssl's own form": (
+        lambda site: openssl("x509", "-trustout", stdin=site.server(GOOD)[0]) + site.middle_key,
+        "provide a plain one",
+    ),
+    "a key of no use": (
+        lambda site: site.server(GOOD)[0] + openssl("genpkey", "-algorithm", "X25519"),
+        "cannot sign a certificate",
+    ),
+    "a torn key": (lambda site: site.server(GOOD)[0] + OTHER_KEY, "the private key cannot be read"),
     "a locked key": (
         lambda site: site.server(GOOD)[0] + openssl("pkey", "-aes256", "-passout", "pass:x", stdin=site.middle_key),
         "locked with a password",

@@ -88,17 +88,6 @@ def only_writer() -> Iterator[None]:
         os.close(descriptor)
 
 
-@contextmanager
-def scratch() -> Iterator[Path]:
-    """A directory for keys in the making that nobody but root looks into."""
-    directory().mkdir(parents=True, exist_ok=True)
-    # One that a power cut left behind.
-    for left in directory().glob(".making-*"):
-        shutil.rmtree(left, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix=".making-", dir=directory()) as name:
-        yield Path(name)
-
-
 def put_in_use(texts: Mapping[str, str]) -> None:
     """Replace the set in use by another, whole: a certificate is never seen with the key of another."""
     sets = directory() / "sets"

@@ -3,10 +3,11 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
+
+from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from millrace import store
-from millrace.certificate import cockpit, files, openssl, own, pem
+from millrace.certificate import cockpit, files, own, pem, x509
 from millrace.certificate.identity import Ports, covers, days_left, identity, missing
 from millrace.certificate.model import Certificate, CertificateChange, CertificateRequest, Current
 from millrace.config.who import only_root
@@ -14,8 +15,8 @@ from millrace.errors import BadInput, Refused
 from millrace.share import interfaces
 
 SOON_DAYS = 30
-_SERVER = "TLS Web Server Authentication"
-_ANY = "Any Extended Key Usage"
+_SERVER = x509.PURPOSES[ExtendedKeyUsageOID.SERVER_AUTH]
+_ANY = x509.PURPOSES[ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE]
 
 
 def install(text: str, ports: Ports = interfaces.serving) -> CertificateChange:
@@ -27,9 +28,8 @@ def install(text: str, ports: Ports = interfaces.serving) -> CertificateChange:
     with files.only_writer():
         asked = files.request_key().read_text() if files.request_key().exists() else None
         key, leaf = _pair(bundle, asked)
-        with files.scratch() as scratch:
-            chain = _chain(leaf, [one for one in bundle.certificates if one != leaf], scratch)
-        found = openssl.describe(leaf)
+        chain = _chain(leaf, [one for one in bundle.certificates if one != leaf])
+        found = x509.describe(leaf)
         _refuse(found)
         here = identity(files.settings().names, ports)
         own.ensure_authority(here)
@@ -62,9 +62,8 @@ def request(ports: Ports = interfaces.serving) -> CertificateRequest:
     only_root()
     with files.only_writer():
         here = identity(files.settings().names, ports)
-        key = openssl.new_key()
-        with files.scratch() as scratch:
-            made = openssl.request(key, here.names[0][:64], here.names, here.addresses, scratch)
+        key = x509.new_key()
+        made = x509.request(key, here.names[0][:64], here.names, here.addresses)
         store.write_text(files.request_key(), key, mode=files.PRIVATE)
     return CertificateRequest(names=here.names, addresses=here.addresses, pem=made)
 
@@ -75,23 +74,23 @@ def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:
         raise BadInput("this holds more than one private key: hand in the one that belongs to the certificate")
     if not bundle.keys and asked is None:
         raise BadInput("this holds no private key, and no request is open: hand in the key too")
-    key = openssl.plain_key(bundle.keys[0]) if bundle.keys else asked
+    key = x509.plain_key(bundle.keys[0]) if bundle.keys else asked
     assert key is not None
-    public = openssl.public_of_key(key)
+    public = x509.public_of_key(key)
     for one in bundle.certificates:
-        if openssl.public_of(one) == public:
+        if x509.public_of(one) == public:
             return key, one
     whose = "the private key" if bundle.keys else "the key of the last request"
     raise BadInput(f"{whose} fits none of the certificates: nothing was changed")
 
 
-def _chain(leaf: str, others: Sequence[str], scratch: Path) -> list[str]:
+def _chain(leaf: str, others: Sequence[str]) -> list[str]:
     """The certificates in the order in which each was signed by the next; BadInput where one has no place in it."""
     chain, left = [leaf], list(dict.fromkeys(others))
     while left:
-        following = next((one for one in left if openssl.signed_by(chain[-1], one, scratch)), None)
+        following = next((one for one in left if x509.signed_by(chain[-1], one)), None)
         if following is None:
-            stray = openssl.describe(left[0]).subject
+            stray = x509.describe(left[0]).subject
             raise BadInput(f"the certificate of {stray} does not belong to the chain: leave it out, or complete it")
         chain.append(following)
         left.remove(following)

@@ -5,7 +5,7 @@ import secrets
 from datetime import timedelta
 
 from millrace import store
-from millrace.certificate import files, openssl, pem
+from millrace.certificate import files, pem, x509
 from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity, is_early
 from millrace.certificate.model import Current
 
@@ -22,25 +22,24 @@ def ensure_authority(here: Identity, anew: bool = False) -> bool:
     whether the authority was made.
     """
     certificate, key = files.authority()
-    anew = anew or (certificate.exists() and is_early(openssl.describe(certificate.read_text())))
+    anew = anew or (certificate.exists() and is_early(x509.describe(certificate.read_text())))
     make = anew or not certificate.exists() or not key.exists()
-    with files.scratch() as scratch:
-        if make:
-            # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
-            name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
-            made = openssl.new_key()
-            text = openssl.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None, scratch)
-            # The certificate last: without it all is made anew after a power cut.
-            certificate.unlink(missing_ok=True)
-            store.write_text(key, made, mode=files.PRIVATE)
-            store.write_text(certificate, text)
-            files.look()[0].unlink(missing_ok=True)
-        if not all(path.exists() for path in files.look()) or is_early(openssl.describe(files.look()[0].read_text())):
-            made = openssl.new_key()
-            name = f"Millrace look {here.common_name[:48]}"
-            issued = openssl.issue("look", made, name, [], [], AUTHORITY_VALIDITY, files.authority(), scratch)
-            store.write_text(files.look()[1], made, mode=files.PRIVATE)
-            store.write_text(files.look()[0], issued)
+    if make:
+        # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
+        name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
+        made = x509.new_key()
+        text = x509.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None)
+        # The certificate last: without it all is made anew after a power cut.
+        certificate.unlink(missing_ok=True)
+        store.write_text(key, made, mode=files.PRIVATE)
+        store.write_text(certificate, text)
+        files.look()[0].unlink(missing_ok=True)
+    if not all(path.exists() for path in files.look()) or is_early(x509.describe(files.look()[0].read_text())):
+        made = x509.new_key()
+        name = f"Millrace look {here.common_name[:48]}"
+        issued = x509.issue("look", made, name, [], [], AUTHORITY_VALIDITY, _authority())
+        store.write_text(files.look()[1], made, mode=files.PRIVATE)
+        store.write_text(files.look()[0], issued)
     _trust_the_authority()
     return make
 
@@ -49,13 +48,11 @@ def issue(here: Identity) -> Current:
     """Make a server certificate with a new key and put it in use."""
     names = list(dict.fromkeys([*here.names, *LOOPBACK_NAMES]))
     addresses = list(dict.fromkeys([*here.addresses, *LOOPBACK_ADDRESSES]))
-    key = openssl.new_key()
-    with files.scratch() as scratch:
-        signer = files.authority()
-        chain = openssl.issue("server", key, here.common_name, names, addresses, SERVER_VALIDITY, signer, scratch)
+    key = x509.new_key()
+    chain = x509.issue("server", key, here.common_name, names, addresses, SERVER_VALIDITY, _authority())
     about = Current(
         origin="own",
-        certificate=openssl.describe(chain),
+        certificate=x509.describe(chain),
         chain=1,
         sha256=pem.digest(chain),
         covers=[*here.names, *here.addresses],
@@ -69,6 +66,11 @@ def issue(here: Identity) -> Current:
         }
     )
     return about
+
+
+def _authority() -> tuple[str, str]:
+    certificate, key = files.authority()
+    return certificate.read_text(), key.read_text()
 
 
 def _trust_the_authority() -> None:

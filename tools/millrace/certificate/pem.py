@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PEM text: what is in it, block by block."""
+"""PEM text: what is in it, block by block.
+
+By hand, as cryptography loads certificates and keys each from a text of their own: which block is what, and in which
+order, is seen here.
+"""
 
 import hashlib
 import re
@@ -31,8 +35,11 @@ def split(text: str) -> Bundle:
             if kind.startswith("ENCRYPTED") or "Proc-Type: 4,ENCRYPTED" in pem:
                 raise BadInput("the key is locked with a password: hand it in unlocked (openssl pkey -in FILE)")
             keys.append(pem)
-        elif kind in ("CERTIFICATE", "X509 CERTIFICATE", "TRUSTED CERTIFICATE"):
-            certificates.append(pem)
+        elif kind == "TRUSTED CERTIFICATE":
+            raise BadInput("only openssl reads a TRUSTED CERTIFICATE: provide a plain one (openssl x509 -in FILE)")
+        elif kind in ("CERTIFICATE", "X509 CERTIFICATE"):
+            # the old name of the same thing
+            certificates.append(pem.replace(" X509 CERTIFICATE-", " CERTIFICATE-"))
     if not certificates and not keys:
         raise BadInput("this holds no certificate and no key: PEM text begins with -----BEGIN CERTIFICATE-----")
     return Bundle(certificates, keys)

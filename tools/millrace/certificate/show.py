@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The certificate in use, and what clients need of it."""
 
-from millrace.certificate import files, openssl, pem, trust
+from millrace.certificate import files, pem
 from millrace.certificate.identity import days_left
 from millrace.certificate.model import CertificateReport, Current
 from millrace.errors import Refused
@@ -9,6 +9,8 @@ from millrace.errors import Refused
 
 def show() -> CertificateReport:
     """The whole picture; Refused before the first certificate."""
+    from millrace.certificate import trust, x509
+
     used = files.used()
     return CertificateReport(
         origin=used.origin,
@@ -16,7 +18,7 @@ def show() -> CertificateReport:
         chain=used.chain,
         days_left=days_left(used.certificate),
         settings=files.settings(),
-        authority=openssl.describe(files.authority()[0].read_text()),
+        authority=x509.describe(files.authority()[0].read_text()),
         trusted=trust.trusted().trusted,
         client_trust=client_trust(used),
     )
@@ -26,8 +28,10 @@ def client_trust(used: Current) -> str | None:
     """What clients have to trust, as PEM: the own authority, or the root that came with an installed certificate."""
     if used.origin == "own":
         return files.authority()[0].read_text()
+    from millrace.certificate import x509
+
     last = pem.certificates((files.current() / files.CHAIN).read_text())[-1]
-    found = openssl.describe(last)
+    found = x509.describe(last)
     return last if found.subject == found.issuer else None
 
 

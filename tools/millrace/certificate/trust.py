@@ -2,7 +2,7 @@
 """The authorities whose certificates a client of an mtls share may show."""
 
 from millrace import store
-from millrace.certificate import files, openssl, pem
+from millrace.certificate import files, pem, x509
 from millrace.certificate.identity import days_left
 from millrace.certificate.model import TrustedAuthorities
 from millrace.config.names import shown
@@ -15,7 +15,7 @@ SHORTEST = 8
 
 def trusted() -> TrustedAuthorities:
     """This server's own authority, then the others."""
-    return TrustedAuthorities(trusted=[openssl.describe(one) for one in _kept()])
+    return TrustedAuthorities(trusted=[x509.describe(one) for one in _kept()])
 
 
 def add(text: str) -> TrustedAuthorities:
@@ -25,15 +25,15 @@ def add(text: str) -> TrustedAuthorities:
     if bundle.keys:
         raise BadInput("this holds a private key: hand in the certificate of the authority, and keep its key safe")
     for one in bundle.certificates:
-        found = openssl.describe(one)
+        found = x509.describe(one)
         if not found.authority:
             raise BadInput(f"{found.subject} is not an authority (CA:TRUE): hand in the one that signs the clients")
         if days_left(found) < 0:
             raise Refused(f"{found.subject} ended on {found.not_after[:10]}: nothing was changed")
     with files.only_writer():
         kept = _kept()
-        known = {openssl.describe(one).fingerprint for one in kept}
-        kept += [one for one in bundle.certificates if openssl.describe(one).fingerprint not in known]
+        known = {x509.describe(one).fingerprint for one in kept}
+        kept += [one for one in bundle.certificates if x509.describe(one).fingerprint not in known]
         store.write_text(files.trusted(), "".join(kept))
     return trusted()
 
@@ -44,7 +44,7 @@ def remove(fingerprint: str) -> TrustedAuthorities:
     wanted = fingerprint.replace(":", "").lower()
     with files.only_writer():
         kept = _kept()
-        found = [one for one in kept if openssl.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
+        found = [one for one in kept if x509.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
         if len(wanted) < SHORTEST or len(found) != 1:
             raise BadInput(
                 f"{shown(fingerprint)} is not the fingerprint of one authority: millrace certificate trust list"

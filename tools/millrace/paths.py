@@ -37,6 +37,11 @@ def smart_file() -> Path:
     return run_dir() / "smart.json"
 
 
+def media_errors_file() -> Path:
+    """The media errors of every drive that this server has seen, by serial."""
+    return state_dir() / "media-errors.json"
+
+
 def heartbeat_file() -> Path:
     """What the last read and fsync on the pool ended with."""
     return run_dir() / "heartbeat.json"

@@ -108,7 +108,7 @@ def drive_smart(number: int, **changes: object) -> DriveSmart:
     """What a drive that is well says."""
     well = {"temperature": 40, "wear": 3, "critical_warning": 0, "available_spare": 100, "spare_threshold": 10}
     about = {"name": f"nvme{number}n1", "serial": serial(number), "transport": "nvme", "boot": False, "known": True}
-    return DriveSmart.model_validate({**about, **well, "media_errors": 0, "media_errors_at_boot": 0, **changes})
+    return DriveSmart.model_validate({**about, **well, "media_errors": 0, **changes})
 
 
 def says(drives: list[DriveSmart], age: float = 0) -> None:

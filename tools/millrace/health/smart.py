@@ -7,11 +7,13 @@ millrace-smart.service reads it and nothing waits for that: a drive that is dyin
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
 from typing import Literal
 
 from millrace import command, paths, store
 from millrace.command import Result
 from millrace.errors import MillraceError
+from millrace.health import media_errors
 from millrace.inventory import nvme
 from millrace.inventory.boot_disk import drives_in_use
 from millrace.inventory.drives import block_dir, identify
@@ -27,7 +29,8 @@ SECONDS = 90.0
 class DriveSmart(Contract):
     """One drive. `known` is false where nothing could be read; `boot` where it carries the running system.
 
-    `media_errors` counts since the drive was made, `media_errors_at_boot` is what the first look of this boot found.
+    `media_errors` counts since the drive was made; `media_errors_new` are those since it is in this server, the day
+    `media_errors_since`, both null where there was none within a month.
     """
 
     name: str
@@ -41,7 +44,8 @@ class DriveSmart(Contract):
     available_spare: int | None = None
     spare_threshold: int | None = None
     media_errors: int | None = None
-    media_errors_at_boot: int | None = None
+    media_errors_new: int | None = None
+    media_errors_since: str | None = None
 
 
 class SmartReport(Contract):
@@ -66,22 +70,30 @@ def _command(argv: Sequence[str]) -> Result:
 
 def write(run: Runner = _command) -> None:
     """Read all drives, at the same time, and leave what they say."""
-    before = last()
-    first = {one.serial: one.media_errors_at_boot for one in before.drives} if before else {}
     system = drives_in_use(paths.ROOT).system
     here = [one for one in present() if one.size]
     with ThreadPoolExecutor(max_workers=max(len(here), 1)) as together:
-        read = list(together.map(lambda one: _read(one, one.name in system, first.get(one.serial), run), here))
-    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=read))
+        read = list(together.map(lambda one: _read(one, one.name in system, run), here))
+    today = datetime.now(UTC).date()
+    said = {one.serial: one.media_errors for one in read if one.serial and one.media_errors is not None}
+    counters = media_errors.count(media_errors.known(), said, today)
+    new = media_errors.new(counters, today)
+    drives = [_with_new(one, new.get(one.serial)) for one in read]
+    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
+    media_errors.keep(counters)
 
 
-def _read(drive: Drive, boot: bool, first: int | None, run: Runner) -> DriveSmart:
+def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSmart:
+    if counter is None:
+        return one
+    new = {"media_errors_new": counter.last - counter.first, "media_errors_since": counter.first_seen}
+    return one.model_copy(update=new)
+
+
+def _read(drive: Drive, boot: bool, run: Runner) -> DriveSmart:
     said = None
     if drive.transport == "nvme":
         device = identify(block_dir(paths.ROOT, drive.name)).device
         said = nvme.smart(device, paths.ROOT / "dev" / drive.name, run)
     about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=bool(said))
-    if said is None:
-        return about.model_copy(update={"media_errors_at_boot": first})
-    now = said["media_errors"]
-    return about.model_copy(update={**said, "media_errors_at_boot": now if first is None else first})
+    return about.model_copy(update={**said}) if said else about

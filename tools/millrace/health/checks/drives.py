@@ -56,9 +56,9 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
     if spare is not None and threshold is not None and spare < threshold and not warned:
         what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
         found.append(_finding(Level.FAIL, place, what, "Replace the drive."))
-    new = (one.media_errors or 0) - (one.media_errors_at_boot or 0)
-    if new > 0:
-        what = f"It could not read data back {new} time{'s' * (new > 1)} since this server was started (media errors)."
+    if new := one.media_errors_new:
+        times = f"{new} time{'s' * (new > 1)}"
+        what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
         found.append(_finding(Level.WARN, place, what, "Replace the drive."))
     return found
 

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Media errors of each drive over the years: what a drive had when it came, and when it last had more.
+
+A drive counts since it was made, and a restart must not make old what happened an hour before it
+(`/var/lib/millrace/media-errors.json`).
+"""
+
+import sys
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import Literal
+
+from millrace import paths, store
+from millrace.errors import MillraceError
+from millrace.inventory.model import Contract
+
+KEPT = 256
+"""Drives that are kept in the document; one server holds 24, and those that left are forgotten one day."""
+
+RECENT = timedelta(days=30)
+"""How long an error counts as new."""
+
+
+class Counter(Contract):
+    """One drive by its serial: its count when it was first seen and when it was last seen, the day it last grew."""
+
+    serial: str
+    first: int
+    first_seen: str
+    last: int
+    last_seen: str
+    grown: str | None = None
+
+
+class Counters(Contract):
+    """All drives that this server has seen."""
+
+    schema_version: Literal[1] = 1
+    drives: list[Counter]
+
+
+def known() -> Counters:
+    """What is kept; nothing where the document is missing or cannot be understood: counting begins again then."""
+    try:
+        return store.read_model(paths.media_errors_file(), Counters)
+    except MillraceError:
+        return Counters(drives=[])
+
+
+def count(before: Counters, now: Mapping[str, int], today: date) -> Counters:
+    """The counters with what the drives say now, by serial. Pure."""
+    found = {one.serial: one for one in before.drives}
+    for serial, errors in now.items():
+        found[serial] = _counted(found.get(serial), serial, errors, today.isoformat())
+    latest = sorted(found.values(), key=lambda one: (one.last_seen, one.serial), reverse=True)
+    return Counters(drives=latest[:KEPT])
+
+
+def new(counters: Counters, today: date) -> dict[str, Counter]:
+    """The drives whose count has grown within a month, by serial. Pure."""
+    since = (today - RECENT).isoformat()
+    return {one.serial: one for one in counters.drives if one.grown is not None and one.grown >= since}
+
+
+def keep(counters: Counters) -> None:
+    """Write them down; a boot drive that is full or read-only must not hide what the drives say now."""
+    try:
+        store.write_model(paths.media_errors_file(), counters)
+    except OSError as error:
+        print(f"millrace: warning: {paths.media_errors_file()} cannot be written: {error.strerror}", file=sys.stderr)
+
+
+def _counted(before: Counter | None, serial: str, errors: int, today: str) -> Counter:
+    # a drive whose count went down was reset by its maker's tool, or is another of the same number
+    if before is None or errors < before.last:
+        return Counter(serial=serial, first=errors, first_seen=today, last=errors, last_seen=today)
+    grown = today if errors > before.last else before.grown
+    return before.model_copy(update={"last": errors, "last_seen": today, "grown": grown})

@@ -50,7 +50,7 @@ def test_first_boot_makes_an_administrator_who_must_choose_a_password(server: Pa
     tools = Tools(NO_USER)
     report = create(tools)
     assert report.outcome == "created" and report.one_time
-    assert [call[0] for call in tools.calls] == ["getent", "useradd", "chpasswd", "smbpasswd", "chage"]
+    assert [call[0] for call in tools.calls] == ["getent", "useradd", "chpasswd", "smbpasswd", "pdbedit", "chage"]
     assert tools.calls[-1] == ["chage", "-d", "0", "admin"]
     assert (server / MARKER).exists()
 
@@ -61,6 +61,12 @@ def test_the_console_names_the_user_and_then_the_password_and_only_root_reads_th
     at = next(number for number, line in enumerate(lines) if line.startswith("One-time password: "))
     assert "admin" in lines[at - 1]
     assert stat.S_IMODE((server / ISSUE).stat().st_mode) == 0o600
+
+
+def test_the_administrators_smb_account_does_not_expire_in_2036(server: Path) -> None:
+    tools = Tools(NO_USER)
+    create(tools)
+    assert tools.called("pdbedit -s /dev/null -r -u admin -K 0")
 
 
 def test_login_and_smb_get_the_same_password_and_no_command_line_has_it(server: Path) -> None:

@@ -82,6 +82,13 @@ def test_smb_account_does_not_expire_in_2036(appliance: Appliance) -> None:
     assert appliance.everlasting == {"ann"}
 
 
+def test_new_password_repairs_an_account_that_an_earlier_release_let_expire(appliance: Appliance) -> None:
+    edit.create_user("ann", [], SECRET, appliance)
+    appliance.everlasting.clear()
+    edit.change_password("ann", SECRET, appliance)
+    assert appliance.everlasting == {"ann"}
+
+
 def test_smb_account_that_would_expire_is_an_error(appliance: Appliance) -> None:
     appliance.broken["pdbedit -s /dev/null -r"] = Result(255, "", "Unable to modify entry!\n")
     with pytest.raises(Failed, match=r"Unable to modify entry"):

@@ -12,6 +12,7 @@ from millrace.admin.one_time import USER
 from millrace.command import Result
 from millrace.errors import BadInput, Failed
 from millrace.inventory.model import Contract
+from millrace.user import accounts
 from millrace.user.password import strong_password
 
 CREDENTIAL = "millrace.admin-password"
@@ -83,9 +84,10 @@ def _given_password(run: Runner) -> str | None:
 
 
 def _set_passwords(password: str, run: Runner) -> None:
-    _run(run, ["chpasswd"], f"{USER}:{password}\n")
-    # Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.
-    _run(run, ["smbpasswd", "-c", "/dev/null", "-s", "-a", USER], f"{password}\n{password}\n")
+    try:
+        accounts.set_password(USER, password, run)
+    except Failed as error:
+        raise Failed(f"The administrator could not be made: {error}") from error
 
 
 def _run(run: Runner, argv: Sequence[str], stdin: str | None = None) -> None:

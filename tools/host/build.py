@@ -6,7 +6,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, check, cves, lock, mkosi, pages, report, sbom, sources, stage
+from host import apt, artefacts, check, cves, lock, mkosi, pages, reference, report, sbom, sources, stage
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
@@ -29,8 +29,8 @@ class Target:
     output: Path
     artefacts: list[str]
     stage: Path
-    # The web pages are bundled from the tree.
-    with_pages: bool
+    # The web pages are bundled from the tree, the manual page is made from its program.
+    with_program: bool
     image_cache: Path
     # The client's build takes the tools tree and the initrd of the appliance's instead of making its own.
     tools_tree: Path | None
@@ -49,7 +49,7 @@ def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
         output=output,
         artefacts=[name + suffix for suffix in artefacts.APPLIANCE],
         stage=cache.stages / "image",
-        with_pages=True,
+        with_program=True,
         image_cache=cache.images,
         tools_tree=None,
         initrd=None,
@@ -69,7 +69,7 @@ def client(cache: Caches, output: Path = CLIENT_OUTPUT) -> Target:
         output=output,
         artefacts=["client.raw", "client.vmlinuz", "client.initrd"],
         stage=cache.stages / "client",
-        with_pages=False,
+        with_program=False,
         image_cache=cache.root / "cache-client",
         tools_tree=cache.stages / "image" / "mkosi.tools",
         # mkosi's default; the modules of the client's own kernel are added to it
@@ -125,8 +125,9 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, ke
     shutil.rmtree(new, ignore_errors=True)
     try:
         stage.stage(target.root, target.inputs, target.stage, uri)
-        if target.with_pages:
+        if target.with_program:
             pages.install(cache, target.stage)
+            reference.install(target.stage)
         # mkosi(1): given twice, --force removes the incremental images too
         chosen = [*options(target, cache, new), *(["--force"] if fresh else [])]
         seconds = mkosi.run(tool, target.stage, chosen, target.output / LOG)

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, build, compare, lock, mkosi, pages, stage
+from host import apt, artefacts, build, compare, lock, mkosi, pages, reference, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
 from millrace.errors import Failed
@@ -57,6 +57,7 @@ def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadat
     tool = mkosi.fetch(cache, uri)
     stage.stage(source, stage.image_inputs(source), tree, uri)
     pages.install_afresh(cache, tree, place / "pages")
+    reference.install(tree)
     seconds = mkosi.run(tool, tree, chosen, place / "build.log", zone=variant.zone)
     print(f"Built with umask {variant.umask:03o} and time zone {variant.zone} in {clock(seconds)}.", flush=True)
     return output

@@ -9,12 +9,15 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from millrace import __version__
 from millrace.errors import BadInput, Failed, MillraceError, one_line
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Imports make much that stays and no garbage: looking for some took 8 of 185 ms of a short command.
 gc.set_threshold(50_000)
@@ -64,6 +67,13 @@ class LazyGroup(click.Group):
         command = getattr(import_module(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
+        """The verbs that begin so, without importing them, and the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [CompletionItem(verb, help=what) for verb, (_, what) in VERBS.items() if verb.startswith(incomplete)]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The list of verbs for `--help`."""

@@ -11,15 +11,22 @@ from millrace.errors import Refused
 
 
 @contextmanager
-def held(path: Path, refusal: str) -> Iterator[None]:
-    """Hold the lock at `path`; Refused, with the sentence `refusal`, if another process holds it."""
+def held(path: Path, refusal: str | None) -> Iterator[None]:
+    """Hold the lock at `path`; Refused, with the sentence `refusal`, if another process holds it; None waits for it."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            raise Refused(refusal) from error
+        if refusal is None:
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        else:
+            _take(descriptor, refusal)
         yield
     finally:
         os.close(descriptor)
+
+
+def _take(descriptor: int, refusal: str) -> None:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        raise Refused(refusal) from error

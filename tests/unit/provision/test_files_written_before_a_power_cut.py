@@ -3,8 +3,10 @@
 
 import json
 import os
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click import Command
@@ -126,6 +128,29 @@ def test_it_is_searched_once(pool: Path) -> None:
     found()
     (pool / "later").write_text("x")
     assert found().suspects == unclean.Suspects(count=0, listed=0, complete=True)
+
+
+def during(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Something happens while the pool is searched."""
+    walk = os.fwalk
+
+    def walking(*given: Any, **more: Any) -> Any:
+        happens()
+        return walk(*given, **more)
+
+    monkeypatch.setattr(os, "fwalk", walking)
+
+
+def test_an_acknowledgement_during_the_search_stays(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pool / "one").write_text("x")
+    during(monkeypatch, unclean.acknowledge)
+    assert suspects.find("/srv/pool") is None
+    assert unclean.known() is None and suspects.names() == []
+
+
+def test_a_start_during_the_search_is_searched_for_next(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    during(monkeypatch, lambda: unclean_start(timedelta(hours=1)))
+    assert found().suspects is None
 
 
 def test_nothing_is_searched_where_no_start_was_unclean(root: Path) -> None:

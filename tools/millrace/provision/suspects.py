@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused, printable
-from millrace.provision.unclean import Suspects, UncleanStarts, known
+from millrace.provision.unclean import Suspects, UncleanStarts, keep, known
 
 MARGIN = 120.0
 """Seconds before md's last superblock that are in doubt as well."""
@@ -25,7 +25,8 @@ LIMIT = 600.0
 def find(mountpoint: str) -> UncleanStarts | None:
     """Look for them once and keep the names, a line each; None where there is nothing to look for.
 
-    A file is in doubt by the time of its last change, which no client can set. Refused where nothing is mounted.
+    None as well where the starts are acknowledged while it searches. A file is in doubt by the time of its last
+    change, which no client can set. Refused where nothing is mounted.
     """
     starts = known()
     if starts is None or starts.suspects is not None:
@@ -44,10 +45,8 @@ def find(mountpoint: str) -> UncleanStarts | None:
             count += 1
             if len(names) < LISTED:
                 names.append(name)
-    store.write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
-    found = starts.model_copy(update={"suspects": Suspects(count=count, listed=len(names), complete=complete)})
-    store.write_model(paths.unclean_file(), found)
-    return found
+    found = Suspects(count=count, listed=len(names), complete=complete)
+    return keep(starts.model_copy(update={"suspects": found}), names)
 
 
 def names() -> list[str]:

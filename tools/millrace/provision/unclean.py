@@ -6,10 +6,11 @@ stripes that were in flight is in doubt, so it is started where every member tha
 """
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Literal
 
-from millrace import paths, store
+from millrace import lock, paths, store
 from millrace.inventory.model import Contract
 from millrace.provision.gather import current
 from millrace.provision.model import ArrayRecord
@@ -73,13 +74,34 @@ def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None
         started=started,
         missing=list(missing),
     )
-    before = known()
-    store.write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
+    with _only_writer():
+        before = known()
+        store.write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
+
+
+def keep(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
+    """Keep what a search has found; nothing where the starts were acknowledged, or more came, while it searched.
+
+    Returns what is to be acknowledged now, None if nothing.
+    """
+    with _only_writer():
+        now = known()
+        if now is None or now.starts != starts.starts:
+            return now
+        store.write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
+        store.write_model(paths.unclean_file(), starts)
+    return starts
 
 
 def acknowledge() -> UncleanStarts:
     """Forget all, with the list of files; returns what was forgotten."""
-    found = known()
-    paths.unclean_file().unlink(missing_ok=True)
-    paths.suspects_file().unlink(missing_ok=True)
+    with _only_writer():
+        found = known()
+        paths.unclean_file().unlink(missing_ok=True)
+        paths.suspects_file().unlink(missing_ok=True)
     return found or UncleanStarts(starts=[])
+
+
+def _only_writer() -> AbstractContextManager[None]:
+    """Held for the moment of reading and writing; beside the documents, as that is where all who write them may."""
+    return lock.held(paths.state_dir() / "unclean.lock", None)

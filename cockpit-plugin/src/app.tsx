@@ -27,7 +27,7 @@ const PAGES: Record<string, ComponentType> = {
 };
 
 function NoSuchPage(): JSX.Element {
-    return <Empty title={_("There is no such page")} actions={<a href={link()}>{_("Go to the overview")}</a>} />;
+    return <Empty title={_("Page not found")} actions={<a href={link()}>{_("Go to the overview")}</a>} />;
 }
 
 export function App(): JSX.Element {
@@ -44,7 +44,7 @@ export function App(): JSX.Element {
         <StatusProvider>
             <Page className="pf-m-no-sidebar mr-page" isContentFilled>
                 <PageSection hasBodyWrapper={false} type="tabs" className="mr-tabs">
-                    <Tabs label={_("Pages of Millrace")} current={name} tabs={[
+                    <Tabs label={_("Millrace pages")} current={name} tabs={[
                         { id: "", title: _("Overview"), href: link() },
                         { id: "server", title: _("Server"), href: link("server") },
                         { id: "storage", title: _("Storage"), href: link("storage") },

@@ -107,7 +107,7 @@ class Person:
 
     def go(self, title: str) -> None:
         """Open one of the pages by its tab and wait until it shows what it was asked for."""
-        self.ours.get_by_label("Pages of Millrace").get_by_role("link", name=title, exact=True).click()
+        self.ours.get_by_label("Millrace pages").get_by_role("link", name=title, exact=True).click()
         expect(self.ours.get_by_role("heading", level=1)).to_have_text(title)
         expect(self.ours.locator(".mr-loading")).to_have_count(0)
 

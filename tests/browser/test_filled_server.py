@@ -133,7 +133,7 @@ def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Perso
     become("broken")
     admin.go("Shares")
     error = admin.ours.get_by_test_id("share-list").get_by_test_id("error")
-    expect(error).to_contain_text("something that this page cannot read")
+    expect(error).to_contain_text("printed invalid output")
     admin.picture(OUT / "broken-shares-light.png")
     assert admin.barriers() + admin.cut_off() == []
     become("1u12-provisioned")

@@ -10,7 +10,7 @@ export function AdminButton(props: ButtonProps): JSX.Element {
     const admin = useAdmin();
     if (admin !== false) return <Button {...props} isDisabled={props.isDisabled === true || admin === null} />;
     return (
-        <Tooltip content={_("Limited access: this needs administrative access.")}>
+        <Tooltip content={_("Limited access: this action requires administrative access.")}>
             <Button {...props} isAriaDisabled onClick={() => undefined} />
         </Tooltip>
     );

@@ -15,8 +15,8 @@ export class Boundary extends Component<{ children: ReactNode }, { error: Error 
     override render(): ReactNode {
         const { error } = this.state;
         if (error === undefined) return this.props.children;
-        const shown = new CliError("garbage", "millrace", _("This page came to something that it cannot show."),
-            _("Try again. If it stays like this, hand in this page and what `journalctl -b -p warning` prints in a terminal."), String(error.stack ?? error));
+        const shown = new CliError("garbage", "millrace", _("This page cannot be displayed."),
+            _("Try again. If the problem persists, report this page and the output of `journalctl -b -p warning`."), String(error.stack ?? error));
         return <ErrorState error={shown} retry={() => this.setState({ error: undefined })} />;
     }
 }

@@ -13,7 +13,7 @@ export function CopyBlock({ text, label, file }: { text: string; label: string; 
     const take = async () => {
         if (await copy(text)) { setSaid(_("Copied")); return; }
         if (shown.current) window.getSelection()?.selectAllChildren(shown.current);
-        setSaid(_("Selected: copy it with Ctrl+C"));
+        setSaid(_("Selected: press Ctrl+C to copy"));
     };
     return (
         <div className="mr-copy" role="group" aria-label={label} data-testid="copy-block">

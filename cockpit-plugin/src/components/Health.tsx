@@ -31,10 +31,10 @@ export function asLevel(text: string | null | undefined): Level {
 
 export function levelWord(level: Level): string {
     switch (level) {
-    case "OK": return _("Well");
+    case "OK": return _("Healthy");
     case "WARN": return _("Needs attention");
     case "FAIL": return _("Failed");
-    case "UNKNOWN": return _("Not known");
+    case "UNKNOWN": return _("Unknown");
     }
 }
 

@@ -14,7 +14,7 @@ export function worstFirst(findings: readonly HealthFinding[]): HealthFinding[] 
 /** What the checks of health found, each with what to do. */
 export function HealthFindings({ findings }: { findings: readonly HealthFinding[] }): JSX.Element {
     return (
-        <ul className="mr-findings" aria-label={_("What was found")}>
+        <ul className="mr-findings" aria-label={_("Findings")}>
             {findings.map((one) => <Finding key={`${one.check} ${one.sentence}`} finding={one} />)}
         </ul>
     );

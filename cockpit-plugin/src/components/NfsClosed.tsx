@@ -26,8 +26,8 @@ function Networks({ onDone }: Ends): JSX.Element {
     const list = useVerb("share networks list");
     return (
         <Panel title={_("NFS is closed")} wide testId="nfs-closed">
-            <p>{_("NFS trusts the user numbers that clients send. Shares are exported to no client until you confirm the client networks.")}</p>
-            <Loaded of={list} what={_("Reading the networks")}>
+            <p>{_("NFS trusts the user IDs that clients send. Shares are not exported until the client networks are confirmed.")}</p>
+            <Loaded of={list} what={_("Loading networks")}>
                 {({ found }) => <Choice found={found} {...(onDone && { onDone })} />}
             </Loaded>
         </Panel>
@@ -51,15 +51,15 @@ function Choice({ found, onDone }: Ends & { found: FoundNetwork[] }): JSX.Elemen
             <FormGroup role="group" fieldId="client-networks" label={_("Networks of this server's ports")}>
                 {found.map(({ network, port, leased }) => (
                     <Checkbox key={network} id={`network-${network}`} label={format(_("$0 on port $1"), network, port)}
-                        {...(leased && { description: _("The address comes from DHCP or a router.") })}
+                        {...(leased && { description: _("Dynamic address (DHCP or router advertisement).") })}
                         isChecked={chosen.includes(network)}
                         onChange={(_event, checked) => setChosen(found.map((one) => one.network)
                             .filter((one) => (one === network ? checked : chosen.includes(one))))} />
                 ))}
-                {found.length === 0 && <p className="mr-subtle">{_("No port has an address in a network.")}</p>}
+                {found.length === 0 && <p className="mr-subtle">{_("No network port has a usable IP address.")}</p>}
             </FormGroup>
             <TextField id="other-networks" label={_("Other networks")} value={others} onChange={setOthers}
-                help={format(_("Blanks between them, like $0."), "10.1.0.0/24 10.2.0.0/24")} />
+                help={format(_("Separate with spaces, for example $0."), "10.1.0.0/24 10.2.0.0/24")} />
             <ErrorAlert error={change.error} />
             <AdminButton variant="primary" className="mr-start" isLoading={change.busy} isDisabled={change.busy || networks.length === 0}
                 onClick={() => void confirm()}>{_("Confirm networks")}</AdminButton>

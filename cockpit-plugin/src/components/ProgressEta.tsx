@@ -12,7 +12,7 @@ const ANNOUNCED = 15_000;
 export function ProgressEta({ title, progress, secondsLeft, detail }: {
     title: string; progress: number | null; secondsLeft?: number | null | undefined; detail?: string | undefined;
 }): JSX.Element {
-    const left = secondsLeft === undefined ? "" : secondsLeft === null ? _("time left not known") : format(_("$0 left"), duration(secondsLeft));
+    const left = secondsLeft === undefined ? "" : secondsLeft === null ? _("time left unknown") : format(_("$0 left"), duration(secondsLeft));
     const said = [progress === null ? "" : percent(progress, 1), left].filter(Boolean).join(", ");
     const below = [left, detail].filter(Boolean).join(" · ");
     return (

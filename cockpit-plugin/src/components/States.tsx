@@ -47,7 +47,7 @@ export function NoAdmin({ what }: { what: string }): JSX.Element {
         <EmptyState headingLevel="h2" titleText={_("Limited access")} icon={LockIcon} data-testid="no-admin">
             <EmptyStateBody>
                 <p>{what}</p>
-                <p>{_("Switch “Limited access” to administrative access at the top of the page. It works for users who may use sudo.")}</p>
+                <p>{_("Switch from limited to administrative access at the top of the page. Requires sudo rights.")}</p>
             </EmptyStateBody>
         </EmptyState>
     );
@@ -57,7 +57,7 @@ export function NoAdmin({ what }: { what: string }): JSX.Element {
 function Output({ error }: { error: CliError }): JSX.Element | null {
     if (!error.output) return null;
     return (
-        <ExpandableSection toggleText={_("What it printed")}>
+        <ExpandableSection toggleText={_("Output")}>
             <pre className="mr-output">{error.output}</pre>
         </ExpandableSection>
     );
@@ -69,7 +69,7 @@ export function ErrorState({ error, retry }: { error: CliError; retry?: () => vo
         <EmptyState headingLevel="h2" titleText={error.message} icon={ExclamationCircleIcon} status="danger" role="alert" data-testid="error">
             <EmptyStateBody>
                 {error.hint && <p>{error.hint}</p>}
-                <p>{format(_("Asked was: $0"), `${error.verb} --json`)}</p>
+                <p>{format(_("Command: $0"), `${error.verb} --json`)}</p>
                 <Output error={error} />
             </EmptyStateBody>
             {retry && (
@@ -110,7 +110,7 @@ export function Loaded<T>({ of, what, children }: {
 function Stale({ at, error, retry }: { at: Date | undefined; error: CliError; retry: () => void }): JSX.Element {
     return (
         <Alert variant="warning" isInline role="alert" data-testid="stale"
-            title={format(_("This was known at $0; since then the server does not answer."), at ? clock(at) : _("an unknown time"))}
+            title={format(_("Last update: $0. The server has not responded since."), at ? clock(at) : _("unknown time"))}
             actionLinks={<AlertActionLink onClick={retry}>{_("Try again")}</AlertActionLink>}>
             {error.message}
         </Alert>
@@ -122,6 +122,6 @@ export function LimitedAccess(): JSX.Element | null {
     if (useAdmin() !== false) return null;
     return (
         <Alert variant="info" isInline isPlain className="mr-limited" data-testid="limited-access"
-            title={_("Limited access: you can look at everything here that needs no rights, and change nothing. Switch to administrative access at the top of the page.")} />
+            title={_("Limited access: the pages are read-only and some details are hidden. Switch to administrative access at the top of the page.")} />
     );
 }

@@ -9,7 +9,7 @@ export function Usage({ label, used, size, soft }: {
     label: string; used: number | null; size: number | null; soft?: number | null;
 }): JSX.Element {
     if (used === null || size === null || size <= 0) {
-        return <span>{used === null ? _("not known") : format(_("$0, no limit"), bytes(used))}</span>;
+        return <span>{used === null ? _("unknown") : format(_("$0, no limit"), bytes(used))}</span>;
     }
     const share = Math.min(1, used / size);
     const tone = share >= 0.95 ? "fail" : share >= 0.85 || (soft && used >= soft) ? "warn" : "plain";

@@ -6,7 +6,7 @@ import { _ } from "./i18n";
 export function jobTitle(name: Job["name"]): string {
     switch (name) {
     case "provision": return _("Building the pool");
-    case "first synchronisation": return _("First synchronisation");
+    case "first synchronisation": return _("Initial synchronisation");
     case "rebuild": return _("Rebuild");
     case "check": return _("Check");
     case "repair": return _("Repair");

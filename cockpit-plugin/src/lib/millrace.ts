@@ -36,7 +36,7 @@ export class CliError extends Error {
     }
 }
 
-const support = () => _("Try again. If it stays like this, hand in this page and what `journalctl -b -p warning` prints in a terminal.");
+const support = () => _("Try again. If the problem persists, report this page and the output of `journalctl -b -p warning`.");
 
 /** How the program's own sentences begin on stderr; what does not is a crash, or the words of another program. */
 const OWN = "millrace: ";
@@ -50,21 +50,21 @@ function sentence(stderr: string): string {
 export function failure(verb: string, error: cockpit.ProcessError, stdout = ""): CliError {
     switch (error.problem) {
     case "access-denied":
-        return new CliError("no-admin", verb, _("This needs administrative access."),
-            _("Switch “Limited access” to administrative access at the top of the page."));
+        return new CliError("no-admin", verb, _("Requires administrative access."),
+            _("Switch from limited to administrative access at the top of the page."));
     case "not-found":
-        return new CliError("missing", verb, _("The program millrace is not on this server."),
-            _("These pages work on a server that was started from a Millrace image."));
+        return new CliError("missing", verb, _("The command millrace is not installed on this server."),
+            _("These pages require a server that runs a Millrace image."));
     }
     if (error.exit_status !== null && error.exit_status > 0) {
         const said = sentence(error.message);
         return said
             ? new CliError("refused", verb, said, "")
-            : new CliError("died", verb, format(_("`$0` failed (status $1) and did not say why."), verb, error.exit_status),
+            : new CliError("died", verb, format(_("`$0` failed with status $1 and no error message."), verb, error.exit_status),
                 support(), kept(error.message, stdout));
     }
     const why = error.exit_signal ?? error.problem ?? error.message;
-    return new CliError("died", verb, format(_("`$0` ended before it answered ($1)."), verb, why), support(), kept(stdout));
+    return new CliError("died", verb, format(_("`$0` exited without a reply ($1)."), verb, why), support(), kept(stdout));
 }
 
 /** The end of what was printed: a traceback says at its end what happened. */
@@ -78,15 +78,15 @@ export function parsed<T>(verb: string, text: string, schema: number): T {
     try {
         document = JSON.parse(text);
     } catch {
-        throw new CliError("garbage", verb, format(_("`$0` printed something that this page cannot read."), verb),
+        throw new CliError("garbage", verb, format(_("`$0` printed invalid output."), verb),
             support(), text.slice(0, KEPT));
     }
     const version = documentVersion(document);
     if (version !== schema)
         throw new CliError("schema", verb,
-            format(_("This page and the server's program do not fit each other ($0: version $1 instead of $2)."), verb,
+            format(_("This page and the command millrace are incompatible ($0: version $1, expected $2)."), verb,
                 version ?? _("none"), schema),
-            _("Reload the page in the browser; after an update log out and in again."), text.slice(0, KEPT));
+            _("Reload the page. After an update, log out and in again."), text.slice(0, KEPT));
     return document as T;
 }
 
@@ -131,7 +131,7 @@ function documentOf<V extends Verb>(question: Question, verb: string, options: O
     const seconds = options.timeout ?? TIMEOUT_SECONDS;
     // cockpit.spawn() is no Promise, and await on it would lose what was printed before a failure.
     return new Promise((resolve, reject) => {
-        const late = new CliError("timeout", verb, format(_("`$0` did not answer within $1 seconds."), verb, seconds), support());
+        const late = new CliError("timeout", verb, format(_("`$0` timed out after $1 seconds."), verb, seconds), support());
         const timer = seconds > 0 ? setTimeout(() => { reject(late); question.close("timeout"); }, seconds * 1000) : undefined;
         const abort = () => question.close("cancelled");
         options.signal?.addEventListener("abort", abort, { once: true });
@@ -192,7 +192,7 @@ export function follow<V extends Verb>(
         process.then((rest) => {
             over();
             if (broken === undefined && rest.trim() && !options.signal?.aborted)
-                broken = new CliError("garbage", verb, format(_("`$0` stopped in the middle of a line."), verb), support(), rest.slice(0, KEPT));
+                broken = new CliError("garbage", verb, format(_("The output of `$0` is truncated."), verb), support(), rest.slice(0, KEPT));
             if (broken === undefined) resolve(); else reject(broken);
         }, (error, rest) => {
             over();

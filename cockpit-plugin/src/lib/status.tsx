@@ -25,7 +25,7 @@ function badge(status: StatusResult): { type: "warning" | "error"; title: string
     const level = levelOf(status);
     const type = BADGES[level];
     const worst = status.data?.health.findings.find((one) => one.level === level);
-    return type && { type, title: status.error?.message ?? worst?.sentence ?? _("The health of this server is not known.") };
+    return type && { type, title: status.error?.message ?? worst?.sentence ?? _("The health of this server is unknown.") };
 }
 
 function notify(status: StatusResult): void {
@@ -35,7 +35,7 @@ function notify(status: StatusResult): void {
         page_status = badge(status);
     } catch {
         // A document that is not what its schema says: the page that shows it says so, the others must go on.
-        page_status = { type: "warning", title: _("The health of this server is not known.") };
+        page_status = { type: "warning", title: _("The health of this server is unknown.") };
     }
     cockpit.transport.control("notify", { page_status });
 }

@@ -54,8 +54,8 @@ test("a server without a pool is shown the way to one, not a fault", async () =>
     refuses("bench estimate", "this server has no pool yet; read its plan with `millrace plan`");
     show();
     const panel = within(await screen.findByTestId("start"));
-    await panel.findByText("There is no pool yet");
-    expect(panel.getByRole("link", { name: "To the plan" }).getAttribute("href")).toBe("#/storage");
+    await panel.findByText("No pool yet");
+    expect(panel.getByRole("link", { name: "Go to the plan" }).getAttribute("href")).toBe("#/storage");
     expect(screen.queryByTestId("error")).toBeNull();
 });
 
@@ -63,7 +63,7 @@ test("a preset is estimated and started with the same words", async () => {
     says("bench start", { schema_version: 1, run: "20261120-111500", unit: "millrace-bench.service", estimate: document("bench-estimate.json") });
     const user = show();
     await user.click(await screen.findByLabelText(/^Checkpoints/));
-    await user.click(screen.getByLabelText(/^Also while clients are connected/));
+    await user.click(screen.getByLabelText(/^Allow while clients are connected/));
     const words = ["--quick", "--profile=checkpoint", "--profile=fsync", "--with-clients", "--json"];
     await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", ...words]));
     does("bench follow", running);
@@ -135,7 +135,7 @@ test("the live picture keeps five minutes, and another run begins anew", () => {
 test("history names what cannot be read, and a trend leaves out what cannot be compared", async () => {
     show();
     const history = await screen.findByTestId("history");
-    await within(history).findByText("The run 20261101-000000 cannot be read.");
+    await within(history).findByText("Cannot read run 20261101-000000.");
     expect(within(history).getByText("degraded")).toBeDefined();
     const rung = LIST.runs[1]?.headlines[0]?.rung ?? "";
     expect(trendOf(LIST.runs, rung).map(({ run }) => run.id)).toEqual(["20261118-101502", "20261119-152210", "20261120-090311"]);
@@ -144,7 +144,7 @@ test("history names what cannot be read, and a trend leaves out what cannot be c
 test("no run yet is said, not an empty table", async () => {
     golden("bench list", "empty");
     show();
-    await screen.findByText("No run yet");
+    await screen.findByText("No runs yet");
     expect(screen.queryByTestId("trend")).toBeNull();
 });
 
@@ -155,7 +155,7 @@ test("the ladder shows each rung with what it is part of, and the program's diag
     expect(rungs.map(({ layer, target }) => `${layer}/${target}`).slice(0, 3)).toEqual(["L0/drives", "L1/array", "L1/xfs"]);
     for (const { diagnosis } of rungs) expect(shown.textContent).toContain(diagnosis);
     const tcp = rungs.find(({ target }) => target === "nfs-tcp");
-    expect(tcp && rungText(tcp, false)).toMatch(/^19\.9\sGB\/s · 42% of the layer below · 99% of predicted · bound by: NFS threads$/);
+    expect(tcp && rungText(tcp, false)).toMatch(/^19\.9\sGB\/s · 42% of the layer below · 99% of prediction · bottleneck: NFS threads$/);
     expect(screen.getByTestId("run-environment").textContent).toContain("not an MLPerf result");
 });
 
@@ -172,7 +172,7 @@ test("a run of an emulated server shows relations and no figure", async () => {
     const results = screen.getByTestId("run-results").textContent + (screen.getByTestId("ladder").textContent ?? "");
     expect(results).not.toMatch(/[0-9]\s?(B|kB|MB|GB)\/s|[0-9]\s?(µs|ms)/);
     expect(results).toContain("42% of the layer below");
-    expect(results).not.toContain("of predicted ·");
+    expect(results).not.toContain("of prediction ·");
 });
 
 test("every chart is a table, too", async () => {
@@ -231,8 +231,8 @@ test("a run that is not there is refused in the program's words", async () => {
 test("clients that were added are offered for a run, and one that is forgotten is not asked for", async () => {
     golden("bench clients list");
     const user = show();
-    await user.click(await screen.findByLabelText(/^Drive gpu1, too/));
-    await user.click(screen.getByLabelText(/^Drive 10\.77\.0\.22, too/));
+    await user.click(await screen.findByLabelText(/^Include client gpu1/));
+    await user.click(screen.getByLabelText(/^Include client 10\.77\.0\.22/));
     await waitFor(() => expect(argv("bench estimate")).toEqual(["bench", "estimate", "--quick", "--client=gpu1", "--client=10.77.0.22", "--json"]));
     const [left] = document<{ clients: object[] }>("bench-clients-list.json").clients.slice(1);
     does("bench clients remove", (call) => {

@@ -30,7 +30,7 @@ test("what a client has to run before it mounts over TLS is shown, too", async (
     says("client recipe", { ...recipe("nfs-tcp"), prepare });
     show();
     const shown = await screen.findByTestId("recipe");
-    expect(shown.textContent).toContain("Run as root when the files are there");
+    expect(shown.textContent).toContain("Run as root after creating the files");
     expect(shown.textContent).toContain(prepare[0]);
 });
 
@@ -61,7 +61,7 @@ test("what is copied is what is shown", async () => {
 
 test("units and commands are two other ways of the same mount", async () => {
     const user = show();
-    await user.click(await screen.findByRole("button", { name: "Units of systemd" }));
+    await user.click(await screen.findByRole("button", { name: "systemd units" }));
     expect(screen.getByTestId("recipe").textContent).toContain("/etc/systemd/system/mnt-models.mount (mode 0644)");
     await user.click(screen.getByRole("button", { name: "Until the next boot" }));
     expect(screen.getByTestId("recipe").textContent).toContain(recipe("nfs-tcp").commands[1]);
@@ -71,7 +71,7 @@ test("the choice goes to the program, a user only for SMB", async () => {
     const user = show();
     await user.selectOptions(await screen.findByLabelText("Share"), "models");
     await user.selectOptions(screen.getByLabelText("Protocol"), "smb-multichannel");
-    await user.selectOptions(screen.getByLabelText("What the client does"), "checkpoint");
+    await user.selectOptions(screen.getByLabelText("Workload"), "checkpoint");
     await user.type(screen.getByLabelText("User"), "LAB\\anna");
     await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=models", "--profile=checkpoint",
         "--protocol=smb-multichannel", "--user=LAB\\anna", "--json"]), { timeout: 3000 });
@@ -88,7 +88,7 @@ test("a recipe that cannot work is refused in the program's words", async () => 
 
 test("a host name that is none is not asked for", async () => {
     const user = show();
-    await user.type(await screen.findByLabelText("Name of this server for clients"), "two words");
+    await user.type(await screen.findByLabelText("Host name of this server for clients"), "two words");
     await screen.findByText("'two words' is not a host name: use letters, digits, - and dots, or leave it empty");
     expect(started("client recipe").some(({ argv: words }) => words.some((one) => one.includes("two")))).toBe(false);
     expect(problems({ share: "a", profile: "mixed", protocol: "smb-multichannel", host: "", user: "a b" }).user).toContain("NAME or DOMAIN\\NAME");
@@ -108,19 +108,19 @@ test("the kit is saved byte by byte, and a failure says why", async () => {
     const saved = vi.spyOn(saving, "download").mockReturnValue(undefined);
     does("client kit", (call) => call.end("tar of everything"));
     const user = show();
-    await user.click(await screen.findByRole("button", { name: "Download the kit" }));
+    await user.click(await screen.findByRole("button", { name: "Download client kit" }));
     await waitFor(() => expect(saved).toHaveBeenCalled());
     const [name, content, type] = saved.mock.calls[0] ?? [];
     expect([name, new TextDecoder().decode(content as Uint8Array), type]).toEqual(["millrace-models-nfs-tcp.tar", "tar of everything", "application/x-tar"]);
     expect(argv("client kit")).toEqual(["client", "kit", "--share=data", "--profile=training", "--protocol=nfs-tcp", "-"]);
     refuses("client kit", "there is no share data");
-    await user.click(screen.getByRole("button", { name: "Download the kit" }));
+    await user.click(screen.getByRole("button", { name: "Download client kit" }));
     await screen.findByText("there is no share data");
 });
 
 test("without a share there is nothing to mount, and a way on", async () => {
     golden("share list", "empty");
     show();
-    await screen.findByText("There is nothing to mount yet");
-    expect(screen.getByRole("link", { name: "To the shares" }).getAttribute("href")).toBe("#/shares");
+    await screen.findByText("No shares to mount yet");
+    expect(screen.getByRole("link", { name: "Go to shares" }).getAttribute("href")).toBe("#/shares");
 });

@@ -29,6 +29,6 @@ test("a page speaks German with the catalogue that Cockpit loads", async () => {
     new Function("cockpit", new Map(catalogues("po")).get("po.de.js") ?? "")(cockpit);
     render(<Clients />);
     await screen.findByRole("heading", { level: 1, name: "Clients" });
-    await screen.findByText("Noch gibt es nichts einzuhängen");
+    await screen.findByText("Noch keine Freigaben zum Einhängen");
     expect(screen.getByRole("link").textContent).toBe("Zu den Freigaben");
 });

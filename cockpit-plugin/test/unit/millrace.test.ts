@@ -56,7 +56,7 @@ test("a program that is not there, that died, that says nothing", async () => {
     does("status", (call) => call.fail({ problem: "not-found" }));
     expect((await failed(run("status"))).kind).toBe("missing");
     does("status", (call) => call.fail({ exit_signal: "KILL", message: "millrace killed with signal KILL" }));
-    expect(await failed(run("status"))).toMatchObject({ kind: "died", message: "`millrace status` ended before it answered (KILL)." });
+    expect(await failed(run("status"))).toMatchObject({ kind: "died", message: "`millrace status` exited without a reply (KILL)." });
     does("status", (call) => call.fail({ exit_status: 1, message: "millrace exited with code 1" }, "half a docu"));
     const silent = await failed(run("status"));
     expect(silent).toMatchObject({ kind: "died", output: "millrace exited with code 1\nhalf a docu" });
@@ -66,7 +66,7 @@ test("a program that is not there, that died, that says nothing", async () => {
 test("a crash is not taken for a sentence of the program, and is kept for the support", async () => {
     does("status", (call) => call.fail({ exit_status: 1, message: "Traceback (most recent call last):\n  File …\nKeyError: 'pool'" }));
     const crash = await failed(run("status"));
-    expect(crash).toMatchObject({ kind: "died", message: "`millrace status` failed (status 1) and did not say why." });
+    expect(crash).toMatchObject({ kind: "died", message: "`millrace status` failed with status 1 and no error message." });
     expect(crash.output).toContain("KeyError: 'pool'");
     expect(crash.hint).toContain("journalctl -b");
 });
@@ -88,7 +88,7 @@ test("a program that hangs is ended and reported", async () => {
     does("status", () => undefined);
     const error = failed(run("status", [], { timeout: 10 }));
     await vi.advanceTimersByTimeAsync(10_000);
-    expect(await error).toMatchObject({ kind: "timeout", message: "`millrace status` did not answer within 10 seconds." });
+    expect(await error).toMatchObject({ kind: "timeout", message: "`millrace status` timed out after 10 seconds." });
     expect(calls[0]?.closed).toBe("timeout");
 });
 

@@ -24,7 +24,7 @@ test("a server without any fault is well, and the menu is quiet", async () => {
     const status = golden("1u12-provisioned", "status");
     says("status", { ...status, health: { ...status.health, level: "OK", findings: status.health.findings.filter(({ level }) => level === "OK") } });
     render(<App />);
-    expect((await verdict()).textContent).toContain("All is well");
+    expect((await verdict()).textContent).toContain("Healthy");
     await waitFor(() => expect(notified.at(-1)).toEqual({ page_status: null }));
 });
 
@@ -36,7 +36,7 @@ test("unknown is never green: a check that could not look, and a level that this
         const { unmount } = render(<App />);
         const shown = await verdict();
         expect(shown.dataset.level).toBe("UNKNOWN");
-        expect(shown.textContent).not.toContain("All is well");
+        expect(shown.textContent).not.toContain("Healthy");
         unmount();
     }
 });
@@ -50,7 +50,7 @@ test("a server that stopped to answer is not called well any more; the old figur
     does("status", (call) => call.fail({ exit_signal: "KILL" }));
     await act(async () => { setHidden(true); setHidden(false); await Promise.resolve(); });
     const stale = await screen.findByTestId("stale");
-    expect(stale.textContent).toContain("the server does not answer");
+    expect(stale.textContent).toContain("The server has not responded");
     expect((await verdict()).dataset.level).toBe("UNKNOWN");
     await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
 });
@@ -116,7 +116,7 @@ test("a program that is missing, or prints garbage, is an error with a way to tr
     does("status", (call) => call.end("Segmentation fault"));
     render(<App />);
     const error = await screen.findByTestId("error");
-    expect(error.textContent).toContain("printed something that this page cannot read");
+    expect(error.textContent).toContain("printed invalid output");
     expect(error.textContent).toContain("journalctl -b");
     serverIs("1u12-provisioned");
     await userEvent.click(within(error).getByRole("button", { name: "Try again" }));
@@ -130,7 +130,7 @@ test("a document that is not what its schema says is an error state, never a bla
     window.addEventListener("error", (event) => event.preventDefault());
     vi.spyOn(console, "error").mockImplementation(() => undefined);
     render(<App />);
-    expect((await screen.findByTestId("error")).textContent).toContain("something that it cannot show");
+    expect((await screen.findByTestId("error")).textContent).toContain("This page cannot be displayed.");
     await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
     expect(screen.getByRole("link", { name: "Server" })).toBeTruthy();
 });
@@ -149,7 +149,7 @@ test("on the first day one click confirms the client networks of fixed addresses
     const closed = within(await screen.findByTestId("nfs-closed"));
     const ticked = (await closed.findAllByRole("checkbox")).map((one) => (one as HTMLInputElement).checked);
     expect(ticked).toEqual([true, true, false]);
-    expect(closed.getByText("The address comes from DHCP or a router.")).toBeTruthy();
+    expect(closed.getByText("Dynamic address (DHCP or router advertisement).")).toBeTruthy();
     await user.click(closed.getByRole("button", { name: "Confirm networks" }));
     expect(started("share networks set").at(-1)?.argv.slice(1)).toEqual(["share", "networks", "set", "10.77.0.0/24", "10.77.1.0/24", "--json"]);
     await waitFor(() => expect(screen.queryByTestId("nfs-closed")).toBeNull());

@@ -30,11 +30,11 @@ test("the certificate says for what it is, who made it and when it ends", async 
     show();
     const certificate = await panel("certificate");
     await certificate.findByText(/millrace, millrace\.local, localhost, 10\.77\.0\.1/);
-    expect(certificate.getByText(/this server's own authority/)).toBeDefined();
+    expect(certificate.getByText(/this server's own CA/)).toBeDefined();
     expect(certificate.getByText(OWN.certificate.fingerprint)).toBeDefined();
     expect(certificate.getByText(/days left/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
-    expect(certificate.getByRole("group", { name: "Certificate of the authority", hidden: true }).textContent).toContain("BEGIN CERTIFICATE");
-    expect(certificate.queryByRole("button", { name: /^Back to/ })).toBeNull();
+    expect(certificate.getByRole("group", { name: "CA certificate", hidden: true }).textContent).toContain("BEGIN CERTIFICATE");
+    expect(certificate.queryByRole("button", { name: /^Return to/ })).toBeNull();
 });
 
 test("one that ends soon is marked, and an installed one can be given back", async () => {
@@ -43,9 +43,9 @@ test("one that ends soon is marked, and an installed one can be given back", asy
     const user = show();
     const certificate = await panel("certificate");
     expect((await certificate.findByText("12 days left")).closest("[data-level]")?.getAttribute("data-level")).toBe("WARN");
-    await user.click(certificate.getByRole("button", { name: /^Back to/ }));
-    await user.click(screen.getByRole("button", { name: "Make it" }));
-    await screen.findByText("Another certificate is in use.");
+    await user.click(certificate.getByRole("button", { name: /^Return to/ }));
+    await user.click(screen.getByRole("button", { name: "Create" }));
+    await screen.findByText("The certificate has been replaced.");
     expect(argv("certificate renew")).toEqual(["certificate", "renew", "--own", "--json"]);
 });
 
@@ -54,11 +54,11 @@ test("a key goes to standard input only, and what is no certificate is said wher
     const user = show();
     await user.click(await (await panel("certificate")).findByRole("button", { name: "Install a certificate…" }));
     const dialog = within(screen.getByRole("dialog"));
-    await user.click(dialog.getByLabelText(/^Or as text/));
+    await user.click(dialog.getByLabelText(/^Or paste as text/));
     await user.paste("secret");
-    expect(dialog.getByText(/this has no line/)).toBeDefined();
+    expect(dialog.getByText(/found; use a file in PEM format/)).toBeDefined();
     expect(dialog.getByRole("button", { name: "Install" })).toHaveProperty("disabled", true);
-    await user.clear(dialog.getByLabelText(/^Or as text/));
+    await user.clear(dialog.getByLabelText(/^Or paste as text/));
     const files = [file(PEM, "chain.pem"), file("-----BEGIN PRIVATE KEY-----", "server.key")];
     await user.upload(dialog.getByLabelText(/^From files/), files);
     await waitFor(() => expect(dialog.getByRole("button", { name: "Install" })).toHaveProperty("disabled", false));
@@ -74,7 +74,7 @@ test("what the program refuses stays in the dialog, in its words", async () => {
     refuses("certificate install", "the private key fits none of the certificates: nothing was changed");
     const user = show();
     await user.click(await (await panel("certificate")).findByRole("button", { name: "Install a certificate…" }));
-    await user.click(screen.getByLabelText(/^Or as text/));
+    await user.click(screen.getByLabelText(/^Or paste as text/));
     await user.paste(PEM);
     await user.click(screen.getByRole("button", { name: "Install" }));
     expect((await screen.findByTestId("error")).textContent).toContain("fits none of the certificates");
@@ -84,8 +84,8 @@ test("what the program refuses stays in the dialog, in its words", async () => {
 test("a request is made to be signed elsewhere", async () => {
     says("certificate request", { schema_version: 1, names: ["millrace"], addresses: [], pem: "-----BEGIN CERTIFICATE REQUEST-----\n" });
     const user = show();
-    await user.click(await (await panel("certificate")).findByRole("button", { name: "Make a request" }));
-    expect((await screen.findByRole("group", { name: "Request for a certificate" })).textContent).toContain("CERTIFICATE REQUEST");
+    await user.click(await (await panel("certificate")).findByRole("button", { name: "Create a signing request" }));
+    expect((await screen.findByRole("group", { name: "Certificate signing request (CSR)" })).textContent).toContain("CERTIFICATE REQUEST");
 });
 
 test("a domain is joined with a password that nobody else sees", async () => {
@@ -94,12 +94,12 @@ test("a domain is joined with a password that nobody else sees", async () => {
     await user.click(await (await panel("domain")).findByRole("button", { name: "Join a domain…" }));
     const dialog = within(screen.getByRole("dialog"));
     await user.type(dialog.getByLabelText(/^Domain/), "example");
-    expect(dialog.getByText(/example is not the name of a domain/)).toBeDefined();
+    expect(dialog.getByText(/example is not a DNS domain name/)).toBeDefined();
     await user.clear(dialog.getByLabelText(/^Domain/));
     await user.type(dialog.getByLabelText(/^Domain/), "ad.example.com");
-    await user.type(dialog.getByLabelText(/^Its password/), "s3cret!");
+    await user.type(dialog.getByLabelText(/^Account password/), "s3cret!");
     await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5 dc1");
-    expect(dialog.getByText(/dc1 is no address/)).toBeDefined();
+    expect(dialog.getByText(/dc1 is not an IP address/)).toBeDefined();
     await user.clear(dialog.getByLabelText(/^DNS servers/));
     await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5");
     golden("domain show");
@@ -110,7 +110,7 @@ test("a domain is joined with a password that nobody else sees", async () => {
     expect(made?.input).toBe("s3cret!\n");
     const shown = await panel("domain");
     await shown.findByText(/AD\.EXAMPLE\.COM \(EXAMPLE\)/);
-    expect(shown.getByText("trusts this server").closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
+    expect(shown.getByText("trust is valid").closest("[data-level]")?.getAttribute("data-level")).toBe("OK");
     expect(shown.getByText("host/millrace.ad.example.com, nfs/millrace.ad.example.com")).toBeDefined();
 });
 
@@ -119,15 +119,15 @@ test("a membership that does not hold says so, and is left without its account",
     says("domain leave", { schema_version: 1, serial: 8, domain: null, verified: [], warnings: ["the entry MILLRACE stays in the domain"] });
     const user = show();
     const domain = await panel("domain");
-    expect((await domain.findByText("does not trust this server")).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL");
+    expect((await domain.findByText("trust is broken")).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL");
     expect(domain.getByText(/could not obtain/)).toBeDefined();
-    expect(domain.getByText("none answers")).toBeDefined();
+    expect(domain.getByText("none reachable")).toBeDefined();
     await user.click(domain.getByRole("button", { name: "Leave the domain…" }));
     golden("domain show", "none");
     await user.click(screen.getByRole("button", { name: "Leave" }));
     await screen.findByText("the entry MILLRACE stays in the domain");
     expect(argv("domain leave")).toEqual(["domain", "leave", "--json"]);
-    await (await panel("domain")).findByText(/is in no domain/);
+    await (await panel("domain")).findByText(/Not a member of a domain/);
 });
 
 test("who may only look reads both and changes neither", async () => {

@@ -37,18 +37,18 @@ test("both protocols, the space and the state of a share stand side by side", as
     const models = await row("models");
     expect(models.getByText("10.1.0.0/24")).toBeDefined();
     expect(models.getByText("anna, ben")).toBeDefined();
-    expect(models.getByRole("meter", { name: "Space of models" }).getAttribute("aria-valuenow")).toBe(String(Math.floor(9.6 * 1024 ** 4)));
-    expect(models.getByText("Not looked at").closest("[data-level]")?.getAttribute("data-level")).toBe("UNKNOWN");
+    expect(models.getByRole("meter", { name: "Usage of models" }).getAttribute("aria-valuenow")).toBe(String(Math.floor(9.6 * 1024 ** 4)));
+    expect(models.getByText("Not verified").closest("[data-level]")?.getAttribute("data-level")).toBe("UNKNOWN");
     expect((await row("backup")).queryByRole("meter")).toBeNull();
 });
 
 test("a look turns unknown into served, or into what is wrong", async () => {
     const user = show();
     await row("models");
-    await user.click(screen.getByRole("button", { name: "Look whether they are served" }));
-    await waitFor(async () => expect((await row("models")).getByText(/^Served, seen at/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK"));
+    await user.click(screen.getByRole("button", { name: "Verify shares" }));
+    await waitFor(async () => expect((await row("models")).getByText(/^Served, verified at/).closest("[data-level]")?.getAttribute("data-level")).toBe("OK"));
     golden("share verify", "broken");
-    await user.click(screen.getByRole("button", { name: "Look whether they are served" }));
+    await user.click(screen.getByRole("button", { name: "Verify shares" }));
     const data = await row("data");
     await waitFor(() => expect(data.getByText(/^Not served/).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL"));
     expect(data.getByText(/data not listed/)).toBeDefined();
@@ -72,7 +72,7 @@ test("the editor says to whom a share is exported that names no clients", async 
     says("share networks list", { schema_version: 1, policy: [], confirmed: [], found: [] });
     cleanup();
     show(["shares", "create"]);
-    expect(await screen.findByText(/^Exported to no client until/)).toBeDefined();
+    expect(await screen.findByText(/^Not exported until/)).toBeDefined();
 });
 
 test("a new share is previewed in the program's words and made", async () => {
@@ -82,12 +82,12 @@ test("a new share is previewed in the program's words and made", async () => {
     expect(screen.getByText("there is a share models already")).toBeDefined();
     expect(screen.getByRole("button", { name: "Create share" })).toHaveProperty("disabled", true);
     await user.type(screen.getByLabelText(/^Name/), "2");
-    await user.selectOptions(screen.getByLabelText("Purpose"), "training");
-    await user.type(screen.getByLabelText("Most that it may hold"), "10T");
+    await user.selectOptions(screen.getByLabelText("Share type"), "training");
+    await user.type(screen.getByLabelText("Size limit"), "10T");
     const preview = screen.getByTestId("preview");
     await waitFor(() => expect(within(preview).getByText(/^\/srv\/pool\/models 10\.1\.0\.0\/24\(ro,/)).toBeDefined(), { timeout: 3000 });
     await user.click(screen.getByRole("button", { name: "Create share" }));
-    await screen.findByText("The share models is served.");
+    await screen.findByText("Share models is served.");
     const [made] = started("share create models2").filter((call) => !call.argv.includes("--dry-run"));
     expect(made?.argv.slice(1)).toEqual(["share", "create", "models2", "--profile=training", "--comment=", "--size=10T", "--soft-size=none", "--nfs",
         "--nfs-client=default", "--smb", "--smb-user=admin", "--smb-network=default", "--encryption=offered", "--no-time-machine", "--json"]);
@@ -99,7 +99,7 @@ test("a change sends the one thing that changed, and the program's refusal is sh
     refuses("share set", "models holds 10.6 TB already; nothing was changed");
     says("share set --dry-run", document("share-create.--dry-run.json"));
     const user = show(["shares", "share", "models"]);
-    const size = await screen.findByLabelText("Most that it may hold");
+    const size = await screen.findByLabelText("Size limit");
     expect(size).toHaveProperty("value", "10T");
     await user.clear(size);
     await user.type(size, "9500G");
@@ -112,7 +112,7 @@ test("a change sends the one thing that changed, and the program's refusal is sh
 test("what only the program can see is refused in the preview", async () => {
     refuses("share set --dry-run", "there is no user LAB\\eve in the domain");
     const user = show(["shares", "share", "models"]);
-    await user.type(await screen.findByLabelText("Another user"), "LAB\\eve");
+    await user.type(await screen.findByLabelText("Other user"), "LAB\\eve");
     await user.click(screen.getAllByRole("button", { name: "Add" })[0] as HTMLElement);
     await screen.findByText("there is no user LAB\\eve in the domain", undefined, { timeout: 3000 });
     await waitFor(() => expect(argv("share set --dry-run")).toContain("--smb-user=LAB\\eve"), { timeout: 3000 });
@@ -122,7 +122,7 @@ test("removing keeps the data; deleting it needs the name", async () => {
     golden("share remove");
     const user = show();
     await user.click((await row("models")).getByRole("button", { name: "Remove models" }));
-    expect(screen.getByText(/The files stay where they are, in \/srv\/pool\/models/)).toBeDefined();
+    expect(screen.getByText(/Files stay in \/srv\/pool\/models/)).toBeDefined();
     await user.click(screen.getByLabelText("Delete the files too"));
     const button = screen.getByRole("button", { name: "Remove share and delete data" });
     expect(button).toHaveProperty("disabled", true);
@@ -130,7 +130,7 @@ test("removing keeps the data; deleting it needs the name", async () => {
     expect(button).toHaveProperty("disabled", true);
     await user.type(screen.getByLabelText(/^Type “models”/), "s");
     await user.click(button);
-    await screen.findByText("The share models is removed.");
+    await screen.findByText("Share models has been removed.");
     expect(argv("share remove")).toEqual(["share", "remove", "models", "--delete-data=models", "--json"]);
 });
 
@@ -141,7 +141,7 @@ test("a password goes to stdin and nowhere else", async () => {
     await user.type(screen.getByLabelText(/^Name/), "dora");
     await user.type(screen.getByLabelText(/^Password \*|^Password$/), "s3cret words");
     await user.type(screen.getByLabelText(/^Password again/), "s3cret");
-    expect(screen.getByText("the two are not the same")).toBeDefined();
+    expect(screen.getByText("passwords do not match")).toBeDefined();
     expect(screen.getByRole("button", { name: "Create user" })).toHaveProperty("disabled", true);
     await user.type(screen.getByLabelText(/^Password again/), " words");
     await user.click(screen.getByLabelText("ml"));
@@ -166,9 +166,9 @@ test("somebody may be let into the web console, to look", async () => {
 test("the way back asks first and says what it did", async () => {
     says("config rollback", { schema_version: 1, serial: 17, verified: ["SMB: data is listed and opens"], warnings: [], without_password: [] });
     const user = show();
-    await user.click(await screen.findByRole("button", { name: "Back to the state after change 13" }));
-    await user.click(screen.getByRole("button", { name: "Go back" }));
-    await screen.findByText("The earlier state is served again.");
+    await user.click(await screen.findByRole("button", { name: "Roll back to change 13" }));
+    await user.click(screen.getByRole("button", { name: "Roll back" }));
+    await screen.findByText("The earlier state has been restored.");
     expect(argv("config rollback")).toEqual(["config", "rollback", "13", "--json"]);
 });
 
@@ -177,7 +177,7 @@ test("with limited access everything is there to read, and the reason why not to
     show();
     const change = (await row("models")).getByRole("button", { name: "Change models" });
     expect(change.getAttribute("aria-disabled")).toBe("true");
-    expect(within(screen.getByTestId("sessions")).getByText("Who is connected is shown to administrators only.")).toBeDefined();
+    expect(within(screen.getByTestId("sessions")).getByText("Listing connected clients requires administrative access.")).toBeDefined();
     expect(calls.every((call) => call.options.superuser === null)).toBe(true);
 });
 
@@ -187,16 +187,16 @@ test("no pool, no share, no users: each says what to do", async () => {
     golden("group list", "empty");
     golden("session list", "partial");
     show();
-    await screen.findByText("There is no pool yet");
-    await screen.findByText(/There is no group yet/);
+    await screen.findByText("No pool yet");
+    await screen.findByText(/No groups yet/);
     await screen.findByText(/smbstatus does not list SMB sessions/);
-    expect(screen.queryByText("No client is connected.")).toBeNull();
+    expect(screen.queryByText("No clients are connected.")).toBeNull();
 });
 
 test("a program that prints garbage gives an error with a retry", async () => {
     does("share list", (call) => call.end("Traceback"));
     const user = show();
-    await screen.findByText("`millrace share list` printed something that this page cannot read.");
+    await screen.findByText("`millrace share list` printed invalid output.");
     golden("share list");
     await user.click(within(screen.getByTestId("share-list")).getByRole("button", { name: "Try again" }));
     await row("models");

@@ -29,7 +29,7 @@ test("the plan is shown with every decision, its reason and its source", async (
 test("limits are limits: what nobody measured is said to be not known", async () => {
     serverIs("1u12-blank");
     render(<App />);
-    const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write over TCP whole/ })[0];
+    const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write over TCP healthy/ })[0];
     expect(row?.textContent).toContain("at most 25\u00a0GB/s");
     expect(row?.textContent).toContain("memory, processors, RAID");
 });
@@ -40,7 +40,7 @@ test("where nothing is known, no figure is shown", async () => {
     says("plan", { ...golden("1u12-blank", "plan"), proposal: { ...plan(), prediction: { outcomes } } });
     render(<App />);
     const rows = within(await screen.findByRole("grid", { name: "Predicted limits" })).getAllByRole("row").slice(1);
-    expect(rows.every((row) => row.textContent.includes("not known") && !row.textContent.includes("B/s"))).toBe(true);
+    expect(rows.every((row) => row.textContent.includes("unknown") && !row.textContent.includes("B/s"))).toBe(true);
 });
 
 test("approving is bound to the hash, as root, and is followed to the pool", async () => {
@@ -114,7 +114,7 @@ test("after drives were exchanged the server looks again, and its new plan is sh
         call.end(JSON.stringify(golden("1u12-blank", "plan")));
     });
     render(<App />);
-    await userEvent.click(await screen.findByRole("button", { name: "Look at the drives again" }));
+    await userEvent.click(await screen.findByRole("button", { name: "Rescan drives" }));
     expect((await screen.findByTestId("plan-hash")).textContent).toBe(SHA);
 });
 
@@ -130,8 +130,8 @@ test("the pool: arrays, members by bay, what may still fail, the rebuild with it
     serverIs("1u12-rebuilding");
     render(<App />);
     const array = await screen.findByTestId("array-data");
-    expect(array.textContent).toContain("1 drive missing");
-    expect(array.textContent).toContain("1 more drive may fail without loss.");
+    expect(array.textContent).toContain("degraded: 1 member missing");
+    expect(array.textContent).toContain("Survives 1 more drive failure.");
     expect(array.textContent).toContain("63 minutes left · 1.54\u00a0GB/s");
     expect(screen.getByTestId("storage-verdict").textContent).toContain("is missing; it survives 1 more failure; rebuild at 25 %");
     const members = within(array).getAllByRole("listitem");
@@ -142,7 +142,7 @@ test("the pool: arrays, members by bay, what may still fail, the rebuild with it
         .toBe("6.6\u00a0TB of 11\u00a0TB (60%)");
 });
 
-test("what the kernel does not say is not known, and not whole", async () => {
+test("what the kernel does not say is not known, and not healthy", async () => {
     serverIs("1u12-provisioned");
     const pool = golden("1u12-provisioned", "pool show");
     says("pool show", {
@@ -152,7 +152,7 @@ test("what the kernel does not say is not known, and not whole", async () => {
     });
     render(<App />);
     const array = await screen.findByTestId("array-data");
-    expect(array.querySelector('[data-level="UNKNOWN"]')?.textContent).toContain("state not known");
-    expect(array.textContent).not.toContain("whole");
-    expect(screen.getByTestId("usage").textContent).toContain("not known");
+    expect(array.querySelector('[data-level="UNKNOWN"]')?.textContent).toContain("state unknown");
+    expect(array.textContent).not.toContain("healthy");
+    expect(screen.getByTestId("usage").textContent).toContain("unknown");
 });

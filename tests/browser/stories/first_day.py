@@ -31,7 +31,7 @@ def test_root_s_rights_cost_the_new_password(admin: Person) -> None:
 
 def test_the_overview_says_what_is_missing_and_where_to_go(admin: Person) -> None:
     expect(admin.ours.get_by_test_id("capacity")).to_contain_text("No pool yet")
-    admin.ours.get_by_role("link", name="Read the plan").click()
+    admin.ours.get_by_role("link", name="Review the plan").click()
     expect(admin.ours.get_by_role("heading", level=1)).to_have_text("Storage")
 
 

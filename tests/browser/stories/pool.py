@@ -77,7 +77,7 @@ def test_a_share_is_made_for_a_user_and_served_on_both_protocols(box: Box, admin
     expect(admin.ours.get_by_test_id("preview")).to_contain_text("/srv/pool/models")
     admin.ours.get_by_role("button", name="Create share").click()
     done = admin.ours.get_by_test_id("done")
-    expect(done).to_contain_text("The share models is served.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(done).to_contain_text("Share models is served.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
     expect(admin.ours.get_by_test_id("shares").get_by_role("row", name=re.compile("models"))).to_contain_text("anna")
     found = share(box)
     assert (found["size"], found["smb"]["users"]) == (96 * MIB, ["admin", "anna"])
@@ -117,7 +117,7 @@ def test_a_quota_is_changed_and_holds(box: Box, admin: Person) -> None:
     admin.ours.locator("#size").fill("192M")
     admin.ours.get_by_role("button", name="Save").click()
     done = admin.ours.get_by_test_id("done")
-    expect(done).to_contain_text("models is changed.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(done).to_contain_text("Share models has been changed.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
     assert share(box)["size"] == 192 * MIB
     blocks = box.say("xfs_quota -x -c 'report -p -N -b' /srv/pool").splitlines()
     assert str(192 << 10) in {line.split()[3] for line in blocks if line}

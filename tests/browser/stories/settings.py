@@ -23,7 +23,7 @@ def test_the_certificate_is_the_one_in_use(console: Console, admin: Person) -> N
     admin.go("Settings")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     expect(admin.ours.get_by_test_id("certificate")).to_contain_text(report["certificate"]["fingerprint"])
-    expect(admin.ours.get_by_test_id("domain")).to_contain_text("in no domain")
+    expect(admin.ours.get_by_test_id("domain")).to_contain_text("Not a member of a domain")
 
 
 def test_what_is_no_certificate_is_refused_in_the_program_s_words(console: Console, admin: Person) -> None:
@@ -46,7 +46,7 @@ def test_a_certificate_of_one_s_own_is_installed_and_taken_back(console: Console
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#pem").fill(made)
     dialog.get_by_role("button", name="Install").click()
-    expect(admin.ours.get_by_test_id("done")).to_contain_text("Another certificate is in use.")
+    expect(admin.ours.get_by_test_id("done")).to_contain_text("The certificate has been replaced.")
     expect(certificate).to_contain_text("nas.example.com")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     assert (report["origin"], report["certificate"]["names"]) == ("installed", ["nas.example.com"])
@@ -54,8 +54,8 @@ def test_a_certificate_of_one_s_own_is_installed_and_taken_back(console: Console
     # the key is nowhere on the page
     assert "PRIVATE KEY" not in admin.frame.content()
 
-    admin.ours.get_by_role("button", name="Back to the server's own…").click()
-    admin.ours.get_by_role("dialog").get_by_role("button", name="Make it").click()
+    admin.ours.get_by_role("button", name="Return to own certificate…").click()
+    admin.ours.get_by_role("dialog").get_by_role("button", name="Create").click()
     expect(certificate).not_to_contain_text("nas.example.com")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     assert report["origin"] == "own"

@@ -20,8 +20,8 @@ const PROGRAM = "millrace-bench.pyz";
 
 export function ClientsPanel({ of }: { of: Result<Outputs["bench clients list"]> }): JSX.Element {
     return (
-        <Panel title={_("Clients that take part")} wide testId="bench-clients">
-            <Loaded of={of} what={_("Reading the clients")}>
+        <Panel title={_("Benchmark clients")} wide testId="bench-clients">
+            <Loaded of={of} what={_("Loading clients")}>
                 {({ clients }) => (
                     <div className="mr-stack">
                         {clients.length > 0 && <Known clients={clients} onChanged={of.reload} />}
@@ -39,7 +39,7 @@ function Known({ clients, onChanged }: { clients: BenchClient[]; onChanged: () =
     return (
         <>
             <ErrorAlert error={forget.error} />
-            <DataTable label={_("Clients that take part")} rows={clients} rowKey={({ name }) => name} columns={[
+            <DataTable label={_("Benchmark clients")} rows={clients} rowKey={({ name }) => name} columns={[
                 { title: _("Client"), heads: true, cell: ({ name, address }) => (name === address ? name : `${name} (${address})`) },
                 { title: _("Processors"), figures: true, cell: ({ facts }) => number(facts.cpus) },
                 { title: _("Memory"), figures: true, cell: ({ facts }) => binary(facts.memory) },
@@ -70,16 +70,16 @@ function Another({ onAdded }: { onAdded: () => void }): JSX.Element {
     };
     return (
         <div className="mr-stack">
-            <p>{_("A run can drive real clients over NFS, all at once, and sums what they reach. Each needs Python, fio 3.16 or later, and one file that waits for this server and shows a token.")}</p>
+            <p>{_("A run can use real NFS clients in parallel and adds up their throughput. Each client needs Python, fio 3.16 or later, and the client program, which listens for this server and shows a token.")}</p>
             <div className="mr-actions">
-                <DownloadButton words={["client", "bench", "-"]} file={PROGRAM} type="application/zip" admin>{_("Program for clients")}</DownloadButton>
+                <DownloadButton words={["client", "bench", "-"]} file={PROGRAM} type="application/zip" admin>{_("Client program")}</DownloadButton>
             </div>
-            <CopyBlock label={_("On the client, as root; SERVER is this server's address for it")} text={`python3 ${PROGRAM} --listen SERVER`} />
+            <CopyBlock label={_("Run as root on the client; SERVER is the address of this server")} text={`python3 ${PROGRAM} --listen SERVER`} />
             <ErrorAlert error={add.error} />
             <div className="mr-fields">
                 <TextField id="bench-client" label={_("Name or address of the client")} value={host} onChange={setHost} />
                 <TextField id="bench-token" label={_("Token")} value={token} onChange={setToken}
-                    help={_("The program on the client shows it, a new one for each start.")} />
+                    help={_("Shown by the client program; changes at each start.")} />
                 <div className="mr-actions">
                     <AdminButton variant="secondary" isLoading={add.busy} isDisabled={add.busy || host.trim() === "" || token.trim() === ""}
                         onClick={() => void go()}>{_("Add the client")}</AdminButton>

@@ -20,7 +20,7 @@ function Verdict({ verdict }: { verdict: Change["verdict"] }): JSX.Element {
     switch (verdict) {
     case "faster": return <HealthLabel level="OK">{_("faster")}</HealthLabel>;
     case "slower": return <HealthLabel level="WARN">{_("slower")}</HealthLabel>;
-    case "same": return <HealthLabel level="UNKNOWN">{_("no difference that means something")}</HealthLabel>;
+    case "same": return <HealthLabel level="UNKNOWN">{_("no significant difference")}</HealthLabel>;
     }
 }
 
@@ -40,17 +40,17 @@ function Changes({ found, figures }: { found: Comparison; figures: boolean }): J
         <div className="mr-stack">
             {found.labels.map((label) => <Alert key={label} isInline variant="warning" title={label} />)}
             <DataTable label={_("Both runs")} testId="compared" rows={found.changes} rowKey={({ rung, quantity, direction }) => `${rung} ${quantity} ${direction}`} columns={[
-                { title: _("Where"), heads: true, sort: where, cell: where },
+                { title: _("Target"), heads: true, sort: where, cell: where },
                 { title: _("Load"), sort: load, cell: load },
                 { title: found.first, figures: true, cell: (one) => figure(one, one.first) },
                 { title: found.second, figures: true, cell: (one) => figure(one, one.second) },
-                { title: _("Second of first"), figures: true, sort: ({ ratio }) => ratio, cell: ({ ratio }) => percent(ratio, 1) },
-                { title: _("With 95 % certainty"), figures: true, cell: ({ low, high }) => format(_("$0 to $1"), percent(low, 1), percent(high, 1)) },
+                { title: _("Second / first"), figures: true, sort: ({ ratio }) => ratio, cell: ({ ratio }) => percent(ratio, 1) },
+                { title: _("95 % confidence interval"), figures: true, cell: ({ low, high }) => format(_("$0 to $1"), percent(low, 1), percent(high, 1)) },
                 { title: _("Verdict"), sort: ({ verdict }) => verdict, cell: ({ verdict }) => <Verdict verdict={verdict} /> },
             ]} />
             {found.incomparable.length > 0 && (
                 <details className="mr-details">
-                    <summary>{_("Measured in one of them only, or differently")}</summary>
+                    <summary>{_("Not comparable: measured in one run only, or with other settings")}</summary>
                     <ul>{found.incomparable.map((rung) => <li key={rung}><code>{rung}</code></li>)}</ul>
                 </details>
             )}
@@ -69,7 +69,7 @@ export function CompareView({ ids: [one, other] }: { ids: [string, string] }): J
         <>
             <PageHeader title={format(_("$0 and $1"), one, other)} actions={<Button variant="secondary" onClick={() => go(["benchmark"])}>{_("All runs")}</Button>} />
             <Panel title={_("Both runs")} wide>
-                <Loaded of={found} what={_("Comparing")}>{(comparison) => <Changes found={comparison} figures={figures} />}</Loaded>
+                <Loaded of={found} what={_("Comparing runs")}>{(comparison) => <Changes found={comparison} figures={figures} />}</Loaded>
             </Panel>
         </>
     );

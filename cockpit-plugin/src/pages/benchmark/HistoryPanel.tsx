@@ -61,7 +61,7 @@ function columns(chosen: string[], choose: (id: string, on: boolean) => void): C
                 </>
             ),
         },
-        { title: _("Best figures"), cell: (run) => <Headlines run={run} /> },
+        { title: _("Best results"), cell: (run) => <Headlines run={run} /> },
     ];
 }
 
@@ -73,12 +73,12 @@ export function HistoryPanel({ of }: { of: Result<Outputs["bench list"]> }): JSX
     return (
         <Panel title={_("History")} wide testId="history" actions={(
             <Button variant="secondary" size="sm" isDisabled={chosen.length !== 2}
-                onClick={() => go(["benchmark", "compare", ...[...chosen].sort()])}>{_("Compare the two")}</Button>
+                onClick={() => go(["benchmark", "compare", ...[...chosen].sort()])}>{_("Compare selected runs")}</Button>
         )}>
-            <Loaded of={of} what={_("Reading the history")}>
+            <Loaded of={of} what={_("Loading history")}>
                 {({ runs, broken }) => (
                     <div className="mr-stack">
-                        {broken.map((name) => <Alert key={name} variant="warning" isInline isPlain title={format(_("The run $0 cannot be read."), name)} />)}
+                        {broken.map((name) => <Alert key={name} variant="warning" isInline isPlain title={format(_("Cannot read run $0."), name)} />)}
                         {runs.length > 0
                             ? (
                                 <>
@@ -86,7 +86,7 @@ export function HistoryPanel({ of }: { of: Result<Outputs["bench list"]> }): JSX
                                     <DataTable label={_("History")} columns={columns(chosen, choose)} rows={runs} rowKey={({ id }) => id} />
                                 </>
                             )
-                            : <Empty title={_("No run yet")}>{_("The first one shows which layer of this server loses how much.")}</Empty>}
+                            : <Empty title={_("No runs yet")}>{_("A run shows how much performance is lost in each layer of this server.")}</Empty>}
                     </div>
                 )}
             </Loaded>

@@ -33,7 +33,7 @@ function Chart({ points, of, figures }: { points: Live["points"]; of: "bandwidth
                     { title: _("Time"), heads: true, cell: ({ time }) => clock(new Date(time * 1000)) },
                     { title, figures: true, cell: (point) => text(point[of]) },
                 ]} />
-                : <p>{_("Figures of an emulated server mean nothing and are not shown.")}</p>} />
+                : <p>{_("Results of an emulated server are not meaningful and not shown.")}</p>} />
     );
 }
 
@@ -41,7 +41,7 @@ function Finished({ live, figures }: { live: Live; figures: boolean }): JSX.Elem
     if (live.finished.length === 0) return null;
     return (
         <DataTable label={_("Finished loads")} testId="phases" rows={[...live.finished].reverse()} rowKey={({ id }) => id} columns={[
-            { title: _("Where"), heads: true, cell: rungName },
+            { title: _("Target"), heads: true, cell: rungName },
             { title: _("Load"), cell: workloadWord },
             { title: _("State"), cell: ({ state }) => <StateLabel state={state} /> },
             { title: _("Result"), cell: (rung) => (rung.reason ?? rungText(rung, !figures)) },
@@ -75,12 +75,12 @@ export function LivePanel({ live, last, figures, onStopped }: {
                     <Chart points={live.points} of="operations" figures={figures} />
                 </div>
                 <Finished live={live} figures={figures} />
-                <p className="mr-subtle">{_("It goes on without this page; come back whenever you like.")}</p>
+                <p className="mr-subtle">{_("The run continues when this page is closed.")}</p>
             </div>
             {asking && (
                 <ConfirmDialog title={_("Stop this run?")} action={_("Stop the run")} danger busy={stop.busy} error={stop.error}
                     onConfirm={() => void confirm()} onClose={() => setAsking(false)}>
-                    <p>{_("What was measured so far is kept and labelled as stopped; its files are removed.")}</p>
+                    <p>{_("Results so far are kept and labelled as stopped; test files are removed.")}</p>
                 </ConfirmDialog>
             )}
         </Panel>

@@ -21,15 +21,15 @@ export function LadderChart({ rungs, emulated }: { rungs: Rung[]; emulated: bool
         const shown = shownOf(rung);
         return shown === null ? [] : [{ rung, shown }];
     });
-    const title = _("Where it is lost, from the drives to the clients");
+    const title = _("Throughput by layer, from drives to clients");
     return (
         <Figure title={title}
             caption={emulated
-                ? _("Bars are relative: figures of an emulated server mean nothing by themselves. Dashed: lost against the layer below.")
-                : _("Dashed: lost against the layer below. Stroke: predicted by the plan.")}
+                ? _("Bars are relative: absolute results of an emulated server are not meaningful. Dashed: loss relative to the layer below.")
+                : _("Dashed: loss relative to the layer below. Tick mark: predicted by the plan.")}
             chart={(
                 <Waterfall label={`${title}. ${drawn.map(({ rung }) => `${rungName(rung)}: ${rungText(rung, emulated)}`).join("; ")}`}
-                    words={{ lost: _("lost against the layer below"), predicted: _("predicted") }}
+                    words={{ lost: _("loss relative to the layer below"), predicted: _("predicted") }}
                     steps={drawn.map(({ rung, shown }) => ({
                         name: rungName(rung),
                         tone: toneOf(rung.target),
@@ -41,11 +41,11 @@ export function LadderChart({ rungs, emulated }: { rungs: Rung[]; emulated: bool
                     }))} />
             )}
             table={<DataTable label={title} rows={drawn} rowKey={({ rung }) => rung.id} columns={[
-                { title: _("Where"), heads: true, cell: ({ rung }) => rungName(rung) },
+                { title: _("Target"), heads: true, cell: ({ rung }) => rungName(rung) },
                 { title: _("Median"), figures: true, cell: ({ shown }) => (emulated ? UNKNOWN : inUnit(shown.series.median, shown.unit)) },
                 { title: _("Of the layer below"), figures: true, cell: ({ rung }) => percent(rung.ceiling.of_below) },
-                { title: _("Of predicted"), figures: true, cell: ({ rung }) => percent(emulated ? null : rung.ceiling.of_predicted) },
-                { title: _("Bound by"), cell: ({ rung }) => bindingWord(rung.binding) },
+                { title: _("Of prediction"), figures: true, cell: ({ rung }) => percent(emulated ? null : rung.ceiling.of_predicted) },
+                { title: _("Bottleneck"), cell: ({ rung }) => bindingWord(rung.binding) },
             ]} />} />
     );
 }
@@ -65,7 +65,7 @@ export function Spectrum({ run, unit }: { run: Run; unit: "bytes/s" | "operation
         return shown === null || emulated ? UNKNOWN : inUnit(shown.series.median, unit);
     };
     return (
-        <Figure title={title} caption={unit === "operations/s" ? _("Medians; the strokes are the range over the repeats. The scale grows by tens.") : _("Medians; the strokes are the range over the repeats.")}
+        <Figure title={title} caption={unit === "operations/s" ? _("Medians; error bars show the range over the repeats. Logarithmic scale.") : _("Medians; error bars show the range over the repeats.")}
             chart={(
                 <>
                     <Legend label={title} entries={targets.map((target) => ({ name: targetWord(target), tone: toneOf(target) }))} />
@@ -104,7 +104,7 @@ export function LatencyCurve({ rungs, emulated }: { rungs: Rung[]; emulated: boo
     if (found.length === 0) return null;
     const title = _("Latency");
     return (
-        <Figure title={title} caption={_("How long the given part of the requests took at most; the scale grows by tens.")}
+        <Figure title={title} caption={_("Latency percentiles; logarithmic scale.")}
             chart={(
                 <>
                     <Legend label={title} entries={found.map(({ rung }) => ({ name: rungName(rung), tone: toneOf(rung.target) }))} />
@@ -120,7 +120,7 @@ export function LatencyCurve({ rungs, emulated }: { rungs: Rung[]; emulated: boo
                 </>
             )}
             table={<DataTable label={title} rows={found} rowKey={({ rung }) => rung.id} columns={[
-                { title: _("Where"), heads: true, cell: ({ rung }) => rungName(rung) },
+                { title: _("Target"), heads: true, cell: ({ rung }) => rungName(rung) },
                 ...PERCENTILES.map((name, index) => ({
                     title: PERCENTILE_NAMES[index] ?? name,
                     figures: true,
@@ -157,13 +157,13 @@ export function Accelerators({ run }: { run: Run }): JSX.Element | null {
     if (rows.length === 0 || isEmulated(run.labels)) return null;
     return (
         <DataTable label={_("Accelerators")} rows={rows} rowKey={({ rung, one }) => `${rung.id} ${one.accelerator}`} columns={[
-            { title: _("Where"), heads: true, cell: ({ rung }) => rungName(rung) },
+            { title: _("Target"), heads: true, cell: ({ rung }) => rungName(rung) },
             { title: _("Load"), cell: ({ rung }) => workloadWord(rung) },
             { title: _("Accelerator"), cell: ({ one }) => one.accelerator },
-            { title: _("Kept busy"), figures: true, cell: ({ one }) => one.count },
+            { title: _("Accelerators supported"), figures: true, cell: ({ one }) => one.count },
             { title: _("Utilisation"), cell: ({ one }) => (one.au === null
-                ? format(_("from the formula, floor $0"), percent(one.floor / 100))
-                : format(_("$0 measured, floor $1"), percent(one.au / 100, 1), percent(one.floor / 100))) },
+                ? format(_("calculated, minimum $0"), percent(one.floor / 100))
+                : format(_("$0 measured, minimum $1"), percent(one.au / 100, 1), percent(one.floor / 100))) },
         ]} />
     );
 }

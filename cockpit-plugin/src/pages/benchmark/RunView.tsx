@@ -33,11 +33,11 @@ function Results({ run }: { run: Run }): JSX.Element {
     };
     return (
         <DataTable label={_("All results")} rows={run.rungs} rowKey={({ id }) => id} columns={[
-            { title: _("Where"), heads: true, sort: rungName, cell: rungName },
+            { title: _("Target"), heads: true, sort: rungName, cell: rungName },
             { title: _("Load"), sort: workloadWord, cell: workloadWord },
             { title: _("Median"), figures: true, cell: figure },
             { title: _("Range"), figures: true, cell: range },
-            { title: _("Slowest of 100"), figures: true, cell: ({ latencies }) => latency(emulated ? null : latencies[0]?.p99) },
+            { title: _("99th percentile"), figures: true, cell: ({ latencies }) => latency(emulated ? null : latencies[0]?.p99) },
             {
                 title: _("State"),
                 cell: ({ state, reason, flags }) => (
@@ -61,9 +61,9 @@ function Environment({ run: { environment, provenance, request } }: { run: Run }
                 <dt>{_("Kernel")}</dt><dd>{environment.kernel}</dd>
                 <dt>{_("Virtual")}</dt><dd>{environment.virtual ?? _("no")}</dd>
                 <dt>{_("Pool")}</dt><dd>{environment.pool}</dd>
-                <dt>{_("Kind of run")}</dt><dd>{request.mode}</dd>
+                <dt>{_("Benchmark profile")}</dt><dd>{request.mode}</dd>
                 <dt>{_("Started by")}</dt><dd>{provenance.started_by}</dd>
-                <dt>{_("Made with")}</dt><dd>{`${provenance.tool} ${provenance.version}, ${provenance.fio}`}</dd>
+                <dt>{_("Software")}</dt><dd>{`${provenance.tool} ${provenance.version}, ${provenance.fio}`}</dd>
                 <dt>{_("Loads")}</dt><dd><code>{provenance.workload_hash.slice(0, 16)}</code></dd>
             </dl>
             <p className="mr-subtle">{provenance.statement}</p>
@@ -82,11 +82,11 @@ function Shown({ run }: { run: Run }): JSX.Element {
             {run.reason !== null && <Alert variant="warning" isInline title={run.reason} />}
             {isEmulated(run.labels) && (
                 <Alert variant="info" isInline data-testid="emulated"
-                    title={_("An emulated server: only ratios mean something, so no bandwidth is shown.")} />
+                    title={_("Emulated server: only ratios are meaningful, so no bandwidth is shown.")} />
             )}
             <div className="mr-pair">
-                <Panel title={_("The ladder")} wide testId="run-ladder"><Workload run={run} /></Panel>
-                <Panel title={_("Spectrum")} wide testId="run-spectrum">
+                <Panel title={_("Layers")} wide testId="run-ladder"><Workload run={run} /></Panel>
+                <Panel title={_("Bandwidth and operations")} wide testId="run-spectrum">
                     <div className="mr-stack"><Spectrum run={run} unit="bytes/s" /><Spectrum run={run} unit="operations/s" /></div>
                 </Panel>
                 {run.rungs.some(({ accelerators }) => accelerators.length > 0) && (
@@ -94,7 +94,7 @@ function Shown({ run }: { run: Run }): JSX.Element {
                 )}
                 <Panel title={_("All results")} wide testId="run-results"><Results run={run} /></Panel>
                 <Panel title={_("Report")} testId="run-export"><Exports run={run.id} /></Panel>
-                <Panel title={_("Where the figures are from")} testId="run-environment"><Environment run={run} /></Panel>
+                <Panel title={_("Test environment")} testId="run-environment"><Environment run={run} /></Panel>
             </div>
         </>
     );
@@ -107,7 +107,7 @@ export function RunView({ id }: { id: string }): JSX.Element {
         <>
             <PageHeader title={format(_("Run $0"), id)}
                 actions={<Button variant="secondary" onClick={() => go(["benchmark"])}>{_("All runs")}</Button>} />
-            <Loaded of={run} what={_("Reading the run")}>{(found) => <Shown run={found} />}</Loaded>
+            <Loaded of={run} what={_("Loading run")}>{(found) => <Shown run={found} />}</Loaded>
         </>
     );
 }

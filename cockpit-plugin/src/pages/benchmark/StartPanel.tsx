@@ -27,18 +27,18 @@ function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
     return (
         <div className="mr-stack" data-testid="estimate">
             <dl className="mr-definitions">
-                <dt>{_("Takes about")}</dt><dd>{duration(estimate.seconds)}</dd>
-                <dt>{_("Holds in the pool at most")}</dt><dd>{binary(estimate.space)}</dd>
-                <dt>{_("Writes in all about")}</dt><dd>{binary(estimate.written)}</dd>
-                <dt>{_("Measures")}</dt>
+                <dt>{_("Estimated duration")}</dt><dd>{duration(estimate.seconds)}</dd>
+                <dt>{_("Maximum size of test files")}</dt><dd>{binary(estimate.space)}</dd>
+                <dt>{_("Estimated writes")}</dt><dd>{binary(estimate.written)}</dd>
+                <dt>{_("Layers")}</dt>
                 <dd>{layers.map((layer) => `${layerWord(layer)} (${count(wanted.filter((one) => one.layer === layer).length)})`).join(", ")}</dd>
-                <dt>{_("Each")}</dt>
-                <dd>{format(_("$0 times $1 s"), number(estimate.repeats), number(estimate.repeat_seconds, 1))}</dd>
+                <dt>{_("Repeats")}</dt>
+                <dd>{format(_("$0 × $1 s"), number(estimate.repeats), number(estimate.repeat_seconds, 1))}</dd>
             </dl>
-            <p>{_("It writes files of its own into the pool and removes them afterwards. Your files are not touched, and drives are only read.")}</p>
+            <p>{_("The run writes its own test files to the pool and removes them afterwards. Existing files are not changed, and drives are only read.")}</p>
             {left.length > 0 && (
                 <details className="mr-details">
-                    <summary>{_("Left out, and why")}</summary>
+                    <summary>{_("Skipped, with reason")}</summary>
                     <ul>{left.map((line) => <li key={line}>{line}</li>)}</ul>
                 </details>
             )}
@@ -56,8 +56,8 @@ export function StartPanel(ends: Ends): JSX.Element {
         <Panel title={_("New run")} wide testId="start">
             {noPool
                 ? (
-                    <Empty title={_("There is no pool yet")} actions={<a href={link("storage")}>{_("To the plan")}</a>}>
-                        {_("A run measures the pool and what serves it. Approve the plan first.")}
+                    <Empty title={_("No pool yet")} actions={<a href={link("storage")}>{_("Go to the plan")}</a>}>
+                        {_("A run measures the pool and its file services. Approve the plan first.")}
                     </Empty>
                 )
                 : <Choose {...ends} />}
@@ -87,7 +87,7 @@ function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
     const inTheWay = (estimate.data?.obstacles.length ?? 0) > 0;
     return (
         <div className="mr-stack">
-            <div className="mr-presets" role="radiogroup" aria-label={_("Kind of run")}>
+            <div className="mr-presets" role="radiogroup" aria-label={_("Benchmark profile")}>
                 {all.map(({ id, title, about }) => (
                     <div key={id} className={`mr-preset${id === chosen ? " mr-preset-chosen" : ""}`}>
                         <Radio id={`preset-${id}`} name="preset" label={title} description={about} isChecked={id === chosen}
@@ -95,26 +95,26 @@ function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
                     </div>
                 ))}
             </div>
-            <Loaded of={estimate} what={_("Estimating")}>{(found) => <Planned estimate={found} />}</Loaded>
+            <Loaded of={estimate} what={_("Calculating estimate")}>{(found) => <Planned estimate={found} />}</Loaded>
             {clients.length > 0 && (
-                <div className="mr-fields" role="group" aria-label={_("Clients that take part")}>
+                <div className="mr-fields" role="group" aria-label={_("Benchmark clients")}>
                     {clients.map(({ name }) => (
                         <Checkbox key={name} id={`drive-${name}`} isChecked={driven.includes(name)} onChange={(_event, on) => drive(name, on)}
-                            label={format(_("Drive $0, too"), name)} description={_("The topmost rung: what a client reaches over the network.")} />
+                            label={format(_("Include client $0"), name)} description={_("Top layer: throughput of a client over the network.")} />
                     ))}
                 </div>
             )}
             <div className="mr-fields">
                 <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
-                    label={_("Also while clients are connected")} description={_("They get slower, and the figures are labelled.")} />
+                    label={_("Allow while clients are connected")} description={_("Clients become slower, and results are labelled.")} />
                 <Checkbox id="degraded" isChecked={degraded} onChange={(_event, checked) => setDegraded(checked)}
-                    label={_("Also while an array misses a drive or rebuilds")} description={_("The figures are labelled.")} />
+                    label={_("Allow on a degraded or resyncing array")} description={_("Results are labelled.")} />
             </div>
             <ErrorAlert error={start.error} />
             <div className="mr-actions">
                 <AdminButton variant="primary" isLoading={start.busy} isDisabled={busy || start.busy || inTheWay || estimate.data === undefined}
                     onClick={() => void begin()}>{_("Start")}</AdminButton>
-                {busy && <span className="mr-subtle">{_("A run is on; one at a time.")}</span>}
+                {busy && <span className="mr-subtle">{_("A run is in progress; only one run at a time is possible.")}</span>}
             </div>
         </div>
     );

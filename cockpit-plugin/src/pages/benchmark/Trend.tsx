@@ -30,11 +30,11 @@ export function Trend({ runs }: { runs: RunSummary[] }): JSX.Element | null {
     const points = trendOf(runs, rung);
     const unit = points[0]?.headline.unit ?? "bytes/s";
     const text = (value: number) => inUnit(value, unit);
-    const title = format(_("$0 from run to run"), name);
+    const title = format(_("$0 by run"), name);
     return (
         <div className="mr-stack" data-testid="trend">
             <ChoiceField id="trend" label={_("Trend of")} value={rung} onChange={setWanted} options={drawable.map(([value, label]) => ({ value, label }))} />
-            <Figure title={title} caption={_("Only runs that ended by themselves, on a healthy server without clients.")}
+            <Figure title={title} caption={_("Only completed runs on a healthy server without clients.")}
                 chart={(
                     <LineChart label={`${title}: ${points.map(({ headline }) => text(headline.value)).join(", ")}`} xFrom={0} xTo={points.length - 1} yText={text}
                         lines={[{ name, tone: 0, dots: true, points: points.map(({ headline }, x) => ({ x, y: headline.value })) }]}

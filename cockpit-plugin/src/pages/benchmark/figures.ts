@@ -76,8 +76,8 @@ export function relationText(rung: Rung, emulated: boolean): string {
     const { of_below, of_predicted } = rung.ceiling;
     return [
         of_below === null ? "" : format(_("$0 of the layer below"), percent(of_below)),
-        of_predicted === null || emulated ? "" : format(_("$0 of predicted"), percent(of_predicted)),
-        rung.binding === "unknown" ? "" : format(_("bound by: $0"), bindingWord(rung.binding)),
+        of_predicted === null || emulated ? "" : format(_("$0 of prediction"), percent(of_predicted)),
+        rung.binding === "unknown" ? "" : format(_("bottleneck: $0"), bindingWord(rung.binding)),
     ].filter(Boolean).join(" · ");
 }
 

@@ -29,7 +29,7 @@ function Runs(): JSX.Element {
     return (
         <>
             <PageHeader title={_("Benchmark")}>
-                {_("How fast this server is, layer by layer, beside what its hardware can do, and which layer loses how much.")}
+                {_("Performance of each layer compared with the hardware limit, and the loss in each layer.")}
             </PageHeader>
             <ErrorAlert error={error} retry={again} />
             {last && !running && (

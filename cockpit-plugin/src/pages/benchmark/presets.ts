@@ -11,19 +11,19 @@ export interface Preset {
 
 export function presets(): Preset[] {
     return [
-        { id: "quick", title: _("Quick"), about: _("Every layer with the five basic loads, three short repeats of each."), words: ["--quick"] },
+        { id: "quick", title: _("Quick"), about: _("The five basic loads on every layer, three short repeats each."), words: ["--quick"] },
         {
             id: "training",
             title: _("Training"),
-            about: _("What data loaders do: large volumes and small pictures, and how many accelerators that keeps busy."),
+            about: _("Data loader workloads with large volumes and small images, and the number of accelerators supported."),
             words: ["--quick", "--profile=unet3d", "--profile=retinanet"],
         },
         {
             id: "checkpoint",
             title: _("Checkpoints"),
-            about: _("A model saved and loaded as training does it, and commits of small blocks."),
+            about: _("Saves and loads a model as training does, and commits small blocks."),
             words: ["--quick", "--profile=checkpoint", "--profile=fsync"],
         },
-        { id: "full", title: _("Full"), about: _("Every load on every layer, each drive alone, five long repeats: for a report."), words: ["--full"] },
+        { id: "full", title: _("Full"), about: _("All loads on every layer and on each drive alone, five long repeats; for reports."), words: ["--full"] },
     ];
 }

@@ -9,7 +9,7 @@ export function layerWord(layer: Rung["layer"]): string {
     switch (layer) {
     case "L0": return _("Drives");
     case "L1": return _("Array and file system");
-    case "L2": return _("Protocols, from this server");
+    case "L2": return _("Protocols, mounted on this server");
     case "L3": return _("Real clients");
     }
 }
@@ -22,9 +22,9 @@ export function profileWord(profile: Rung["workload"]["profile"]): string {
     case "fsync": return _("Commits, 4 KiB");
     case "meta": return _("Small files");
     case "unet3d": return _("Training on volumes (3D-U-Net-like)");
-    case "retinanet": return _("Training on pictures (RetinaNet-like)");
+    case "retinanet": return _("Training on images (RetinaNet-like)");
     case "checkpoint": return _("Checkpoints");
-    case "kvcache": return _("Key-value cache of inference");
+    case "kvcache": return _("Inference key-value cache");
     }
 }
 
@@ -37,7 +37,7 @@ export function profileShort(profile: Rung["workload"]["profile"]): string {
     case "fsync": return _("Commits");
     case "meta": return _("Small files");
     case "unet3d": return _("Volumes");
-    case "retinanet": return _("Pictures");
+    case "retinanet": return _("Images");
     case "checkpoint": return _("Checkpoints");
     case "kvcache": return _("KV cache");
     }
@@ -71,7 +71,7 @@ export function stateWord(state: Rung["state"]): string {
     case "pending": return _("Waiting");
     case "running": return _("Running");
     case "done": return _("Done");
-    case "skipped": return _("Left out");
+    case "skipped": return _("Skipped");
     case "failed": return _("Failed");
     case "stopped": return _("Stopped");
     case "interrupted": return _("Interrupted");
@@ -93,7 +93,7 @@ export function labelWord(label: RunSummary["labels"][number]): string {
     switch (label) {
     case "degraded": return _("degraded");
     case "rebuilding": return _("rebuilding");
-    case "with-clients": return _("with clients");
+    case "with-clients": return _("clients connected");
     case "emulated": return _("emulated server");
     }
 }
@@ -103,7 +103,7 @@ export function flagWord(flag: Rung["flags"][number]): string {
     case "not-repeatable": return _("not repeatable within 5 %");
     case "scaled": return _("scaled down");
     case "short-reads": return _("short reads");
-    case "cached": return _("from a cache");
+    case "cached": return _("served from cache");
     }
 }
 
@@ -113,14 +113,14 @@ export function bindingWord(binding: Rung["binding"]): string {
     case "drives": return _("drives");
     case "pcie": return _("PCIe");
     case "memory": return _("memory");
-    case "cpu": return _("processor");
+    case "cpu": return _("CPU");
     case "md": return _("md threads");
     case "nic": return _("network port");
     case "nfsd": return _("NFS threads");
     case "network": return _("network");
     case "client": return _("client");
     case "latency": return _("latency");
-    case "unknown": return _("not known");
+    case "unknown": return _("unknown");
     }
 }
 

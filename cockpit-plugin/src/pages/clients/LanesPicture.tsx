@@ -41,10 +41,10 @@ export function LanesPicture({ recipe }: { recipe: Recipe }): JSX.Element {
             </svg>
             <figcaption className="mr-subtle">
                 {lanes.length > 1
-                    ? format(_("$0 in one session, over $1 addresses of the server."), count(recipe.expect.lanes), lanes.length)
+                    ? format(_("$0 in one session, over $1 server addresses."), count(recipe.expect.lanes), lanes.length)
                     : isSmb(recipe.protocol)
-                        ? format(_("Up to $0; further channels go to the other ports that the server advertises."), count(recipe.expect.lanes))
-                        : format(_("$0, all to one address of the server."), count(recipe.expect.lanes))}
+                        ? format(_("Up to $0; additional channels use the other ports that the server advertises."), count(recipe.expect.lanes))
+                        : format(_("$0, all to one server address."), count(recipe.expect.lanes))}
             </figcaption>
         </figure>
     );

@@ -24,21 +24,21 @@ function Files({ files }: { files: ClientFile[] }): JSX.Element {
 export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
     const [way, setWay] = useState<Way>("fstab");
     const ways: [Way, string][] = [
-        ["fstab", _("Lines of fstab")],
-        ["units", _("Units of systemd")],
+        ["fstab", _("fstab lines")],
+        ["units", _("systemd units")],
         ["commands", _("Until the next boot")],
     ];
     return (
         <div className="mr-stack">
-            <ToggleGroup aria-label={_("How to mount")} className="mr-start">
+            <ToggleGroup aria-label={_("Mount method")} className="mr-start">
                 {ways.map(([one, word]) => (
                     <ToggleGroupItem key={one} buttonId={`way-${one}`} text={word} isSelected={way === one} onChange={() => setWay(one)} />
                 ))}
             </ToggleGroup>
-            {recipe.files.length > 0 && <p>{_("First write these files on the client:")}</p>}
+            {recipe.files.length > 0 && <p>{_("First create these files on the client:")}</p>}
             <Files files={recipe.files} />
             {recipe.prepare.length > 0 && (
-                <CopyBlock label={_("Run as root when the files are there")} text={`${recipe.prepare.join("\n")}\n`} />
+                <CopyBlock label={_("Run as root after creating the files")} text={`${recipe.prepare.join("\n")}\n`} />
             )}
             {way === "fstab" && (
                 <>
@@ -54,7 +54,7 @@ export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
             )}
             {way === "commands" && <CopyBlock label={_("Run as root")} text={`${recipe.commands.join("\n")}\n`} />}
             {recipe.zone !== null && (
-                <CopyBlock label={_("Records for your name server: one name with all addresses")} text={recipe.zone} file={`${recipe.share}.zone`} />
+                <CopyBlock label={_("DNS records: one name with all addresses")} text={recipe.zone} file={`${recipe.share}.zone`} />
             )}
         </div>
     );
@@ -65,7 +65,7 @@ function Options({ label, options }: { label: string; options: Option[] }): JSX.
         <DataTable label={label} rows={options} rowKey={({ option }) => option} columns={[
             { title: _("Option"), heads: true, cell: ({ option }) => <code>{option}</code> },
             { title: _("Reason"), cell: ({ reason }) => reason },
-            { title: _("From"), cell: ({ source }) => <span className="mr-subtle">{source}</span> },
+            { title: _("Source"), cell: ({ source }) => <span className="mr-subtle">{source}</span> },
         ]} />
     );
 }
@@ -74,11 +74,11 @@ function Options({ label, options }: { label: string; options: Option[] }): JSX.
 export function Reasons({ recipe }: { recipe: Recipe }): JSX.Element {
     return (
         <div className="mr-stack">
-            <Options label={_("Options and their reasons")} options={recipe.options} />
+            <Options label={_("Mount options with reasons")} options={recipe.options} />
             {recipe.left_out.length > 0 && (
                 <details className="mr-details">
-                    <summary>{_("Left out, and why")}</summary>
-                    <Options label={_("Left out, and why")} options={recipe.left_out} />
+                    <summary>{_("Skipped, with reason")}</summary>
+                    <Options label={_("Skipped, with reason")} options={recipe.left_out} />
                 </details>
             )}
         </div>

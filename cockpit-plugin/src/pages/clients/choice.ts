@@ -60,10 +60,10 @@ export function profileWord(profile: Profile): string {
 
 export function profileMeaning(profile: Profile): string {
     switch (profile) {
-    case "training": return _("Many readers of a dataset that does not change.");
-    case "checkpoint": return _("Written at once, read again on another node.");
-    case "dataloader": return _("Many small files, read and prepared.");
-    case "mixed": return _("Everything else; files of others are found at once.");
+    case "training": return _("Many clients read a dataset that does not change.");
+    case "checkpoint": return _("Written sequentially, read later on another node.");
+    case "dataloader": return _("Many small files, read and preprocessed.");
+    case "mixed": return _("All other use; files created by other clients are visible at once.");
     }
 }
 

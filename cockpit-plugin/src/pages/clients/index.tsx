@@ -24,19 +24,19 @@ function Choose({ shares, choice, set }: {
     const share = shares.find(({ name }) => name === choice.share);
     const found = problems(choice);
     return (
-        <Panel title={_("The client")} wide testId="choose">
+        <Panel title={_("Client")} wide testId="choose">
             <Form className="mr-fields" onSubmit={(event) => event.preventDefault()}>
                 <ChoiceField id="share" label={_("Share")} value={choice.share} onChange={(name) => set({ share: name })}
                     options={shares.map(({ name }) => ({ value: name, label: name }))} />
                 <ChoiceField id="protocol" label={_("Protocol")} value={choice.protocol} onChange={(protocol) => set({ protocol })}
                     options={PROTOCOLS.map((value) => ({
                         value,
-                        label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (off for this share)"), protocolWord(value)),
+                        label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (disabled for this share)"), protocolWord(value)),
                     }))} />
-                <ChoiceField id="profile" label={_("What the client does")} value={choice.profile} onChange={(profile) => set({ profile })}
+                <ChoiceField id="profile" label={_("Workload")} value={choice.profile} onChange={(profile) => set({ profile })}
                     options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
-                <TextField id="host" label={_("Name of this server for clients")} value={choice.host} onChange={(host) => set({ host })}
-                    problem={found.host} placeholder={_("an address is used")} help={_("Where your name server knows one.")} />
+                <TextField id="host" label={_("Host name of this server for clients")} value={choice.host} onChange={(host) => set({ host })}
+                    problem={found.host} placeholder={_("default: an IP address")} help={_("Optional; must resolve in DNS.")} />
                 {isSmb(choice.protocol) && (
                     <TextField id="user" label={_("User")} value={choice.user} onChange={(user) => set({ user })} problem={found.user}
                         placeholder={share?.smb?.users[0] ?? "admin"} help={_("NAME, or DOMAIN\\NAME.")} />
@@ -49,14 +49,14 @@ function Choose({ shares, choice, set }: {
 function Downloads({ recipe, args }: { recipe: Recipe; args: string[] }): JSX.Element {
     return (
         <div className="mr-stack">
-            <p>{_("Everything in one archive: files, units, fstab lines, what to expect, and a program that checks a mount on the client.")}</p>
+            <p>{_("One archive with files, units, fstab lines, expected values and a program that checks a mount on the client.")}</p>
             <div className="mr-actions">
                 <DownloadButton variant="primary" words={["client", "kit", ...args, "-"]} file={`millrace-${recipe.share}-${recipe.protocol}.tar`}
-                    type="application/x-tar">{_("Download the kit")}</DownloadButton>
-                <DownloadButton variant="secondary" words={["client", "check-script"]} file="check.py" type="text/x-python">{_("Only the check")}</DownloadButton>
+                    type="application/x-tar">{_("Download client kit")}</DownloadButton>
+                <DownloadButton variant="secondary" words={["client", "check-script"]} file="check.py" type="text/x-python">{_("Check program only")}</DownloadButton>
                 <Button variant="secondary" icon={<DownloadIcon />}
                     onClick={() => download("expect.json", `${JSON.stringify(recipe.expect, null, 2)}\n`, "application/json")}>
-                    {_("What it expects")}
+                    {_("Expected values")}
                 </Button>
             </div>
             <code>{`python3 check.py ${recipe.mountpoint} --expect expect.json`}</code>
@@ -70,15 +70,15 @@ function Shown({ choice }: { choice: Choice }): JSX.Element {
     const found = useVerb("client recipe", args, { when: good });
     if (!good) return <></>;
     if (found.error !== undefined) return <ErrorState error={found.error} retry={found.reload} />;
-    if (found.data === undefined) return <Loading what={_("Making the recipe")} />;
+    if (found.data === undefined) return <Loading what={_("Loading recipe")} />;
     const recipe = found.data;
     return (
         <>
-            <Panel title={_("What to do on the client")} wide testId="recipe"><Steps recipe={recipe} /></Panel>
+            <Panel title={_("Steps on the client")} wide testId="recipe"><Steps recipe={recipe} /></Panel>
             <Panel title={_("Connections")} testId="connections"><LanesPicture recipe={recipe} /></Panel>
-            <Panel title={_("Take it along")} testId="downloads"><Downloads recipe={recipe} args={args} /></Panel>
-            {recipe.notes.length > 0 && <Panel title={_("Good to know")} wide testId="notes"><Notes recipe={recipe} /></Panel>}
-            <Panel title={_("Why it is like this")} wide testId="reasons"><Reasons recipe={recipe} /></Panel>
+            <Panel title={_("Downloads")} testId="downloads"><Downloads recipe={recipe} args={args} /></Panel>
+            {recipe.notes.length > 0 && <Panel title={_("Information")} wide testId="notes"><Notes recipe={recipe} /></Panel>}
+            <Panel title={_("Reasons for the options")} wide testId="reasons"><Reasons recipe={recipe} /></Panel>
         </>
     );
 }
@@ -106,14 +106,14 @@ export default function Clients(): JSX.Element {
     const wanted = typeof options["share"] === "string" ? options["share"] : undefined;
     return (
         <>
-            <PageHeader title={_("Clients")}>{_("What a client needs to mount a share and be fast, each option with its reason.")}</PageHeader>
-            <Loaded of={list} what={_("Reading the shares")}>
+            <PageHeader title={_("Clients")}>{_("Client settings for mounting a share at full speed, with a reason for each option.")}</PageHeader>
+            <Loaded of={list} what={_("Loading shares")}>
                 {({ shares }) => (shares.length > 0
                     // Another share in the address is another start.
                     ? <Chosen key={wanted} shares={shares} wanted={wanted} />
                     : (
-                        <Empty title={_("There is nothing to mount yet")} actions={<a href={link("shares")}>{_("To the shares")}</a>}>
-                            {_("The recipe for a client appears here as soon as there is a share.")}
+                        <Empty title={_("No shares to mount yet")} actions={<a href={link("shares")}>{_("Go to shares")}</a>}>
+                            {_("Client recipes appear here once a share exists.")}
                         </Empty>
                     ))}
             </Loaded>

@@ -11,12 +11,12 @@ export function Capacity({ pool, space }: { pool: boolean; space: Space | null }
     return (
         <Panel title={_("Capacity")} testId="capacity" actions={pool && <a href={link("storage")}>{_("Storage")}</a>}>
             {space === null
-                ? <p>{pool ? _("Not known: the pool is not mounted.") : _("No pool yet.")}</p>
+                ? <p>{pool ? _("Unknown: the pool is not mounted.") : _("No pool yet.")}</p>
                 : (
                     <>
                         <p className="mr-figure">{format(_("$0 free"), bytes(space.free))}</p>
                         <Usage label={_("Capacity of the pool")} used={space.used} size={space.size} />
-                        <small className="mr-subtle">{format(_("Clients see $0."), binary(space.size))}</small>
+                        <small className="mr-subtle">{format(_("Size shown to clients: $0."), binary(space.size))}</small>
                     </>
                 )}
         </Panel>

@@ -14,21 +14,21 @@ const SHOWN = 6;
 export function ClientsPanel({ now }: { now: Sample | undefined }): JSX.Element {
     const sessions = useVerb("session list", [], { admin: "allowed", every: 10 });
     return (
-        <Panel title={_("Clients")} testId="clients" actions={<a href={link("shares")}>{_("Who is connected")}</a>}>
+        <Panel title={_("Clients")} testId="clients" actions={<a href={link("shares")}>{_("Connected clients")}</a>}>
             {now && now.protocols.length > 0 && (
                 <dl className="mr-pairs">
                     {now.protocols.map((one) => (
                         <div key={one.name}>
                             <dt>{protocolName(one.name)}</dt>
-                            <dd>{one.clients === null ? _("not known") : format(ngettext("$0 client", "$0 clients", one.clients), one.clients)}</dd>
+                            <dd>{one.clients === null ? _("unknown") : format(ngettext("$0 client", "$0 clients", one.clients), one.clients)}</dd>
                         </div>
                     ))}
                 </dl>
             )}
-            <Loaded of={sessions} what={_("Asking who is connected")}>
+            <Loaded of={sessions} what={_("Loading connected clients")}>
                 {({ sessions: all, warnings }) => (
                     <>
-                        {all.length === 0 && warnings.length === 0 && <p>{_("Nobody is connected.")}</p>}
+                        {all.length === 0 && warnings.length === 0 && <p>{_("No clients are connected.")}</p>}
                         <ul className="mr-clients">
                             {all.slice(0, SHOWN).map((one) => (
                                 <li key={`${one.protocol} ${one.host} ${one.name}`}>

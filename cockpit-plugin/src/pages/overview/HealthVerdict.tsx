@@ -11,10 +11,10 @@ import { link } from "../../lib/route";
 function title(level: Level, findings: HealthFinding[]): string {
     const many = findings.filter((one) => one.level !== "OK").length;
     switch (level) {
-    case "OK": return _("All is well");
-    case "WARN": return format(ngettext("$0 thing needs attention", "$0 things need attention", many), many);
-    case "FAIL": return _("Something has failed");
-    case "UNKNOWN": return _("It is not known whether all is well");
+    case "OK": return _("Healthy");
+    case "WARN": return format(ngettext("$0 finding needs attention", "$0 findings need attention", many), many);
+    case "FAIL": return _("Failure detected");
+    case "UNKNOWN": return _("Health unknown");
     }
 }
 
@@ -25,7 +25,7 @@ export function HealthVerdict({ health, level, hasPool }: { health: Health; leve
         <Verdict level={level} title={title(level, findings)}>
             {open.length > 0 && <HealthFindings findings={open} />}
             {!hasPool && (
-                <div><Button variant="primary" component="a" href={link("storage")}>{_("Read the plan")}</Button></div>
+                <div><Button variant="primary" component="a" href={link("storage")}>{_("Review the plan")}</Button></div>
             )}
             <small className="mr-subtle">
                 {format(ngettext("$0 check, as of $1", "$0 checks, as of $1", findings.length), findings.length, moment(health.at))}

@@ -8,9 +8,9 @@ import { jobTitle } from "../../lib/jobs";
 
 export function Jobs({ jobs }: { jobs: Job[] }): JSX.Element {
     return (
-        <Panel title={_("Running now")} testId="jobs">
+        <Panel title={_("Running jobs")} testId="jobs">
             {jobs.length === 0
-                ? <p>{_("Nothing: no rebuild, no check, no benchmark.")}</p>
+                ? <p>{_("No running jobs: no rebuild, check or benchmark.")}</p>
                 : jobs.map((job) => (
                     <ProgressEta key={`${job.name} ${job.what}`} title={format(_("job", "$0: $1"), jobTitle(job.name), job.what)} progress={job.progress}
                         secondsLeft={job.seconds_left} />

@@ -54,7 +54,7 @@ export function Throughput({ live }: { live: Live }): JSX.Element {
     return (
         <Panel title={_("Throughput and latency")} wide testId="throughput">
             <ErrorAlert error={error} />
-            {samples.length === 0 && error === undefined && <Loading what={_("Waiting for the first figures")} />}
+            {samples.length === 0 && error === undefined && <Loading what={_("Waiting for data")} />}
             {samples.length > 0 && (
                 <div className="mr-rates">
                     {[...protocolRows(samples), driveRow(samples)].map((row) => <Rates key={row.id} row={row} />)}
@@ -66,7 +66,7 @@ export function Throughput({ live }: { live: Live }): JSX.Element {
 }
 
 function Rates({ row }: { row: Row }): JSX.Element {
-    const label = format(_("$0 in the last minute: read $1 now and $2 at most, written $3 now and $4 at most"), row.title,
+    const label = format(_("$0 in the last minute: read $1 now, $2 peak; write $3 now, $4 peak"), row.title,
         rate(now(row.read)), rate(most(row.read)), rate(now(row.write)), rate(most(row.write)));
     return (
         <section className="mr-rate" aria-label={row.title} data-testid={`rate-${row.id}`}>

@@ -29,7 +29,7 @@ export default function Overview(): JSX.Element {
     return (
         <>
             <PageHeader title={_("Overview")}>{status.data && subtitle(status.data)}</PageHeader>
-            <Loaded of={status} what={_("Asking the server how it is")}>
+            <Loaded of={status} what={_("Loading server status")}>
                 {(data) => (
                     <>
                         <HealthVerdict health={data.health} level={levelOf(status)} hasPool={data.pool !== null} />

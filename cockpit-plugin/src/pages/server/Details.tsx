@@ -17,7 +17,7 @@ export function Details({ topology, chosen }: { topology: Topology; chosen: stri
             {drive && <Facts title={format(_("Drive $0"), drive.serial || drive.name)} facts={driveFacts(drive)}
                 findings={about(topology.findings, "drives", drive.serial)} />}
             {port && <Facts title={format(_("Port $0"), port.name)} facts={portFacts(port)} findings={about(topology.findings, "ports", port.name)} />}
-            {!drive && !port && <p className="mr-subtle">{_("Choose a drive or a port to read more about it.")}</p>}
+            {!drive && !port && <p className="mr-subtle">{_("Select a drive or a port for details.")}</p>}
         </div>
     );
 }
@@ -44,7 +44,7 @@ function driveFacts(drive: TopologyDrive): [string, string][] {
         [_("PCIe link"), linkText(drive.link)],
         [_("Temperature at boot"), temperature(drive.temperature_celsius)],
         [_("Wear at boot"), drive.wear_percent === null ? UNKNOWN : percent(drive.wear_percent / 100)],
-        [_("Now called"), drive.present ? drive.name : _("not there")],
+        [_("Kernel name"), drive.present ? drive.name : _("missing")],
     ];
 }
 
@@ -54,7 +54,7 @@ function portFacts(port: TopologyPort): [string, string][] {
         [_("Addresses"), port.addresses.join(", ") || _("none")],
         [_("RDMA device"), rdmaText(port)],
         [_("Queues"), String(port.queues)],
-        [_("CPUs that take its interrupts"), port.irq_cpus || _("not known")],
+        [_("Interrupt CPUs"), port.irq_cpus || _("unknown")],
         [_("PCIe link"), linkText(port.pcie)],
         [_("PCIe slot"), port.slot ?? port.pci_address ?? UNKNOWN],
         [_("Driver"), port.driver],

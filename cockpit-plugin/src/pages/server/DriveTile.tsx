@@ -17,7 +17,7 @@ export function DriveTile({ drive, colours, findings, chosen, choose }: {
     const label = [
         place,
         bytes(drive.size_bytes),
-        group === null ? _("in no array") : format(_("in $0"), group),
+        group === null ? _("not in an array") : format(_("in $0"), group),
         driveState(drive),
         linkText(drive.link),
         ...findings.map(({ what }) => what),

@@ -11,8 +11,8 @@ interface Finding { name: string; severity: Severity; subject: string; what: str
 /** Everything the audit of the hardware found, also what belongs to no single part. */
 export function Findings({ findings }: { findings: Finding[] }): JSX.Element {
     return (
-        <Panel title={_("What the audit of the hardware found")} testId="findings">
-            {findings.length === 0 ? <p>{_("Nothing that costs speed or safety.")}</p> : <FindingList findings={findings} />}
+        <Panel title={_("Hardware audit findings")} testId="findings">
+            {findings.length === 0 ? <p>{_("No findings that reduce performance or safety.")}</p> : <FindingList findings={findings} />}
         </Panel>
     );
 }
@@ -36,8 +36,8 @@ export function FindingList({ findings }: { findings: Finding[] }): JSX.Element 
 
 function severityWord(severity: Severity): string {
     switch (severity) {
-    case "info": return _("Good to know");
-    case "warn": return _("It costs speed or safety");
-    case "fail": return _("It must not stay like this");
+    case "info": return _("Information");
+    case "warn": return _("Reduces performance or safety");
+    case "fail": return _("Must be fixed");
     }
 }

@@ -4,7 +4,7 @@ import { useId, type JSX } from "react";
 import { Title } from "@patternfly/react-core/dist/esm/components/Title/index.js";
 import type { Topology, TopologyNode } from "../../types/millrace";
 import { cpuList } from "../../lib/cpus";
-import { bytes } from "../../lib/format";
+import { binary } from "../../lib/format";
 import { _, format, ngettext } from "../../lib/i18n";
 import { DriveTile } from "./DriveTile";
 import { about, byBay, farNodes, nodeName } from "./model";
@@ -27,8 +27,8 @@ export function NodeBox({ node, topology, colours, chosen, choose }: {
                 ))}
                 {node.ports.length === 0 && node.node !== null && (
                     <p className="mr-absent">{far
-                        ? _("No network port here: everything crosses to the other processor.")
-                        : _("No network port here")}</p>
+                        ? _("No network port on this node: all traffic crosses NUMA nodes.")
+                        : _("No network port on this node")}</p>
                 )}
             </div>}
             {node.node !== null && <Processor node={node} />}
@@ -38,7 +38,7 @@ export function NodeBox({ node, topology, colours, chosen, choose }: {
                     <DriveTile key={drive.serial || drive.name} drive={drive} colours={colours} findings={about(topology.findings, "drives", drive.serial)}
                         chosen={chosen === `drive ${drive.serial}`} choose={() => choose(`drive ${drive.serial}`)} />
                 ))}
-                {node.drives.length === 0 && <p className="mr-absent">{_("No drives here")}</p>}
+                {node.drives.length === 0 && <p className="mr-absent">{_("No drives on this node")}</p>}
             </div>
         </section>
     );
@@ -53,20 +53,20 @@ function Processor({ node }: { node: TopologyNode }): JSX.Element {
     return (
         <div className="mr-cpu">
             <div className="mr-cells" role="img" aria-label={format(
-                ngettext("$0 processor, $1 of it takes interrupts of network ports", "$0 processors, $1 of them take interrupts of network ports", cpus.length),
+                ngettext("$0 CPU, $1 of it handles NIC interrupts", "$0 CPUs, $1 of them handle NIC interrupts", cpus.length),
                 cpus.length, here.length)}>
                 {cpus.map((cpu) => <span key={cpu} className={interrupts.has(cpu) ? "mr-cell mr-cell-irq" : "mr-cell"} title={format(_("CPU $0"), cpu)} />)}
             </div>
             <ul className="mr-facts">
                 <li>{format(_("CPUs $0"), node.cpus)}</li>
-                <li>{format(_("$0 of memory"), bytes(node.memory_bytes))}</li>
+                <li>{format(_("$0 RAM"), binary(node.memory_bytes))}</li>
                 <li>{here.length > 0
-                    ? format(ngettext("$0 CPU takes interrupts", "$0 CPUs take interrupts", here.length), here.length)
-                    : _("no CPU takes interrupts")}</li>
+                    ? format(ngettext("$0 CPU handles NIC interrupts", "$0 CPUs handle NIC interrupts", here.length), here.length)
+                    : _("no CPU handles NIC interrupts")}</li>
                 <li>{threads > 0
                     ? format(ngettext("$0 NFS thread on CPUs $1", "$0 NFS threads on CPUs $1", threads), threads, node.nfsd.cpus ?? node.cpus)
-                    : _("no NFS threads of its own")}</li>
-                {elsewhere.length > 0 && <li className="mr-note-warn">{format(_("interrupts also on CPUs of another node: $0"), elsewhere.join(", "))}</li>}
+                    : _("no NFS threads on this node")}</li>
+                {elsewhere.length > 0 && <li className="mr-note-warn">{format(_("interrupts also on CPUs of a remote node: $0"), elsewhere.join(", "))}</li>}
             </ul>
         </div>
     );

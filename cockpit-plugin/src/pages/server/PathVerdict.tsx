@@ -13,21 +13,21 @@ export function PathVerdict({ topology }: { topology: Topology }): JSX.Element {
     const all = placed.reduce((sum, node) => sum + dataDrives(node).length, 0);
     const crossing = far.reduce((sum, node) => sum + dataDrives(node).length, 0);
     if (linked.length === 0)
-        return <Verdict id="path" level="UNKNOWN" title={_("No network port with a link is known to sit at a processor")} />;
+        return <Verdict id="path" level="UNKNOWN" title={_("The NUMA node of the connected network ports is unknown")} />;
     if (far.length === 0)
         return (
             <Verdict id="path" level="OK" title={placed.length > 1
-                ? _("Every processor with drives has a network port of its own")
-                : _("Drives and network ports hang off one processor")} />
+                ? _("Every CPU socket with drives has a network port")
+                : _("Drives and network ports are on the same NUMA node")} />
         );
     const names = (nodes: typeof far) => nodes.map((node) => nodeName(node, topology.nodes)).join(", ");
     const ports = linked.flatMap(portsWithLink).map(({ name }) => name).join(", ");
     return (
         <Verdict id="path" level="WARN" title={format(
-            ngettext("$0 of $1 data drives is on the other side: all network ports hang on $2",
-                "$0 of $1 data drives are on the other side: all network ports hang on $2", crossing),
+            ngettext("$0 of $1 data drives is on a remote NUMA node: all network ports are on $2",
+                "$0 of $1 data drives are on a remote NUMA node: all network ports are on $2", crossing),
             crossing, all, names(linked))}>
-            <p>{format(_("What clients read from or write to the drives at $0 crosses between the processors on its way to $1."),
+            <p>{format(_("Client I/O to the drives on $0 crosses NUMA nodes on the way to $1."),
                 names(far), ports)}</p>
         </Verdict>
     );

@@ -37,7 +37,7 @@ export function PortTable({ nodes }: { nodes: TopologyNode[] }): JSX.Element {
                 { title: _("Speed"), cell: ({ port }) => portSpeed(port), sort: ({ port }) => port.speed_mbit ?? -1 },
                 { title: _("Addresses"), cell: ({ port }) => port.addresses.join(", ") || _("none") },
                 { title: _("RDMA device"), cell: ({ port }) => rdmaText(port) },
-                { title: _("CPUs that take its interrupts"), cell: ({ port }) => port.irq_cpus || _("not known") },
+                { title: _("Interrupt CPUs"), cell: ({ port }) => port.irq_cpus || _("unknown") },
                 { title: _("PCIe link"), cell: ({ port }) => linkText(port.pcie) },
             ]} />
     );

@@ -6,7 +6,7 @@ import type { Topology } from "../../types/millrace";
 import { PageHeader } from "../../components/PageHeader";
 import { Empty, Loaded } from "../../components/States";
 import { Legend } from "../../components/Tone";
-import { bytes } from "../../lib/format";
+import { binary } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { NO_TONE } from "../../lib/tones";
@@ -26,14 +26,14 @@ export default function Server(): JSX.Element {
     return (
         <>
             <PageHeader title={_("Server")}>{topology.data && subtitle(topology.data)}</PageHeader>
-            <Loaded of={topology} what={_("Looking at the hardware")}>{(data) => <Drawn topology={data} />}</Loaded>
+            <Loaded of={topology} what={_("Loading hardware")}>{(data) => <Drawn topology={data} />}</Loaded>
         </>
     );
 }
 
 function subtitle({ cpu_model, sockets, nodes }: Topology): string {
     const memory = nodes.reduce((sum, node) => sum + node.memory_bytes, 0);
-    return format(ngettext("$0 processor, $1, $2 of memory", "$0 processors, $1, $2 of memory", sockets), sockets, cpu_model, bytes(memory));
+    return format(ngettext("$0 CPU socket, $1, $2 RAM", "$0 CPU sockets, $1, $2 RAM", sockets), sockets, cpu_model, binary(memory));
 }
 
 function Drawn({ topology }: { topology: Topology }): JSX.Element {
@@ -43,13 +43,13 @@ function Drawn({ topology }: { topology: Topology }): JSX.Element {
     const drives = topology.nodes.flatMap((node) => node.drives);
     const ports = topology.nodes.flatMap((node) => node.ports);
     if (drives.length + ports.length === 0)
-        return <Empty title={_("No drives and no network ports were found")}>{_("Check that cards and drives are seated and powered, then restart the server.")}</Empty>;
+        return <Empty title={_("No drives or network ports found")}>{_("Check that cards and drives are seated and powered, then restart the server.")}</Empty>;
     const entries = [...colours].map(([name, tone]) => ({ name, tone }));
     return (
         <>
             <PathVerdict topology={topology} />
-            <Legend label={_("Colours")} entries={[...entries, { name: _("in no array"), tone: NO_TONE }]} />
-            {topology.planned && entries.length > 0 && <p className="mr-subtle">{_("The arrays are those of the plan: nothing is built yet.")}</p>}
+            <Legend label={_("Legend")} entries={[...entries, { name: _("not in an array"), tone: NO_TONE }]} />
+            {topology.planned && entries.length > 0 && <p className="mr-subtle">{_("Planned arrays; nothing has been built yet.")}</p>}
             <div className="mr-server" data-testid="topology">
                 {topology.nodes.map((node, index) => (
                     <Fragment key={node.node ?? "unknown"}>
@@ -61,7 +61,7 @@ function Drawn({ topology }: { topology: Topology }): JSX.Element {
             </div>
             <Details topology={topology} chosen={chosen} />
             <Findings findings={topology.findings} />
-            <ExpandableSection toggleText={_("The same as tables")} isExpanded={table} onToggle={(_event, open) => setTable(open)}>
+            <ExpandableSection toggleText={_("Tables")} isExpanded={table} onToggle={(_event, open) => setTable(open)}>
                 {table && (
                     <>
                         <PortTable nodes={topology.nodes} />

@@ -40,10 +40,10 @@ export function farNodes(nodes: readonly TopologyNode[]): TopologyNode[] {
 
 /** "Processor 1", or its node where it has several. */
 export function nodeName(node: TopologyNode, nodes: readonly TopologyNode[]): string {
-    if (node.node === null) return _("Place not known");
+    if (node.node === null) return _("Unknown location");
     const alone = node.socket !== null && nodes.filter(({ socket }) => socket === node.socket).length === 1;
-    if (alone) return format(_("Processor $0"), node.socket ?? "");
-    return node.socket === null ? format(_("NUMA node $0"), node.node) : format(_("Processor $0, NUMA node $1"), node.socket, node.node);
+    if (alone) return format(_("Socket $0"), node.socket ?? "");
+    return node.socket === null ? format(_("NUMA node $0"), node.node) : format(_("Socket $0, NUMA node $1"), node.socket, node.node);
 }
 
 /** Findings about this thing. */

@@ -14,9 +14,9 @@ const LARGEST = 1 << 20;
 /** What is wrong with a text that cannot hold a certificate; what it holds is looked at by the program. */
 export function pemProblem(text: string): string | undefined {
     if (text === "") return undefined;
-    if (text.length > LARGEST) return _("this is more than 1 MiB, so it is not a certificate");
+    if (text.length > LARGEST) return _("larger than 1 MiB; not a certificate");
     return text.includes("-----BEGIN CERTIFICATE-----") ? undefined
-        : _("this has no line “-----BEGIN CERTIFICATE-----”: take the file in PEM format");
+        : _("no line “-----BEGIN CERTIFICATE-----” found; use a file in PEM format");
 }
 
 /** A certificate of one's own, from files or pasted. The key goes to the program's standard input and nowhere else. */
@@ -36,15 +36,15 @@ export function CertificateDialog({ onDone, onClose }: { onDone: (report: Certif
         <ConfirmDialog title={_("Install a certificate")} action={_("Install")} ready={text !== "" && problem === undefined} busy={install.busy}
             error={install.error} onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
-                <Field id="pem-files" label={_("From files")} help={_("The certificate, the certificates between it and the authority, and the key.")}>
+                <Field id="pem-files" label={_("From files")} help={_("Certificate, intermediate certificates and private key.")}>
                     <input id="pem-files" type="file" multiple accept=".pem,.crt,.cer,.key" aria-describedby="pem-files-said"
                         onChange={(event) => void take(event.target.files)} />
                 </Field>
-                <Field id="pem" label={_("Or as text")} problem={problem} help={_("No key is needed for the answer to the last request.")}>
+                <Field id="pem" label={_("Or paste as text")} problem={problem} help={_("No key is needed for a certificate issued from the last signing request.")}>
                     <TextArea id="pem" className="mr-pem" value={text} rows={8} spellCheck={false} autoComplete="off" aria-describedby="pem-said"
                         validated={problem === undefined ? "default" : "error"} onChange={(_event, typed) => setText(typed)} />
                 </Field>
-                <p>{_("The web console restarts with it: connect again when this page says so.")}</p>
+                <p>{_("The web console restarts with the new certificate. Reconnect when this page prompts for it.")}</p>
             </Form>
         </ConfirmDialog>
     );

@@ -21,7 +21,7 @@ function levelOf(days: number): Level {
 }
 
 function daysWord(days: number): string {
-    return days < 0 ? _("has ended") : format(ngettext("$0 day left", "$0 days left", days), days);
+    return days < 0 ? _("expired") : format(ngettext("$0 day left", "$0 days left", days), days);
 }
 
 /** The certificate of the web console and of NFS over TLS. */
@@ -38,36 +38,36 @@ export function CertificatePanel(): JSX.Element {
     const changed = (report: CertificateChange) => {
         setOpen(undefined);
         setAsked(undefined);
-        setDid({ title: _("Another certificate is in use."), lines: [], warnings: report.warnings });
+        setDid({ title: _("The certificate has been replaced."), lines: [], warnings: report.warnings });
         found.reload();
     };
     return (
         <>
             <Done did={did} onClose={() => setDid(undefined)} />
             <Panel title={_("Certificate")} testId="certificate">
-                <Loaded of={found} what={_("Reading the certificate")}>
+                <Loaded of={found} what={_("Loading certificate")}>
                     {(report) => (
                         <div className="mr-stack">
                             <Said report={report} />
                             <ErrorAlert error={request.error} />
                             {asked !== undefined && (
                                 <>
-                                    <p>{_("Let your authority sign this, and install its answer here. The key stays on this server.")}</p>
-                                    <CopyBlock label={_("Request for a certificate")} text={asked} file="millrace.csr" />
+                                    <p>{_("Have your CA sign this request, then install the certificate here. The private key stays on this server.")}</p>
+                                    <CopyBlock label={_("Certificate signing request (CSR)")} text={asked} file="millrace.csr" />
                                 </>
                             )}
                             <div className="mr-actions">
                                 <AdminButton variant="secondary" onClick={() => setOpen("install")}>{_("Install a certificate…")}</AdminButton>
                                 <AdminButton variant="secondary" isLoading={request.busy} isDisabled={request.busy}
-                                    onClick={() => void ask()}>{_("Make a request")}</AdminButton>
+                                    onClick={() => void ask()}>{_("Create a signing request")}</AdminButton>
                                 {report.origin === "installed" && (
-                                    <AdminButton variant="link" onClick={() => setOpen("own")}>{_("Back to the server's own…")}</AdminButton>
+                                    <AdminButton variant="link" onClick={() => setOpen("own")}>{_("Return to own certificate…")}</AdminButton>
                                 )}
                             </div>
                             {report.client_trust !== null && (
                                 <details className="mr-details">
-                                    <summary>{_("What clients and browsers have to trust")}</summary>
-                                    <CopyBlock label={_("Certificate of the authority")} text={report.client_trust} file="millrace-ca.pem" />
+                                    <summary>{_("CA certificate for clients and browsers")}</summary>
+                                    <CopyBlock label={_("CA certificate")} text={report.client_trust} file="millrace-ca.pem" />
                                 </details>
                             )}
                         </div>
@@ -85,10 +85,10 @@ function Said({ report }: { report: CertificateReport }): JSX.Element {
     const issuer = one.issuer.replace(/^CN=/, "");
     return (
         <dl className="mr-definitions">
-            <dt>{_("For")}</dt><dd>{[...one.names, ...one.addresses].join(", ")}</dd>
+            <dt>{_("Valid for")}</dt><dd>{[...one.names, ...one.addresses].join(", ")}</dd>
             <dt>{_("Issued by")}</dt>
-            <dd>{report.origin === "own" ? format(_("this server's own authority ($0)"), issuer) : issuer}</dd>
-            <dt>{_("Ends")}</dt><dd>{moment(one.not_after)} <HealthLabel level={levelOf(days)}>{daysWord(days)}</HealthLabel></dd>
+            <dd>{report.origin === "own" ? format(_("this server's own CA ($0)"), issuer) : issuer}</dd>
+            <dt>{_("Expires")}</dt><dd>{moment(one.not_after)} <HealthLabel level={levelOf(days)}>{daysWord(days)}</HealthLabel></dd>
             <dt>{_("Fingerprint (SHA-256)")}</dt><dd><code>{one.fingerprint}</code></dd>
         </dl>
     );
@@ -101,10 +101,10 @@ function BackToOwn({ onDone, onClose }: { onDone: (report: CertificateChange) =>
         if (report !== undefined) onDone(report);
     };
     return (
-        <ConfirmDialog title={_("Back to a certificate of the server's own?")} action={_("Make it")} busy={renew.busy} error={renew.error}
+        <ConfirmDialog title={_("Return to the server's own certificate?")} action={_("Create")} busy={renew.busy} error={renew.error}
             onConfirm={() => void confirm()} onClose={onClose}>
-            <p>{_("Clients that trust only your authority have to be told about this server's own.")}</p>
-            <p>{_("The web console restarts with it: connect again when this page says so.")}</p>
+            <p>{_("Clients that trust only your CA must import the CA certificate of this server.")}</p>
+            <p>{_("The web console restarts with the new certificate. Reconnect when this page prompts for it.")}</p>
         </ConfirmDialog>
     );
 }

@@ -18,7 +18,7 @@ function trustLevel(trusted: boolean | null): Level {
 }
 
 function trustWord(trusted: boolean | null): string {
-    return trusted === null ? _("Not known") : trusted ? _("trusts this server") : _("does not trust this server");
+    return trusted === null ? _("Unknown") : trusted ? _("trust is valid") : _("trust is broken");
 }
 
 /** Membership in an Active Directory. */
@@ -36,11 +36,11 @@ export function DomainPanel(): JSX.Element {
         <>
             <Done did={did} onClose={() => setDid(undefined)} />
             <Panel title={_("Active Directory")} testId="domain">
-                <Loaded of={found} what={_("Asking the domain")}>
+                <Loaded of={found} what={_("Loading domain status")}>
                     {(report) => (
                         <div className="mr-stack">
                             {report.domain === null
-                                ? <p>{_("This server is in no domain: its shares are for the users that are made here.")}</p>
+                                ? <p>{_("Not a member of a domain: shares use the local users of this server.")}</p>
                                 : <Membership report={report} domain={report.domain} />}
                             <div className="mr-actions">
                                 {report.domain === null
@@ -51,7 +51,7 @@ export function DomainPanel(): JSX.Element {
                     )}
                 </Loaded>
             </Panel>
-            {open === "join" && <JoinDialog onDone={changed(_("This server is in the domain."))} onClose={() => setOpen(undefined)} />}
+            {open === "join" && <JoinDialog onDone={changed(_("This server has joined the domain."))} onClose={() => setOpen(undefined)} />}
             {open === "leave" && domain !== null && (
                 <LeaveDialog domain={domain} onDone={changed(_("This server has left the domain."))} onClose={() => setOpen(undefined)} />
             )}
@@ -66,15 +66,15 @@ function Membership({ report, domain }: { report: DomainReport; domain: Domain }
             <dl className="mr-definitions">
                 <dt>{_("Domain")}</dt>
                 <dd>{domain.realm} ({domain.workgroup}) <HealthLabel level={trustLevel(report.trusted)}>{trustWord(report.trusted)}</HealthLabel></dd>
-                <dt>{_("This server there")}</dt><dd>{[`${domain.machine}$`, report.host_name].filter(Boolean).join(", ")}</dd>
-                <dt>{_("Controller")}</dt><dd>{report.controller ?? _("none answers")}</dd>
-                <dt>{_("DNS servers")}</dt><dd>{domain.dns.join(", ") || _("those of the network")}</dd>
+                <dt>{_("Machine account")}</dt><dd>{[`${domain.machine}$`, report.host_name].filter(Boolean).join(", ")}</dd>
+                <dt>{_("Domain controller")}</dt><dd>{report.controller ?? _("none reachable")}</dd>
+                <dt>{_("DNS servers")}</dt><dd>{domain.dns.join(", ") || _("from the network configuration")}</dd>
                 <dt>{_("Clock")}</dt>
-                <dd>{offset === null ? _("Not known") : format(ngettext("$0 second from the domain's", "$0 seconds from the domain's", Math.abs(offset)), offset)}</dd>
+                <dd>{offset === null ? _("Unknown") : format(ngettext("$0 second off domain time", "$0 seconds off domain time", Math.abs(offset)), offset)}</dd>
                 <dt>{_("Kerberos keys")}</dt><dd>{keyWords(report) || _("none")}</dd>
             </dl>
             {report.problems.length > 0 && (
-                <ul className="mr-findings" aria-label={_("What was found")}>
+                <ul className="mr-findings" aria-label={_("Findings")}>
                     {report.problems.map((text) => <li key={text} className="mr-note-warn">{text}</li>)}
                 </ul>
             )}

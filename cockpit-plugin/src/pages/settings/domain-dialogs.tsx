@@ -21,7 +21,7 @@ const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 function dnsProblem(text: string): string | undefined {
     const wrong = list(text).find((one) => address(one) === null);
-    return wrong === undefined ? undefined : format(_("$0 is no address: write it like $1"), wrong, "10.1.0.5");
+    return wrong === undefined ? undefined : format(_("$0 is not an IP address; example: $1"), wrong, "10.1.0.5");
 }
 
 /** What would be read as an option of the program, or is none of its words. */
@@ -33,8 +33,8 @@ function wordProblem(text: string, pattern: RegExp, sentence: string): string | 
 const REALM = /^(?=.{1,254}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+\.?$/i;
 const ACCOUNT = /^[^-\s][^\n]*$/;
 
-const realmProblem = (text: string) => wordProblem(text, REALM, _("$0 is not the name of a domain: write its DNS name, like ad.example.com"));
-const accountProblem = (text: string) => wordProblem(text, ACCOUNT, _("$0 is not the name of an account"));
+const realmProblem = (text: string) => wordProblem(text, REALM, _("$0 is not a DNS domain name; example: ad.example.com"));
+const accountProblem = (text: string) => wordProblem(text, ACCOUNT, _("$0 is not an account name"));
 
 export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
     const [realm, setRealm] = useState("");
@@ -55,13 +55,13 @@ export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
             busy={join.busy} error={join.error} onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
                 <TextField id="realm" label={_("Domain")} required value={realm} onChange={setRealm} problem={problems.realm} placeholder="ad.example.com" />
-                <TextField id="account" label={_("Account that may join")} required value={account} onChange={setAccount} problem={problems.account} />
-                <TextField id="domain-password" type="password" label={_("Its password")} required value={password} onChange={setPassword}
-                    help={_("It is used once and kept nowhere.")} />
+                <TextField id="account" label={_("Account with permission to join")} required value={account} onChange={setAccount} problem={problems.account} />
+                <TextField id="domain-password" type="password" label={_("Account password")} required value={password} onChange={setPassword}
+                    help={_("Used once and not stored.")} />
                 <TextField id="dns" label={_("DNS servers of the domain")} value={dns} onChange={setDns} problem={problems.dns}
-                    placeholder={_("those of the network")} help={_("Asked about the domain only. Blanks between them.")} />
+                    placeholder={_("from the network configuration")} help={_("Used only for names in the domain. Separate with spaces.")} />
                 <TextField id="unit" label={_("Organisational unit")} value={unit} onChange={setUnit} placeholder="Servers/Storage" />
-                <p>{_("The server looks first, and a join that does not hold is taken back. It takes a minute or two.")}</p>
+                <p>{_("The domain is checked first; a join that cannot be verified is rolled back. This takes one to two minutes.")}</p>
             </Form>
         </ConfirmDialog>
     );
@@ -80,11 +80,11 @@ export function LeaveDialog({ domain, onDone, onClose }: Ends & { domain: Domain
         <ConfirmDialog danger title={format(_("Leave the domain $0?"), domain.realm)} action={_("Leave")} ready={account === "" || (password !== "" && problem === undefined)}
             busy={leave.busy} error={leave.error} onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
-                <p>{_("Its users and groups lose their shares here; files keep the numbers of their owners.")}</p>
-                <TextField id="account" label={_("Account that may delete this server's entry")} value={account} onChange={setAccount} problem={problem}
-                    help={_("Without one the entry stays in the domain.")} />
+                <p>{_("Domain users and groups lose access to the shares; files keep their numeric owners.")}</p>
+                <TextField id="account" label={_("Account with permission to delete the machine account")} value={account} onChange={setAccount} problem={problem}
+                    help={_("If empty, the machine account stays in the domain.")} />
                 {account !== "" && (
-                    <TextField id="domain-password" type="password" label={_("Its password")} required value={password} onChange={setPassword} />
+                    <TextField id="domain-password" type="password" label={_("Account password")} required value={password} onChange={setPassword} />
                 )}
             </Form>
         </ConfirmDialog>

@@ -9,7 +9,7 @@ import { DomainPanel } from "./DomainPanel";
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("By what clients know this server, and whose people it serves.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate and Active Directory membership.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
         </>

@@ -22,9 +22,9 @@ interface Row { name: string; user: User | null }
 function userColumns(open: (dialog: Dialog) => void): Column<Row>[] {
     return [
         { title: _("User"), heads: true, cell: ({ name }) => name },
-        { title: _("Number"), figures: true, cell: ({ user }) => (user === null ? "" : user.uid) },
+        { title: _("ID"), figures: true, cell: ({ user }) => (user === null ? "" : user.uid) },
         { title: _("Groups"), cell: ({ user }) => (user === null ? _("the administrator") : user.groups.join(", ")) },
-        { title: _("Web console"), cell: ({ user }) => (user === null ? _("everything") : user.console ? _("looks") : _("no")) },
+        { title: _("Web console"), cell: ({ user }) => (user === null ? _("full access") : user.console ? _("read-only") : _("no")) },
         {
             title: _("Actions"),
             cell: ({ name, user }) => (
@@ -48,7 +48,7 @@ function userColumns(open: (dialog: Dialog) => void): Column<Row>[] {
 function groupColumns(users: User[], open: (dialog: Dialog) => void): Column<Group>[] {
     return [
         { title: _("Group"), heads: true, cell: ({ name }) => name },
-        { title: _("Number"), figures: true, cell: ({ gid }) => gid },
+        { title: _("ID"), figures: true, cell: ({ gid }) => gid },
         { title: _("Members"), cell: ({ name }) => users.filter(({ groups }) => groups.includes(name)).map((one) => one.name).join(", ") || number(0) },
         {
             title: _("Actions"),
@@ -73,17 +73,17 @@ export function Accounts({ users, groups, onDone }: {
         <>
             <Panel title={_("Users")} wide testId="users"
                 actions={<AdminButton variant="secondary" size="sm" onClick={() => setDialog({ kind: "new-user" })}>{_("New user")}</AdminButton>}>
-                <Loaded of={users} what={_("Reading the users")}>
+                <Loaded of={users} what={_("Loading users")}>
                     {(list) => <DataTable label={_("Users")} columns={userColumns(setDialog)} rowKey={({ name }) => name}
                         rows={[{ name: ADMIN, user: null }, ...list.users.map((user) => ({ name: user.name, user }))]} />}
                 </Loaded>
             </Panel>
             <Panel title={_("Groups")} wide testId="groups"
                 actions={<AdminButton variant="secondary" size="sm" onClick={() => setDialog({ kind: "new-group" })}>{_("New group")}</AdminButton>}>
-                <Loaded of={groups} what={_("Reading the groups")}>
+                <Loaded of={groups} what={_("Loading groups")}>
                     {(list) => (list.groups.length > 0
                         ? <DataTable label={_("Groups")} columns={groupColumns(users.data?.users ?? [], setDialog)} rows={list.groups} rowKey={({ name }) => name} />
-                        : <p>{_("There is no group yet. A group lets several users into a share of SMB at once.")}</p>)}
+                        : <p>{_("No groups yet. A group gives several users access to an SMB share.")}</p>)}
                 </Loaded>
             </Panel>
             {dialog?.kind === "new-user" && <NewUser groups={names} taken={taken} onDone={done} onClose={close} />}

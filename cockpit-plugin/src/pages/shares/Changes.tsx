@@ -23,14 +23,14 @@ export function Changes({ of, onDone }: {
     const rollback = useChange("config rollback", { timeout: CHANGE_SECONDS });
     const columns = (newest: number): Column<HistoryEntry>[] => [
         { title: _("noun", "Change"), heads: true, cell: ({ number }) => number },
-        { title: _("When"), cell: ({ when }) => moment(when) },
-        { title: _("Who"), cell: ({ who }) => who },
-        { title: _("What"), cell: ({ what }) => <code>{what}</code> },
+        { title: _("Time"), cell: ({ when }) => moment(when) },
+        { title: _("User"), cell: ({ who }) => who },
+        { title: _("Command"), cell: ({ what }) => <code>{what}</code> },
         {
-            title: _("Way back"),
-            cell: (one) => (one.number === newest ? _("The state now") : (
-                <AdminButton variant="secondary" size="sm" aria-label={format(_("Back to the state after change $0"), one.number)}
-                    onClick={() => { rollback.forget(); setChosen(one); }}>{_("Back to here")}</AdminButton>
+            title: _("Rollback"),
+            cell: (one) => (one.number === newest ? _("Current state") : (
+                <AdminButton variant="secondary" size="sm" aria-label={format(_("Roll back to change $0"), one.number)}
+                    onClick={() => { rollback.forget(); setChosen(one); }}>{_("Roll back")}</AdminButton>
             )),
         },
     ];
@@ -41,17 +41,17 @@ export function Changes({ of, onDone }: {
         onDone(report);
     };
     return (
-        <Panel title={_("Last changes")} wide testId="changes">
-            <Loaded of={of} what={_("Reading the last changes")}>
+        <Panel title={_("Recent changes")} wide testId="changes">
+            <Loaded of={of} what={_("Loading recent changes")}>
                 {({ changes }) => (changes.length > 0
-                    ? <DataTable label={_("Last changes")} columns={columns(changes[0]?.number ?? 0)} rows={changes.slice(0, SHOWN)}
+                    ? <DataTable label={_("Recent changes")} columns={columns(changes[0]?.number ?? 0)} rows={changes.slice(0, SHOWN)}
                         rowKey={({ number }) => String(number)} />
-                    : <p>{_("Nothing was changed yet.")}</p>)}
+                    : <p>{_("No changes yet.")}</p>)}
             </Loaded>
             {chosen !== undefined && (
-                <ConfirmDialog title={format(_("Back to the state after change $0?"), chosen.number)} action={_("Go back")}
+                <ConfirmDialog title={format(_("Roll back to change $0?"), chosen.number)} action={_("Roll back")}
                     busy={rollback.busy} error={rollback.error} onConfirm={() => void confirm(chosen)} onClose={() => setChosen(undefined)}>
-                    <p>{_("Shares, users and groups become what they were then. Files are neither changed nor deleted. This is a change too, and can be taken back.")}</p>
+                    <p>{_("Restores shares, users and groups to the state after this change. Files are neither changed nor deleted. The rollback is recorded as a change and can itself be rolled back.")}</p>
                 </ConfirmDialog>
             )}
         </Panel>

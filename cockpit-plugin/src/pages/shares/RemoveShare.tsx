@@ -27,17 +27,17 @@ export function RemoveShare({ share, onDone, onClose }: {
             ready={!deleting || typed === share.name} busy={remove.busy} error={remove.error}
             onConfirm={() => void confirm()} onClose={onClose}>
             <div className="mr-stack">
-                <p>{_("It is not served any more: clients that have it mounted or open get errors.")}</p>
+                <p>{_("The share is no longer served: clients that have mounted or opened it get errors.")}</p>
                 <p>
                     {deleting
-                        ? format(_("Everything in $0 is deleted and cannot be brought back."), share.path)
-                        : format(_("The files stay where they are, in $0. A new share of this name serves them again."), share.path)}
+                        ? format(_("All data in $0 is permanently deleted."), share.path)
+                        : format(_("Files stay in $0. A new share with this name serves them again."), share.path)}
                 </p>
                 <Checkbox id="delete-data" label={_("Delete the files too")} isChecked={deleting}
                     onChange={(_event, checked) => setDeleting(checked)} />
                 {deleting && (
                     <Form onSubmit={(event) => event.preventDefault()}>
-                        <TextField id="delete-name" label={format(_("Type “$0” to delete it for good"), share.name)} value={typed} onChange={setTyped} />
+                        <TextField id="delete-name" label={format(_("Type “$0” to confirm the deletion"), share.name)} value={typed} onChange={setTyped} />
                     </Form>
                 )}
             </div>

@@ -16,9 +16,9 @@ function columns(): Column<Session>[] {
     return [
         { title: _("Client"), heads: true, sort: ({ host }) => host, cell: ({ host }) => host },
         { title: _("Protocol"), sort: ({ protocol }) => protocol, cell: ({ protocol, version }) => (protocol === "nfs" ? `NFS ${version}` : version) },
-        { title: _("Who"), sort: ({ name }) => name, cell: ({ name }) => name || UNKNOWN },
-        { title: _("Transport"), cell: ({ transport }) => (transport === "unknown" ? _("Not known") : transport.toUpperCase()) },
-        { title: _("Lanes"), figures: true, sort: ({ lanes }) => lanes ?? -1, cell: ({ lanes }) => number(lanes) },
+        { title: _("User"), sort: ({ name }) => name, cell: ({ name }) => name || UNKNOWN },
+        { title: _("Transport"), cell: ({ transport }) => (transport === "unknown" ? _("Unknown") : transport.toUpperCase()) },
+        { title: _("Connections"), figures: true, sort: ({ lanes }) => lanes ?? -1, cell: ({ lanes }) => number(lanes) },
         { title: _("Encryption"), cell: ({ encryption }) => encryption ?? UNKNOWN },
         { title: _("Open files"), figures: true, sort: ({ open_files }) => open_files, cell: ({ open_files }) => number(open_files) },
     ];
@@ -31,16 +31,16 @@ export function Sessions(): JSX.Element {
     return (
         <Panel title={_("Connected clients")} wide testId="sessions">
             {admin === false
-                ? <NoAdmin what={_("Who is connected is shown to administrators only.")} />
+                ? <NoAdmin what={_("Listing connected clients requires administrative access.")} />
                 : (
-                    <Loaded of={found} what={_("Asking who is connected")}>
+                    <Loaded of={found} what={_("Loading connected clients")}>
                         {({ sessions, warnings }) => (
                             <div className="mr-stack">
                                 {warnings.map((warning) => <Alert key={warning} variant="warning" isInline isPlain title={warning} />)}
                                 {sessions.length > 0
                                     ? <DataTable label={_("Connected clients")} columns={columns()} rows={sessions}
                                         rowKey={({ protocol, host, name }) => `${protocol} ${host} ${name}`} />
-                                    : warnings.length === 0 && <p>{_("No client is connected.")}</p>}
+                                    : warnings.length === 0 && <p>{_("No clients are connected.")}</p>}
                             </div>
                         )}
                     </Loaded>

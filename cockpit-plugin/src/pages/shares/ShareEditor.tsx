@@ -30,17 +30,17 @@ export function ShareEditor({ name, onDone }: Ends & { name: string | null }): J
         return (
             <>
                 <PageHeader title={name === null ? _("New share") : format(_("Change $0"), name)} />
-                <NoAdmin what={_("Shares are changed by administrators only.")} />
+                <NoAdmin what={_("Changing shares requires administrative access.")} />
             </>
         );
     return (
-        <Loaded of={wanted} what={_("Reading the shares")}>
+        <Loaded of={wanted} what={_("Loading shares")}>
             {(config) => {
                 const share = config.shares.find((one) => one.name === name);
                 if (name !== null && share === undefined)
                     return (
-                        <Empty title={format(_("There is no share $0"), name)} actions={<Button variant="primary" onClick={back}>{_("To the shares")}</Button>}>
-                            {_("Somebody may have removed it meanwhile.")}
+                        <Empty title={format(_("Share $0 does not exist"), name)} actions={<Button variant="primary" onClick={back}>{_("Go to shares")}</Button>}>
+                            {_("The share may have been removed in the meantime.")}
                         </Empty>
                     );
                 // Remounted for another share, not for every answer: what was typed stays.
@@ -82,7 +82,7 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
                     onClick={() => void confirm()}>{isNew ? _("Create share") : _("Save")}</AdminButton>
                 <Button variant="link" isDisabled={save.busy} onClick={back}>{_("Cancel")}</Button>
                 <span className="mr-subtle" aria-live="polite">
-                    {save.busy ? _("Serving it and looking whether it is served; this takes some seconds.") : ""}
+                    {save.busy ? _("Applying and verifying the share; this takes a few seconds.") : ""}
                 </span>
             </div>
         </>

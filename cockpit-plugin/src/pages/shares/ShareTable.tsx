@@ -84,9 +84,9 @@ export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (s
         { title: _("NFS (Linux)"), cell: (share) => <NfsSide share={share} /> },
         { title: _("SMB (Windows, macOS, Linux)"), cell: (share) => <SmbSide share={share} /> },
         {
-            title: _("Space"),
+            title: _("Usage"),
             sort: (share) => share.used ?? -1,
-            cell: (share) => <Usage label={format(_("Space of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
+            cell: (share) => <Usage label={format(_("Usage of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
         },
         { title: _("State"), cell: (share) => <Served share={share} last={looks[share.name]} /> },
         { title: _("Actions"), cell: (share) => <Actions share={share} onRemove={onRemove} /> },

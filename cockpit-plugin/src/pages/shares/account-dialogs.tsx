@@ -17,7 +17,7 @@ interface Ends {
 
 function nameProblem(name: string, taken: string[]): string | undefined {
     if (name === "") return undefined;
-    if (taken.includes(name)) return format(_("there is a user or group $0 already"), name);
+    if (taken.includes(name)) return format(_("user or group $0 already exists"), name);
     return rules.accountName(name) ?? undefined;
 }
 
@@ -26,14 +26,14 @@ function usePassword(): { fields: JSX.Element; good: boolean; input: string } {
     const [first, setFirst] = useState("");
     const [second, setSecond] = useState("");
     const problem = first === "" ? undefined : rules.password(first) ?? undefined;
-    const other = second !== "" && second !== first ? _("the two are not the same") : undefined;
+    const other = second !== "" && second !== first ? _("passwords do not match") : undefined;
     return {
         good: first !== "" && problem === undefined && first === second,
         input: `${first}\n`,
         fields: (
             <>
                 <TextField id="password" type="password" required label={_("Password")} value={first} onChange={setFirst} problem={problem}
-                    help={_("One password for login and SMB.")} />
+                    help={_("Used for login and SMB.")} />
                 <TextField id="password-again" type="password" required label={_("Password again")} value={second} onChange={setSecond} problem={other} />
             </>
         ),
@@ -45,7 +45,7 @@ function GroupChoice({ groups, chosen, onChange }: {
 }): JSX.Element {
     return (
         <FormGroup role="group" label={_("Groups")} fieldId="groups">
-            {groups.length === 0 && <p>{_("There is no group yet.")}</p>}
+            {groups.length === 0 && <p>{_("No groups yet.")}</p>}
             {groups.map((group) => (
                 <Checkbox key={group} id={`group-${group}`} label={group} isChecked={chosen.includes(group)}
                     onChange={(_event, checked) => onChange(checked ? [...chosen, group] : chosen.filter((one) => one !== group))} />
@@ -58,7 +58,7 @@ function GroupChoice({ groups, chosen, onChange }: {
 function ConsoleChoice({ checked, onChange }: { checked: boolean; onChange: (checked: boolean) => void }): JSX.Element {
     return (
         <FormGroup fieldId="console">
-            <Checkbox id="console" label={_("May sign in to the web console")} description={_("To look only; nothing can be changed there.")}
+            <Checkbox id="console" label={_("May sign in to the web console")} description={_("Read-only access.")}
                 isChecked={checked} onChange={(_event, now) => onChange(now)} />
         </FormGroup>
     );
@@ -151,7 +151,7 @@ export function RemoveAccount({ verb, name, onDone, onClose }: Ends & {
     return (
         <ConfirmDialog danger title={verb === "user remove" ? format(_("Remove the user $0?"), name) : format(_("Remove the group $0?"), name)}
             action={_("Remove")} busy={remove.busy} error={remove.error} onConfirm={() => void confirm()} onClose={onClose}>
-            <p>{_("Files keep the number of their owner; it is never given out again.")}</p>
+            <p>{_("Files keep the numeric ID of their owner; the ID is never reused.")}</p>
         </ConfirmDialog>
     );
 }

@@ -40,7 +40,7 @@ function DoneAlert({ done, onClose }: { done: Done; onClose: () => void }): JSX.
             actionClose={<AlertActionCloseButton onClose={onClose} aria-label={_("Close")} />}>
             {[...done.lines, ...done.warnings].map((line) => <p key={line}>{line}</p>)}
             {done.share !== undefined && (
-                <p><a href={`${link("clients")}?share=${encodeURIComponent(done.share)}`}>{_("Mount it on a client")}</a></p>
+                <p><a href={`${link("clients")}?share=${encodeURIComponent(done.share)}`}>{_("Mount on a client")}</a></p>
             )}
         </Alert>
     );
@@ -61,12 +61,12 @@ function ServingFindings(): JSX.Element {
 function NoShares({ pool }: { pool: boolean | undefined }): JSX.Element {
     if (pool === false)
         return (
-            <Empty title={_("There is no pool yet")} actions={<a href={link("storage")}>{_("To the plan")}</a>}>
-                {_("Shares are directories of the pool. Approve the plan first, then the share “data” is there by itself.")}
+            <Empty title={_("No pool yet")} actions={<a href={link("storage")}>{_("Go to the plan")}</a>}>
+                {_("Shares are directories of the pool. Approve the plan first; the share “data” is then created automatically.")}
             </Empty>
         );
     return (
-        <Empty title={_("There is no share yet")}
+        <Empty title={_("No shares yet")}
             actions={<AdminButton variant="primary" onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>}>
             {_("A share is a directory of the pool that clients mount over NFS, SMB or both.")}
         </Empty>
@@ -105,7 +105,7 @@ export default function Shares(): JSX.Element {
             <ShareEditor name={editing}
                 onDone={(report) => {
                     const name = report.share?.name ?? "";
-                    saved(report, editing === null ? format(_("The share $0 is served."), name) : format(_("$0 is changed."), name));
+                    saved(report, editing === null ? format(_("Share $0 is served."), name) : format(_("Share $0 has been changed."), name));
                     go(["shares"]);
                 }} />
         );
@@ -114,19 +114,19 @@ export default function Shares(): JSX.Element {
             <PageHeader title={_("Shares")} actions={(
                 <>
                     <AdminButton variant="secondary" isLoading={verify.busy} isDisabled={verify.busy || !list.data?.shares.length}
-                        onClick={() => void look()}>{_("Look whether they are served")}</AdminButton>
+                        onClick={() => void look()}>{_("Verify shares")}</AdminButton>
                     <AdminButton variant="primary" isDisabled={status.data?.pool === null} onClick={() => go(["shares", "create"])}>{_("New share")}</AdminButton>
                 </>
             )}>
-                {_("Directories of the pool that clients mount, and who may.")}
+                {_("Directories of the pool exported over NFS and SMB, and their access rules.")}
             </PageHeader>
             {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <ServingFindings />
-            <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("The client networks are confirmed."), lines: verified, warnings })} />
+            <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">
                 <Panel title={_("Shares")} wide testId="share-list">
-                    <Loaded of={list} what={_("Reading the shares")}>
+                    <Loaded of={list} what={_("Loading shares")}>
                         {({ shares }) => (shares.length > 0
                             ? <ShareTable shares={shares} onRemove={setRemoving} />
                             : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
@@ -134,12 +134,12 @@ export default function Shares(): JSX.Element {
                 </Panel>
                 <Sessions />
                 <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
-                <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state is served again."), lines: verified, warnings })} />
+                <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
             </div>
             {removing !== undefined && (
                 <RemoveShare share={removing} onClose={() => setRemoving(undefined)}
                     onDone={(report) => {
-                        saved(report, format(_("The share $0 is removed."), removing.name));
+                        saved(report, format(_("Share $0 has been removed."), removing.name));
                         setRemoving(undefined);
                     }} />
             )}

@@ -36,10 +36,10 @@ export function forgetLooks(): void {
 /** Whether a share is served, as far as anybody looked: what nobody looked at is not known. */
 export function servedState(share: Share, last: Seen | undefined): { level: Level; word: string; why: string | null } {
     if (share.networks.length === 0 && share.smb === null && share.obstacle === null)
-        return { level: "UNKNOWN", word: _("Not served"), why: _("NFS and SMB are off.") };
+        return { level: "UNKNOWN", word: _("Not served"), why: _("NFS and SMB are disabled.") };
     if (last?.look.problem)
         return { level: "FAIL", word: format(_("Not served ($0)"), clock(last.at)), why: last.look.problem };
     if (share.obstacle !== null) return { level: "WARN", word: _("Not served"), why: share.obstacle };
-    if (last) return { level: "OK", word: format(_("Served, seen at $0"), clock(last.at)), why: null };
-    return { level: "UNKNOWN", word: _("Not looked at"), why: null };
+    if (last) return { level: "OK", word: format(_("Served, verified at $0"), clock(last.at)), why: null };
+    return { level: "UNKNOWN", word: _("Not verified"), why: null };
 }

@@ -15,34 +15,34 @@ export function profileWord(profile: Profile): string {
 
 export function profileMeaning(profile: Profile): string {
     switch (profile) {
-    case "training": return _("Large files that many clients read; one protocol is fastest.");
-    case "checkpoint": return _("Large files that are written at once; what was flushed is on the drives.");
-    case "dataset-ro": return _("Nobody writes, clients cache without limits.");
-    case "home": return _("A private directory for every user; always encrypted over SMB.");
+    case "training": return _("Large files read by many clients; fastest with a single protocol.");
+    case "checkpoint": return _("Large files written sequentially; flushed data is on the drives.");
+    case "dataset-ro": return _("No writes; clients cache without limits.");
+    case "home": return _("A private directory for each user; always encrypted over SMB.");
     case "mixed": return _("One tree for NFS and SMB clients at the same time.");
     }
 }
 
 export function squashWord(squash: "root" | "all" | "none"): string {
     switch (squash) {
-    case "root": return _("Root of the client becomes nobody");
-    case "all": return _("Everybody becomes nobody");
-    case "none": return _("Root of the client is root here");
+    case "root": return _("Map root to nobody");
+    case "all": return _("Map all users to nobody");
+    case "none": return _("No mapping: client root is root on this server");
     }
 }
 
 export function securityWord(flavour: "sys" | "krb5" | "krb5i" | "krb5p"): string {
     switch (flavour) {
-    case "sys": return _("sys: numbers of users, not proven");
-    case "krb5": return _("krb5: proven by Kerberos");
-    case "krb5i": return _("krb5i: Kerberos, signed");
-    case "krb5p": return _("krb5p: Kerberos, encrypted");
+    case "sys": return _("sys: user IDs sent by the client, not authenticated");
+    case "krb5": return _("krb5: Kerberos authentication");
+    case "krb5i": return _("krb5i: Kerberos with integrity protection");
+    case "krb5p": return _("krb5p: Kerberos with encryption");
     }
 }
 
 export function transportWord(transport: "none" | "tls" | "mtls"): string {
     switch (transport) {
-    case "none": return _("none: in the clear");
+    case "none": return _("none: unencrypted");
     case "tls": return _("tls: encrypted");
     case "mtls": return _("mtls: encrypted, with a client certificate");
     }

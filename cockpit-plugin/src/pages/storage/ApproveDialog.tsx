@@ -13,23 +13,23 @@ export function ApproveDialog({ plan, sha256, changed, onConfirm, onClose }: {
     const refused = left(plan.drives);
     return (
         <ConfirmDialog title={_("Approve this plan?")} action={_("Approve and build")} ready={!changed} onConfirm={onConfirm} onClose={onClose}>
-            {changed && <Alert variant="warning" isInline title={_("The server proposes another plan now. Close this and read it again.")} />}
+            {changed && <Alert variant="warning" isInline title={_("The plan has changed. Close this dialog and review the new plan.")} />}
             <dl className="mr-confirm">
-                <div><dt>{_("What is built")}</dt><dd>{plan.title}, {bytes(plan.capacity)}</dd></div>
-                <div><dt>{_("What is erased")}</dt><dd data-testid="erased-sentence">{erased(plan.drives)}</dd></div>
+                <div><dt>{_("Arrays to be built")}</dt><dd>{plan.title}, {bytes(plan.capacity)}</dd></div>
+                <div><dt>{_("Data to be erased")}</dt><dd data-testid="erased-sentence">{erased(plan.drives)}</dd></div>
                 <div>
-                    <dt>{_("Drives that are written to")}</dt>
+                    <dt>{_("Drives to be written")}</dt>
                     <dd className="mr-serials">{taken(plan.drives).map(({ serial }) => serial).join(" ")}</dd>
                 </div>
                 <div>
-                    <dt>{_("What is refused, and why")}</dt>
+                    <dt>{_("Drives not used, with reason")}</dt>
                     <dd>{refused.length === 0
-                        ? _("Nothing: every drive takes part.")
+                        ? _("None: all drives are used.")
                         : <ul className="mr-plain">{refused.map((one) => (
                             <li key={one.serial || one.reason}>{format(_("$0: $1"), one.serial || one.model || bytes(one.size), one.reason)}</li>
                         ))}</ul>}</dd>
                 </div>
-                <div><dt>{_("Exactly this plan, or nothing")}</dt><dd><code className="mr-hash">{sha256}</code></dd></div>
+                <div><dt>{_("Hash of this plan")}</dt><dd><code className="mr-hash">{sha256}</code></dd></div>
             </dl>
         </ConfirmDialog>
     );

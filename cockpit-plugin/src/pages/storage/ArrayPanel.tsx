@@ -16,14 +16,14 @@ export function ArrayPanel({ array, tone }: { array: LiveArray; tone: number | "
             <Panel title={format(_("Array $0"), array.name)} testId={`array-${array.name}`}
                 actions={<HealthLabel level={arrayLevel(array)}>{arrayWord(array)}</HealthLabel>}>
                 <p>
-                    {array.level.toUpperCase()} · {array.role === "log" ? _("log of the file system") : _("data")} · {bytes(array.size)}
+                    {array.level.toUpperCase()} · {array.role === "log" ? _("file system log") : _("data")} · {bytes(array.size)}
                     {array.chunk !== null && ` · ${format(_("chunk $0"), binary(array.chunk))}`}
                     {array.legs.length > 0 && ` · ${format(_("over $0"), array.legs.join(", "))}`}
                 </p>
                 <p>{mayFail(array)}</p>
                 {sync && (
                     <ProgressEta title={jobTitle(sync.action)} progress={sync.progress} secondsLeft={sync.seconds_left}
-                        detail={sync.bytes_per_second === null ? _("waits for another array") : rate(sync.bytes_per_second)} />
+                        detail={sync.bytes_per_second === null ? _("waiting for another array") : rate(sync.bytes_per_second)} />
                 )}
                 {array.legs.length === 0 && <Members array={array} />}
             </Panel>
@@ -48,7 +48,7 @@ function MemberTile({ member }: { member: Member }): JSX.Element {
     const level = memberLevel(member);
     return (
         <li className={`mr-member${level === "FAIL" ? " mr-gone" : ""}`} data-serial={member.serial} data-state={member.state} title={member.label}>
-            <strong>{member.bay === null ? _("Bay not known") : format(_("Bay $0"), member.bay)}</strong>
+            <strong>{member.bay === null ? _("Unknown bay") : format(_("Bay $0"), member.bay)}</strong>
             <HealthLabel level={level}>{memberWord(member)}</HealthLabel>
             <small className="mr-subtle">{member.serial}{member.errors ? ` · ${format(_("$0 errors corrected"), member.errors)}` : ""}</small>
         </li>

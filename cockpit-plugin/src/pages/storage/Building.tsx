@@ -10,7 +10,7 @@ export function Building({ now }: { now: BuildingNow }): JSX.Element {
         <Panel title={_("The pool is being built")} wide testId="building">
             <div className="mr-stack">
                 <ProgressEta title={now.step ? format(_("Now: $0"), now.step) : now.progress === null ? _("Starting") : _("Finishing")} progress={now.progress} secondsLeft={undefined} />
-                <p className="mr-subtle">{_("It goes on if you close this page. A power cut does no harm: the next boot finishes it.")}</p>
+                <p className="mr-subtle">{_("The build continues when this page is closed. After a power cut it resumes at the next boot.")}</p>
             </div>
         </Panel>
     );

@@ -20,7 +20,7 @@ export function valueText(value: unknown): string {
 
 export function Decisions({ decisions }: { decisions: Decision[] }): JSX.Element {
     return (
-        <Panel title={format(ngettext("$0 decision, and why", "$0 decisions, and why", decisions.length), decisions.length)} testId="decisions">
+        <Panel title={format(ngettext("$0 decision, with reason", "$0 decisions, with reasons", decisions.length), decisions.length)} testId="decisions">
             <ul className="mr-decisions">
                 {decisions.map((one) => (
                     <li key={one.name} data-decision={one.name}>
@@ -28,7 +28,7 @@ export function Decisions({ decisions }: { decisions: Decision[] }): JSX.Element
                         <div>
                             <strong>{valueText(one.value)}</strong>
                             <p>{one.reason}</p>
-                            <small className="mr-subtle">{format(_("From: $0"), one.source)}</small>
+                            <small className="mr-subtle">{format(_("Source: $0"), one.source)}</small>
                             {one.considered.length > 0 && <Considered choices={one.considered} />}
                         </div>
                     </li>
@@ -43,7 +43,7 @@ function Considered({ choices }: { choices: Decision["considered"] }): JSX.Eleme
     const columns = Object.keys(choices[0] ?? {});
     return (
         <ExpandableSection isExpanded={open} onToggle={(_event, now) => setOpen(now)}
-            toggleText={format(ngettext("$0 choice was compared", "$0 choices were compared", choices.length), choices.length)}>
+            toggleText={format(ngettext("$0 candidate compared", "$0 candidates compared", choices.length), choices.length)}>
             <div className="mr-scroll">
                 <table className="mr-table">
                     <thead><tr>{columns.map((one) => <th key={one} scope="col">{one.replaceAll("_", " ")}</th>)}</tr></thead>

@@ -25,13 +25,13 @@ export function PlanPage({ approve, error }: { approve: (sha256: string) => void
     const looking = useChange("plan", { timeout: LOOKING_SECONDS });
     const again = (
         <AdminButton variant="secondary" isLoading={looking.busy} isDisabled={looking.busy}
-            onClick={() => { void looking.go(["--again"]).then(plan.reload); }}>{_("Look at the drives again")}</AdminButton>
+            onClick={() => { void looking.go(["--again"]).then(plan.reload); }}>{_("Rescan drives")}</AdminButton>
     );
     return (
         <>
             <ErrorAlert error={error} />
             <ErrorAlert error={looking.error} />
-            <Loaded of={plan} what={_("Making the plan")}>
+            <Loaded of={plan} what={_("Loading plan")}>
                 {({ proposal, sha256 }) => (proposal.verdict === "refused" || sha256 === null
                     ? <Refused refusal={proposal as Refusal} again={again} />
                     : <Ready plan={proposal} sha256={sha256} approve={approve} again={again} />)}
@@ -47,9 +47,9 @@ function Ready({ plan, sha256, approve, again }: {
     const [asked, ask] = useState<{ plan: Plan; sha256: string }>();
     return (
         <>
-            <Verdict id="plan" level="WARN" title={_("No pool yet: this plan waits for you")}>
+            <Verdict id="plan" level="WARN" title={_("No pool yet: this plan awaits approval")}>
                 <p><strong>{plan.title}</strong></p>
-                <p>{format(_("It will hold $0 ($1) before md and XFS take their small share."), bytes(plan.capacity), binary(plan.capacity))}</p>
+                <p>{format(_("Usable capacity: $0 ($1), before metadata of md and XFS."), bytes(plan.capacity), binary(plan.capacity))}</p>
                 <div className="mr-actions">
                     <AdminButton variant="primary" onClick={() => ask({ plan, sha256 })}>{_("Approve…")}</AdminButton>
                     {again}
@@ -75,8 +75,8 @@ function Ready({ plan, sha256, approve, again }: {
 function Refused({ refusal, again }: { refusal: Refusal; again: ReactNode }): JSX.Element {
     return (
         <>
-            <Verdict id="plan" level="FAIL" title={_("Nothing can be planned yet")}>
-                <ul className="mr-findings" aria-label={_("What is in the way")}>
+            <Verdict id="plan" level="FAIL" title={_("No plan is possible yet")}>
+                <ul className="mr-findings" aria-label={_("Obstacles")}>
                     {refusal.obstacles.map((one) => (
                         <li key={`${one.serial ?? ""} ${one.what}`}>
                             <div>

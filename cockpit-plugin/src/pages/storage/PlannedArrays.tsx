@@ -12,7 +12,7 @@ export function PlannedArrays({ plan }: { plan: Plan }): JSX.Element {
     const colours = tones(leaves(plan.arrays).map(({ name }) => name));
     const { filesystem } = plan;
     return (
-        <Panel title={_("What is built")} testId="built">
+        <Panel title={_("Arrays to be built")} testId="built">
             <ul className="mr-arrays">
                 {plan.arrays.map((one) => (
                     <li key={one.name} className={`mr-tone-${colours.get(one.name) ?? "port"}`}>

@@ -30,7 +30,7 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
     return (
         <>
             <Troubles health={health} />
-            <Loaded of={pool} what={_("Looking at the pool")}>{(data) => <Shown pool={data} />}</Loaded>
+            <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
         </>
     );
 }
@@ -42,7 +42,7 @@ function Troubles({ health }: { health: Health }): JSX.Element | null {
     if (worst === undefined) return null;
     return (
         <Verdict id="storage-verdict" level={asLevel(worst.level)}
-            title={format(ngettext("$0 thing needs attention", "$0 things need attention", open.length), open.length)}>
+            title={format(ngettext("$0 finding needs attention", "$0 findings need attention", open.length), open.length)}>
             <HealthFindings findings={open} />
         </Verdict>
     );
@@ -59,7 +59,7 @@ function Shown({ pool }: { pool: PoolState }): JSX.Element {
                 <SharesPanel shares={pool.shares} />
             </div>
             <small className="mr-subtle">
-                {format(_("Made $0 from plan"), moment(pool.created))} <code className="mr-hash">{pool.plan_sha256}</code>
+                {format(_("Created $0 from plan"), moment(pool.created))} <code className="mr-hash">{pool.plan_sha256}</code>
             </small>
         </>
     );
@@ -85,12 +85,12 @@ function FilesystemPanel({ filesystem }: { filesystem: LiveFilesystem }): JSX.El
 
 function SharesPanel({ shares }: { shares: ShareUsage[] }): JSX.Element {
     return (
-        <Panel title={_("What the shares hold")} testId="usage">
+        <Panel title={_("Share usage")} testId="usage">
             {shares.length === 0
-                ? <p>{_("There are no shares.")} <a href={link("shares")}>{_("Make one")}</a></p>
-                : <DataTable label={_("Usage of the shares")} rows={shares} rowKey={({ name }) => name} columns={[
+                ? <p>{_("No shares.")} <a href={link("shares")}>{_("Create a share")}</a></p>
+                : <DataTable label={_("Usage by share")} rows={shares} rowKey={({ name }) => name} columns={[
                     { title: _("Share"), cell: ({ name }) => <a href={link("shares", name)}>{name}</a>, sort: ({ name }) => name, heads: true },
-                    { title: _("Holds"), cell: (one) => <Usage label={format(_("Usage of $0"), one.name)} used={one.used} size={one.size} soft={one.soft_size} />, sort: ({ used }) => used ?? -1 },
+                    { title: _("Used"), cell: (one) => <Usage label={format(_("Usage of $0"), one.name)} used={one.used} size={one.size} soft={one.soft_size} />, sort: ({ used }) => used ?? -1 },
                 ]} />}
         </Panel>
     );

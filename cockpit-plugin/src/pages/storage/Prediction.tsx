@@ -27,30 +27,30 @@ export function layerName(name: PlanLayer["name"]): string {
 function evidence(of: PlanLayer["evidence"]): string {
     switch (of) {
     case "specification": return _("data sheet");
-    case "textbook": return _("textbook");
+    case "textbook": return _("formula");
     case "calibrated": return _("measured elsewhere");
     case "measured": return _("measured here");
-    case "unknown": return _("not known");
+    case "unknown": return _("unknown");
     }
 }
 
 const unknown = (outcome: PlanOutcome): string[] => outcome.layers.filter(({ limit }) => limit === null).map(({ name }) => layerName(name));
 
 function limitText(outcome: PlanOutcome): string {
-    return outcome.limit === null ? _("not known") : format(_("at most $0"), rate(outcome.limit));
+    return outcome.limit === null ? _("unknown") : format(_("at most $0"), rate(outcome.limit));
 }
 
 export function Prediction({ outcomes }: { outcomes: PlanOutcome[] }): JSX.Element {
     const [open, setOpen] = useState(false);
     return (
-        <Panel title={_("What it can reach at most")} testId="prediction">
-            <p className="mr-subtle">{_("Limits, not promises: a layer that nobody has measured may be lower. The benchmark finds out.")}</p>
+        <Panel title={_("Maximum throughput")} testId="prediction">
+            <p className="mr-subtle">{_("These are upper limits, not guarantees: a layer without measurement may be slower. Run the benchmark to measure all layers.")}</p>
             <DataTable label={_("Predicted limits")} rows={outcomes} rowKey={(one) => `${one.direction} ${one.transport} ${one.state}`} columns={[
-                { title: _("Way"), cell: way, heads: true },
-                { title: _("Arrays"), cell: ({ state }) => (state === "healthy" ? _("whole") : _("one drive of each leg gone")) },
+                { title: _("Path"), cell: way, heads: true },
+                { title: _("Arrays"), cell: ({ state }) => (state === "healthy" ? _("healthy") : _("one drive of each leg failed")) },
                 { title: _("Limit"), cell: limitText, figures: true },
-                { title: _("Set by"), cell: ({ bound_by }) => (bound_by === null ? _("not known") : layerName(bound_by)) },
-                { title: _("Not known"), cell: (one) => unknown(one).join(", ") || _("nothing") },
+                { title: _("Limited by"), cell: ({ bound_by }) => (bound_by === null ? _("unknown") : layerName(bound_by)) },
+                { title: _("Unknown"), cell: (one) => unknown(one).join(", ") || _("nothing") },
             ]} />
             <ExpandableSection toggleText={_("Layer by layer")} isExpanded={open} onToggle={(_event, now) => setOpen(now)}>
                 {open && outcomes.map((one) => <Layers key={`${one.direction} ${one.transport} ${one.state}`} outcome={one} />)}
@@ -60,16 +60,16 @@ export function Prediction({ outcomes }: { outcomes: PlanOutcome[] }): JSX.Eleme
 }
 
 function Layers({ outcome }: { outcome: PlanOutcome }): JSX.Element {
-    const title = outcome.state === "healthy" ? way(outcome) : format(_("$0, one drive of each leg gone"), way(outcome));
+    const title = outcome.state === "healthy" ? way(outcome) : format(_("$0, one drive of each leg failed"), way(outcome));
     return (
         <section className="mr-layers">
             <h3>{title}</h3>
             <DataTable label={title} rows={outcome.layers} rowKey={({ name }) => name} columns={[
                 { title: _("Layer"), cell: ({ name }) => layerName(name), heads: true },
-                { title: _("Limit"), cell: ({ limit }) => (limit === null ? _("not known") : rate(limit)), figures: true },
-                { title: _("Known from"), cell: (one) => evidence(one.evidence) },
+                { title: _("Limit"), cell: ({ limit }) => (limit === null ? _("unknown") : rate(limit)), figures: true },
+                { title: _("Evidence"), cell: (one) => evidence(one.evidence) },
                 { title: _("Why"), cell: ({ reason }) => reason },
-                { title: _("What would find out"), cell: ({ measure }) => measure ?? _("nothing to find out") },
+                { title: _("How to measure"), cell: ({ measure }) => measure ?? _("nothing to measure") },
             ]} />
         </section>
     );

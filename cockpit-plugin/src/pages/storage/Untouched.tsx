@@ -16,10 +16,10 @@ export const left = (drives: readonly DriveRole[]): DriveRole[] => drives.filter
 export function stateWord(state: DriveRole["state"]): string {
     switch (state) {
     case "blank": return _("blank");
-    case "ours": return _("of a Millrace pool");
-    case "foreign": return _("holds somebody's data");
+    case "ours": return _("member of a Millrace pool");
+    case "foreign": return _("contains foreign data");
     case "boot": return _("boot drive");
-    case "unknown": return _("content not known");
+    case "unknown": return _("content unknown");
     }
 }
 
@@ -28,18 +28,18 @@ export function erased(drives: readonly DriveRole[]): string {
     const used = taken(drives);
     const filled = used.filter(({ state }) => state !== "blank");
     if (filled.length === 0)
-        return format(ngettext("Nothing. The one drive that is used is blank: every probe answered and found nothing.",
-            "Nothing. All $0 drives that are used are blank: every probe answered and found nothing.", used.length), used.length);
-    return format(_("The plan uses drives that are not blank: $0. The server refuses to write to them."), filled.map(({ serial }) => serial).join(", "));
+        return format(ngettext("Nothing. The only drive that is used is blank: all probes succeeded and found no data.",
+            "Nothing. All $0 drives that are used are blank: all probes succeeded and found no data.", used.length), used.length);
+    return format(_("The plan uses drives that are not blank: $0. The server refuses to write to these drives."), filled.map(({ serial }) => serial).join(", "));
 }
 
 export function Untouched({ drives }: { drives: DriveRole[] }): JSX.Element {
     const rest = left(drives);
     return (
-        <Panel title={_("What is erased, and what stays as it is")} testId="erased">
+        <Panel title={_("Erased and unchanged drives")} testId="erased">
             <p><strong>{_("Erased:")}</strong> {erased(drives)}</p>
             {rest.length === 0
-                ? <p>{_("Every drive of this server takes part.")}</p>
+                ? <p>{_("All drives of this server are used.")}</p>
                 : <UntouchedTable drives={rest} />}
         </Panel>
     );
@@ -47,8 +47,8 @@ export function Untouched({ drives }: { drives: DriveRole[] }): JSX.Element {
 
 function UntouchedTable({ drives }: { drives: DriveRole[] }): JSX.Element {
     return (
-        <DataTable label={_("Drives that are not touched")} rows={drives} rowKey={(one) => one.serial || one.reason} columns={[
-            { title: _("Not touched"), cell: (one) => one.serial || one.model || _("drive without a serial number"), heads: true },
+        <DataTable label={_("Drives that stay unchanged")} rows={drives} rowKey={(one) => one.serial || one.reason} columns={[
+            { title: _("Unchanged"), cell: (one) => one.serial || one.model || _("drive without a serial number"), heads: true },
             { title: _("Size"), cell: (one) => bytes(one.size), figures: true },
             { title: _("State"), cell: (one) => stateWord(one.state) },
             { title: _("Why"), cell: (one) => one.reason },

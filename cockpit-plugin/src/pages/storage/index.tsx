@@ -17,9 +17,9 @@ export default function Storage(): JSX.Element {
     return (
         <>
             <PageHeader title={_("Storage")}>{status.data?.pool === null
-                ? _("Nothing is written to a drive before you approve exactly the plan that you see.")
-                : _("Arrays, their drives, the file system and what the shares hold.")}</PageHeader>
-            <Loaded of={status} what={_("Asking the server how it is")}>
+                ? _("No drive is written before exactly this plan is approved.")
+                : _("Arrays, drives, file system and share usage.")}</PageHeader>
+            <Loaded of={status} what={_("Loading server status")}>
                 {(data) => {
                     if (data.pool !== null) return <PoolPage live={data.jobs} health={data.health} />;
                     if (building.now !== undefined) return <Building now={building.now} />;

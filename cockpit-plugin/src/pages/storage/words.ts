@@ -22,15 +22,15 @@ export function arrayWord(array: LiveArray): string {
     if (array.state === "missing") return _("missing");
     if (!RUNNING.includes(array.state)) return array.state;
     if (array.level === "raid0") return _("running");
-    if (array.degraded === null) return _("state not known");
-    return array.degraded === 0 ? _("whole") : format(ngettext("$0 drive missing", "$0 drives missing", array.degraded), array.degraded);
+    if (array.degraded === null) return _("state unknown");
+    return array.degraded === 0 ? _("healthy") : format(ngettext("degraded: $0 member missing", "degraded: $0 members missing", array.degraded), array.degraded);
 }
 
 export function mayFail({ level, may_fail }: LiveArray): string {
-    if (level === "raid0") return _("It stands as long as each of its legs does.");
-    if (may_fail === null) return _("How many drives may still fail is not known.");
-    if (may_fail <= 0) return _("The next loss of a drive loses data.");
-    return format(ngettext("$0 more drive may fail without loss.", "$0 more drives may fail without loss.", may_fail), may_fail);
+    if (level === "raid0") return _("Available as long as all legs are available.");
+    if (may_fail === null) return _("Remaining redundancy is unknown.");
+    if (may_fail <= 0) return _("No redundancy: the next drive failure loses data.");
+    return format(ngettext("Survives $0 more drive failure.", "Survives $0 more drive failures.", may_fail), may_fail);
 }
 
 export function memberLevel({ state }: Member): Level {
@@ -51,7 +51,7 @@ export function memberWord({ state }: Member): string {
     case "rebuilding": return _("rebuilding");
     case "faulty": return _("faulty");
     case "missing": return _("missing");
-    case "unknown": return _("state not known");
+    case "unknown": return _("state unknown");
     }
 }
 

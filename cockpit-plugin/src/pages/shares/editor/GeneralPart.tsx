@@ -10,20 +10,20 @@ import type { PartProps } from "./part";
 
 export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew: boolean }): JSX.Element {
     return (
-        <Panel title={_("The share")} wide testId="part-general">
+        <Panel title={_("Share")} wide testId="part-general">
             <FormLayout className="mr-fields" onSubmit={(event) => event.preventDefault()}>
                 <TextField id="name" label={_("Name")} required disabled={!isNew} value={form.name} onChange={(name) => set({ name })}
                     problem={form.name === "" ? undefined : problems["name"]}
-                    help={isNew ? _("Also the name of its directory. A directory that is there already is kept with what is in it.")
-                        : _("A share keeps its name: clients have mounted it by it.")} />
-                <ChoiceField id="profile" label={_("Purpose")} value={form.profile} onChange={(profile) => set({ profile })}
+                    help={isNew ? _("Also the name of the directory. An existing directory is used with its contents.")
+                        : _("The name cannot be changed: clients mount the share by its name.")} />
+                <ChoiceField id="profile" label={_("Share type")} value={form.profile} onChange={(profile) => set({ profile })}
                     options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
-                <TextField id="size" label={_("Most that it may hold")} value={form.size} onChange={(size) => set({ size })}
-                    placeholder={_("no limit")} problem={problems["size"]} help={_("Like 500G or 10T, in powers of 1024.")} />
+                <TextField id="size" label={_("Size limit")} value={form.size} onChange={(size) => set({ size })}
+                    placeholder={_("no limit")} problem={problems["size"]} help={_("For example 500G or 10T (powers of 1024).")} />
                 <TextField id="soft-size" label={_("Soft limit")} value={form.softSize} onChange={(softSize) => set({ softSize })}
-                    placeholder={_("none")} problem={problems["softSize"]} help={_("Above it for a week, and writing ends.")} />
+                    placeholder={_("none")} problem={problems["softSize"]} help={_("Writes fail after 7 days above the soft limit.")} />
                 <TextField id="comment" label={_("Comment")} value={form.comment} onChange={(text) => set({ comment: text })}
-                    problem={problems["comment"]} help={_("One line, shown to SMB clients.")} />
+                    problem={problems["comment"]} help={_("One line; shown to SMB clients.")} />
             </FormLayout>
         </Panel>
     );

@@ -33,8 +33,8 @@ function ClientFields({ index, client, problem, onChange, onRemove }: {
         <fieldset className="mr-fieldset">
             <legend>{client.client || format(_("Client $0"), index + 1)}</legend>
             <div className="mr-fields">
-                <TextField id={id} label={_("Who may mount")} required value={client.client} onChange={(text) => onChange({ client: text })}
-                    problem={client.client === "" ? undefined : problem} help={_("A network (10.0.0.0/24), an address, a host name or an @netgroup.")} />
+                <TextField id={id} label={_("Allowed client")} required value={client.client} onChange={(text) => onChange({ client: text })}
+                    problem={client.client === "" ? undefined : problem} help={_("Network (10.0.0.0/24), IP address, host name or @netgroup.")} />
                 <ChoiceField id={`${id}-access`} label={_("Access")} value={client.access} onChange={(access) => onChange({ access })}
                     options={[{ value: "rw", label: _("Read and write") }, { value: "ro", label: _("Read only") }]} />
                 <ChoiceField id={`${id}-squash`} label={_("Users")} value={client.squash} onChange={(squash) => onChange({ squash })}
@@ -43,13 +43,13 @@ function ClientFields({ index, client, problem, onChange, onRemove }: {
             <details className="mr-details">
                 <summary>{_("Security")}</summary>
                 <div className="mr-fields">
-                    <Ticks id={`${id}-sec`} label={_("Who users are")} all={SECURITY} chosen={client.sec} word={securityWord}
+                    <Ticks id={`${id}-sec`} label={_("User authentication")} all={SECURITY} chosen={client.sec} word={securityWord}
                         onChange={(sec) => onChange({ sec })} />
-                    <Ticks id={`${id}-xprtsec`} label={_("Transport; nothing ticked: any")} all={TRANSPORTS} chosen={client.xprtsec} word={transportWord}
+                    <Ticks id={`${id}-xprtsec`} label={_("Transport security (none selected: any)")} all={TRANSPORTS} chosen={client.xprtsec} word={transportWord}
                         onChange={(xprtsec) => onChange({ xprtsec })} />
                 </div>
             </details>
-            <Button variant="link" isInline isDanger onClick={onRemove} aria-label={format(_("Take out $0"), client.client || index + 1)}>{_("Take out")}</Button>
+            <Button variant="link" isInline isDanger onClick={onRemove} aria-label={format(_("Remove $0"), client.client || index + 1)}>{_("Remove")}</Button>
         </fieldset>
     );
 }
@@ -58,7 +58,7 @@ function exportedTo({ policy, confirmed }: ClientNetworks): string {
     const all = policy.length > 0 ? policy : confirmed;
     return all.length > 0
         ? format(_("Exported to the client networks of this server: $0."), all.join(", "))
-        : _("Exported to no client until the client networks of this server are confirmed.");
+        : _("Not exported until the client networks of this server are confirmed.");
 }
 
 export function NfsPart({ form, set, problems, networks }: PartProps & { networks: ClientNetworks | undefined }): JSX.Element {
@@ -78,7 +78,7 @@ export function NfsPart({ form, set, problems, networks }: PartProps & { network
                             onRemove={() => set({ clients: form.clients.filter((_one, at) => at !== index) })} />
                     ))}
                     <Button variant="secondary" className="mr-start" onClick={() => set({ clients: [...form.clients, { ...NEW_CLIENT, access }] })}>
-                        {form.clients.length === 0 ? _("Name clients") : _("Another client")}
+                        {form.clients.length === 0 ? _("Specify clients") : _("Add client")}
                     </Button>
                 </FormLayout>
             )}

@@ -14,7 +14,7 @@ export function PreviewPart({ isNew, words, good }: { isNew: boolean; words: str
     return (
         <Panel title={_("Preview")} wide testId="preview">
             {good && seen.error !== undefined && <ErrorAlert error={seen.error} />}
-            {!good && <p className="mr-subtle">{_("The lines for the NFS and the SMB server appear here when everything above is filled in.")}</p>}
+            {!good && <p className="mr-subtle">{_("Complete the form to preview the NFS and SMB configuration.")}</p>}
             {shown !== undefined && (
                 <div className="mr-fields">
                     <div>

@@ -25,7 +25,7 @@ function People({ id, label, other, local, chosen, onChange }: {
     return (
         <>
             <FormGroup role="group" fieldId={id} label={label}>
-                {everyone.length === 0 && <p className="mr-subtle">{_("There is none yet.")}</p>}
+                {everyone.length === 0 && <p className="mr-subtle">{_("None yet.")}</p>}
                 {everyone.map((name) => (
                     <Checkbox key={name} id={`${id}-${name}`} label={name} isChecked={chosen.includes(name)}
                         onChange={(_event, checked) => onChange(checked ? [...chosen, name] : chosen.filter((one) => one !== name))} />
@@ -47,21 +47,21 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
             {!form.smb && <p className="mr-subtle">{_("Not served over SMB.")}</p>}
             {form.smb && (
                 <FormLayout onSubmit={(event) => event.preventDefault()}>
-                    <People id="smb-users" label={_("Users")} other={_("Another user")} local={users} chosen={form.users}
+                    <People id="smb-users" label={_("Users")} other={_("Other user")} local={users} chosen={form.users}
                         onChange={(chosen) => set({ users: chosen })} />
-                    <People id="smb-groups" label={_("Groups")} other={_("Another group")} local={groups} chosen={form.groups}
+                    <People id="smb-groups" label={_("Groups")} other={_("Other group")} local={groups} chosen={form.groups}
                         onChange={(chosen) => set({ groups: chosen })} />
                     <Sentence id="smb-said" problem={problems["smb"]} />
                     <ChoiceField id="encryption" label={_("Encryption")} value={form.profile === "home" ? "required" : form.encryption}
                         disabled={form.profile === "home"} onChange={(encryption) => set({ encryption })}
                         help={form.profile === "home" ? _("Home directories are always encrypted.") : undefined}
-                        options={[{ value: "offered", label: _("Offered: signed or encrypted, as the client likes") },
+                        options={[{ value: "offered", label: _("Optional: the client chooses signing or encryption") },
                             { value: "required", label: _("Required") }]} />
                     <Networks form={form} set={set} problems={problems} />
                     <FormGroup fieldId="time-machine">
-                        <Checkbox id="time-machine" label={_("Backups of macOS (Time Machine)")} isChecked={form.timeMachine}
+                        <Checkbox id="time-machine" label={_("macOS backups (Time Machine)")} isChecked={form.timeMachine}
                             onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false }) })}
-                            description={_("Sets all that macOS asks for, and turns NFS off.")} />
+                            description={_("Sets all options that macOS requires and disables NFS.")} />
                         <Sentence id="time-machine-said" problem={macs} />
                     </FormGroup>
                 </FormLayout>
@@ -73,9 +73,9 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
 function Networks({ form, set, problems }: PartProps): JSX.Element {
     const problem = form.networks.map((_one, index) => problems[`networks.${index}`]).find((one) => one !== undefined);
     return (
-        <TextField id="smb-networks" label={_("From which networks")} value={form.networks.join(" ")}
+        <TextField id="smb-networks" label={_("Allowed networks")} value={form.networks.join(" ")}
             onChange={(text) => set({ networks: text === "" ? [] : text.replace(/^[\s,]+/, "").split(/[\s,]+/) })}
             problem={problem}
-            placeholder={_("the networks of this server")} help={format(_("Blanks between them, like $0."), "10.1.0.0/24 10.2.0.0/24")} />
+            placeholder={_("networks of this server")} help={format(_("Separate with spaces, for example $0."), "10.1.0.0/24 10.2.0.0/24")} />
     );
 }

@@ -18,7 +18,7 @@ LEFT_OUT = {"__pycache__", ".gitkeep", ".mypy_cache", ".ruff_cache"}
 
 def image_inputs(repo: Path) -> list[Path]:
     """Return what the appliance image is made of, relative to the repository."""
-    return [*system_inputs(repo), Path("tools/millrace"), *page_inputs()]
+    return [*system_inputs(repo), Path("tools/millrace"), Path("tools/millrace_client"), *page_inputs()]
 
 
 def system_inputs(repo: Path) -> list[Path]:

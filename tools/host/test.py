@@ -19,7 +19,7 @@ from host.entry import finish
 from host.layout import REPO
 
 PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
-TYPED = ("tools/millrace", "tools/host", "tools/vm")
+TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "perf", "vm")
 # Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.

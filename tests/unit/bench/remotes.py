@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from millrace.bench.remote import listen
 from millrace.bench.remote.model import BenchClient, ClientFacts
+from millrace_client import listen
 
 HERE = "127.0.0.1"
 REPORT = (Path(__file__).parent / "samples/status-interval.json").read_text()

@@ -15,11 +15,13 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths
-from millrace.bench.remote import clients, connection, listen, program, sealed, tokens
+from millrace.bench.remote import clients, connection, tokens
 from millrace.bench.remote.connection import Connection, Unreachable
-from millrace.bench.remote.sealed import Seal, Unsealed
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput, Failed
+from millrace_client import VERSION, listen, sealed
+from millrace_client import bench as program
+from millrace_client.sealed import Seal, Unsealed
 from tests.unit.bench.remotes import FACTS, HERE, TOKEN, client, free_port, listening, tool
 
 OTHER = "zzzz-zzzz-zzzz-zzzz-zzzz"
@@ -112,7 +114,7 @@ def answering(monkeypatch: pytest.MonkeyPatch, talk: Callable[[socket.socket], N
 
 def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     def talk(peer: socket.socket) -> None:
-        peer.sendall(json.dumps({"program": program.PROGRAM, "nonce": B}).encode() + b"\n")
+        peer.sendall(json.dumps({"program": VERSION, "nonce": B}).encode() + b"\n")
         peer.recv(1000)
         peer.sendall(Seal(OTHER, A, B, sealed.CLIENT).close(json.dumps(FACTS).encode()))
 

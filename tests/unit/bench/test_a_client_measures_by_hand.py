@@ -15,9 +15,10 @@ import pytest
 from millrace import paths
 from millrace.bench import store as results
 from millrace.bench.model import Run, State
-from millrace.bench.remote import hand, take
+from millrace.bench.remote import take
 from millrace.bench.remote.bundle import bundle
 from millrace.errors import BadInput
+from millrace_client import by_hand
 from tests.unit.bench.remotes import FACTS, tool
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
@@ -48,9 +49,9 @@ def measure(share: Path, monkeypatch: pytest.MonkeyPatch) -> Measure:
         program = share.parent / "millrace-bench.pyz"
         program.write_bytes(bundle(request(profiles=profiles, size=64 << 20, seconds=1, repeats=2, **more), site()))
         monkeypatch.setattr(sys, "argv", [str(program), str(where)])
-        real = hand.mounted
-        monkeypatch.setattr(hand, "mounted", lambda directory, _: real(directory, table.format(where=share)))
-        return hand.measure(str(where), str(share.parent / "result.json"), FACTS)
+        real = by_hand.mounted
+        monkeypatch.setattr(by_hand, "mounted", lambda directory, _: real(directory, table.format(where=share)))
+        return by_hand.measure(str(where), str(share.parent / "result.json"), FACTS)
 
     return run
 
@@ -86,8 +87,8 @@ def test_it_works_in_a_directory_of_its_own_and_removes_it(share: Path, measure:
     assert measure(["seq", "meta"]) == 0
     assert os.listdir(share) == ["mine"]
     jobs = (share.parent / "jobs").read_text()
-    assert f"directory={share}/{hand.PREFIX}" in jobs
-    assert hand.PLACE not in jobs
+    assert f"directory={share}/{by_hand.PREFIX}" in jobs
+    assert by_hand.PLACE not in jobs
     # a job may say what is to be executed, and others write in the share
     assert "job.fio" not in (share.parent / "seen").read_text()
 
@@ -105,11 +106,11 @@ def victim(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
 def test_a_link_in_the_place_of_its_files_is_not_followed(victim: Path, before: str) -> None:
-    files = hand.Inside(str(victim.parent / "where"), "meta")
+    files = by_hand.Inside(str(victim.parent / "where"), "meta")
     here = victim.parent / "where/meta"
     (here / "f.0.0").symlink_to("../../home/f.0.0")
     os.symlink("../../home/new", here / "f.1.0")
-    hand.ready({**PLAN, "before": before}, files)
+    by_hand.ready({**PLAN, "before": before}, files)
     assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
     assert (os.listdir(here) == []) == (before in ("empty", "gone"))
 
@@ -117,16 +118,16 @@ def test_a_link_in_the_place_of_its_files_is_not_followed(victim: Path, before: 
 @pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
 def test_a_link_in_the_place_of_its_directory_ends_the_workload(victim: Path, before: str) -> None:
     (victim.parent / "where/meta").symlink_to(victim)
-    files = hand.Inside(str(victim.parent / "where"), "meta")
+    files = by_hand.Inside(str(victim.parent / "where"), "meta")
     with pytest.raises(OSError, match=r"Not a directory|Too many levels"):
-        hand.ready({**PLAN, "before": before}, files)
+        by_hand.ready({**PLAN, "before": before}, files)
     assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
 
 
 def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(victim: Path) -> None:
-    files = hand.Inside(str(victim.parent / "where"), "common")
+    files = by_hand.Inside(str(victim.parent / "where"), "common")
     os.mkfifo(victim.parent / "where/common/f.0.0")
-    thread = Thread(target=hand.ready, args=({**PLAN, "before": "forget"}, files), daemon=True)
+    thread = Thread(target=by_hand.ready, args=({**PLAN, "before": "forget"}, files), daemon=True)
     thread.start()
     thread.join(10)
     assert not thread.is_alive()
@@ -170,7 +171,7 @@ def test_a_local_directory_is_refused(
 def test_more_than_is_free_is_refused(
     share: Path, measure: Measure, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(hand, "ROOM", 1e12)
+    monkeypatch.setattr(by_hand, "ROOM", 1e12)
     assert measure(["seq"]) == 1
     assert "make the program for less (`millrace client bench --size`)" in capsys.readouterr().err
     assert os.listdir(share) == []

@@ -9,7 +9,6 @@ import pytest
 
 from tests.fakes import fio_server
 from tests.fakes.fio_server import HEAD, SENDFILE, SUMS, crc16, heard
-from tests.unit.bench.programs import runs_on_clients
 
 # what fio 3.33 sends first, recorded: FIO_NET_CMD_PROBE
 VERSION, PROBE = 97, 10
@@ -22,10 +21,6 @@ def command(opcode: int, payload: bytes = b"", version: int = VERSION) -> bytes:
 
 def test_its_checksum_is_fios() -> None:
     assert crc16(b"123456789") == 0xBB3D
-
-
-def test_it_runs_on_clients() -> None:
-    runs_on_clients(Path(fio_server.__file__))
 
 
 def test_it_asks_for_the_file_and_writes_down_what_it_is_sent(tmp_path: Path) -> None:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 import pytest
 
 from millrace.bench import result
-from millrace.bench.au import TRAININGS
 from millrace.bench.capacity import accelerators, checkpoint
 from millrace.bench.ceilings import with_ceilings
 from millrace.bench.model import Moment, Profile, Rung
+from millrace_client.au import TRAININGS
 from tests.unit.bench.rungs import done, repeat, waiting
 from tests.unit.bench.sites import site
 

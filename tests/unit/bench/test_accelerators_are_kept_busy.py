@@ -14,12 +14,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace.bench import au, fio_output, result, text
-from millrace.bench.au import TRAININGS, Probe, Training
+from millrace.bench import fio_output, result, text
 from millrace.bench.measure import Job, Spot, job_file, own_program
 from millrace.bench.model import DISCLAIMER, Profile, Run
 from millrace.bench.sizes import Files
 from millrace.bench.workloads import works
+from millrace_client import au
+from millrace_client.au import TRAININGS, Probe, Training
 from tests.unit.bench.rungs import done, waiting
 
 SCRIPT = Path(au.__file__)

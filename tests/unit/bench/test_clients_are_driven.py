@@ -16,14 +16,13 @@ from unittest.mock import Mock
 import pytest
 
 from millrace import cli, paths
-from millrace.bench import au, fio_output, guard, kvcache
+from millrace.bench import fio_output, guard
 from millrace.bench import store as results
-from millrace.bench.au import Probe
 from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import ladder, layouts
 from millrace.bench.measure import Job, Local, Spot, Stopped
 from millrace.bench.model import Direction, Profile
-from millrace.bench.remote import clients, hand, listen, place, program, sealed, tokens
+from millrace.bench.remote import clients, place, tokens
 from millrace.bench.remote.connection import Connection, Unreachable
 from millrace.bench.remote.measurer import Remote, together
 from millrace.bench.remote.probe import NOTHING
@@ -31,7 +30,9 @@ from millrace.bench.sizes import Files
 from millrace.bench.verbs import bench
 from millrace.bench.workloads import MIB, works
 from millrace.errors import BadInput, Failed
-from tests.unit.bench.programs import runs_on_clients
+from millrace_client import VERSION, au, listen
+from millrace_client import bench as program
+from millrace_client.au import Probe
 from tests.unit.bench.remotes import FACTS, HERE, TOKEN, client, free_port, listening, tool
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
@@ -49,11 +50,6 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 # The program
-
-
-@pytest.mark.parametrize("module", [program, listen, sealed, hand, au, kvcache], ids=lambda one: one.__name__)
-def test_all_of_it_is_python_3_8_and_nothing_else(module: Any) -> None:
-    runs_on_clients(Path(module.__file__))
 
 
 OLD_AND_GOOD = [("fio-3.1", True), ("fio-2.21", True), ("fio-3.16", False), ("fio-3.41", False), ("fio-4.0", False)]
@@ -143,7 +139,7 @@ def test_another_version_of_the_program_is_refused(root: Path, monkeypatch: pyte
     other = {**client().facts.model_dump(), "program": 7}
     with listening(monkeypatch, other), pytest.raises(Unreachable, match="another version"):
         clients.add(HERE, TOKEN)
-    wrong = {"program": program.PROGRAM, "hello": "world"}
+    wrong = {"program": VERSION, "hello": "world"}
     with listening(monkeypatch, wrong), pytest.raises(Unreachable, match="is not the program of"):
         clients.add(HERE, TOKEN)
 

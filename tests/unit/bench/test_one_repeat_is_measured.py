@@ -9,7 +9,6 @@ from threading import Event, Thread
 
 import pytest
 
-from millrace.bench import kvcache
 from millrace.bench.fio_output import Outcome
 from millrace.bench.ladder import ladder
 from millrace.bench.measure import Job, Local, Spot, Stopped, job_file
@@ -17,6 +16,7 @@ from millrace.bench.model import Profile
 from millrace.bench.sizes import Files, sizes
 from millrace.bench.workloads import MIB, WORKS, Work, works
 from millrace.errors import Failed
+from millrace_client import kvcache
 from tests.unit.bench.sites import request, site
 
 SAMPLES = Path(__file__).parent / "samples"

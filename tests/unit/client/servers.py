@@ -8,11 +8,11 @@ from ipaddress import ip_interface
 from pathlib import Path
 from typing import Any
 
-from millrace.client import check
 from millrace.client.build import build
 from millrace.client.model import Profile, Protocol, Recipe
 from millrace.client.served import Served
 from millrace.share.interfaces import Interface
+from millrace_client import check
 
 SAMPLES = Path(__file__).parent / "samples"
 

@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.client import check, kit, text
+from millrace.client import kit, text
 from millrace.client.tls import Tls
 from millrace.errors import Refused
+from millrace_client import check
 from tests.unit.certificate.made import certificate
 from tests.unit.client.servers import TRAIN, expectation, recipe
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 
 from millrace import cli, paths, store
-from millrace.client import check, tls
+from millrace.client import tls
 from millrace.config.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
 from millrace.share import interfaces
+from millrace_client import check
 from tests.unit.certificate.made import certify
 from tests.unit.client.servers import PORTS
 from tests.unit.share.samples import pool

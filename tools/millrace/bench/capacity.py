@@ -6,8 +6,8 @@ A model's layout: facts of DLIO's checkpoints, all sizes in bytes, binary whatev
 
 import math
 
-from millrace.bench.au import TRAININGS
 from millrace.bench.model import Accelerators, Checkpoint, Profile
+from millrace_client.au import TRAININGS
 
 GIB = 1 << 30
 

@@ -3,11 +3,11 @@
 
 from collections.abc import Sequence
 
-from millrace.bench import au
 from millrace.bench.ladder import Step
 from millrace.bench.model import Layer, Profile, RunRequest
 from millrace.bench.reports import Estimate, PlannedRung
 from millrace.bench.sizes import Sizes
+from millrace_client import au
 
 PROBES = 6
 """Numbers of accelerators that a search tries."""

@@ -133,7 +133,7 @@ class Local:
         if job.work.engine == OWN and not job.create_only:
             name, *arguments = own_program(job, directory_of(job))
             isolated = ["-I"] if self.isolated else []
-            return [sys.executable, *isolated, "-m", f"millrace.bench.{name}", *arguments]
+            return [sys.executable, *isolated, "-m", f"millrace_client.{name}", *arguments]
         path = self.scratch / "job.fio"
         path.write_text(job_file(job))
         # a second line of defence: the node of a device that is only read cannot be opened for writing

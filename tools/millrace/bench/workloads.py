@@ -5,8 +5,8 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
-from millrace.bench.au import TRAININGS
 from millrace.bench.model import Layer, Operation, Profile, Workload
+from millrace_client.au import TRAININGS
 
 KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 

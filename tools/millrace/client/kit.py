@@ -3,12 +3,10 @@
 
 import io
 import tarfile
-from pathlib import Path
 
 from millrace.client import text
 from millrace.client.model import File, Recipe
-
-CHECK = Path(__file__).parent / "check.py"
+from millrace_client import source
 
 
 def files(recipe: Recipe) -> list[File]:
@@ -16,7 +14,7 @@ def files(recipe: Recipe) -> list[File]:
     return [
         File(path="README", mode="0644", text="\n".join(text.lines(recipe)) + "\n"),
         File(path="recipe.json", mode="0644", text=recipe.model_dump_json(indent=2) + "\n"),
-        File(path="check.py", mode="0755", text=CHECK.read_text()),
+        File(path="check.py", mode="0755", text=source("check.py")),
         File(path="fstab", mode="0644", text="\n".join(recipe.fstab) + "\n"),
         *(one.model_copy(update={"path": f"root{one.path}"}) for one in [*recipe.files, *recipe.units]),
     ]

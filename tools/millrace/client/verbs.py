@@ -71,9 +71,9 @@ def kit(profile: str, protocol: str, share: str | None, host: str | None, user: 
 @client.command("check-script")
 def check_script() -> None:
     """The script that checks a mount on the client: `python3 check.py /mnt/data --expect FILE`."""
-    from pathlib import Path
+    from millrace_client import source
 
-    click.echo((Path(__file__).parent / "check.py").read_text(), nl=False)
+    click.echo(source("check.py"), nl=False)
 
 
 @client.command()

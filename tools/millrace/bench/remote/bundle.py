@@ -7,24 +7,18 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
-from millrace.bench import au, kvcache
 from millrace.bench.climb import UNREAD
 from millrace.bench.ladder import QUICK, Step, layouts
 from millrace.bench.measure import OWN, Job, Spot, job_file, own_program
 from millrace.bench.model import Layer, Profile, RunRequest
-from millrace.bench.remote import hand, listen, program, sealed
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes, sizes
 from millrace.bench.workloads import Work, digest, works
+from millrace_client import source
+from millrace_client.by_hand import PLACE
 
-FILES = {
-    "__main__.py": program,
-    "listen.py": listen,
-    "sealed.py": sealed,
-    "hand.py": hand,
-    "au.py": au,
-    "kvcache.py": kvcache,
-}
+PARTS = ("__init__.py", "bench.py", "listen.py", "sealed.py", "by_hand.py", "au.py", "kvcache.py")
+"""Files of `millrace_client` that are in it."""
 BEFORE = {"create": "empty", "stat": "small", "delete": "small", "save": "gone"}
 THEN = (1980, 1, 1, 0, 0, 0)
 """The same program has the same bytes."""
@@ -34,8 +28,8 @@ def bundle(request: RunRequest, site: Site) -> bytes:
     """The file: `python3 millrace-bench.pyz`."""
     out = io.BytesIO(b"#!/usr/bin/env python3\n")
     out.seek(0, io.SEEK_END)
-    contents = {name: Path(str(module.__file__)).read_text() for name, module in FILES.items()}
-    contents["plan.json"] = json.dumps(plan(request, site))
+    contents = {"__main__.py": source("__main__.py"), "plan.json": json.dumps(plan(request, site))}
+    contents |= {f"millrace_client/{name}": source(name) for name in PARTS}
     with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
         for name, text in contents.items():
             archive.writestr(zipfile.ZipInfo(name, THEN), text)
@@ -56,7 +50,7 @@ def plan(request: RunRequest, site: Site) -> dict[str, Any]:
 def _rung(work: Work, measure: Sizes) -> dict[str, Any]:
     files, jobs = measure.files(work), measure.jobs_of(work)
     seconds = measure.seconds if work.timed else None
-    here = Spot(directory=Path(hand.PLACE))
+    here = Spot(directory=Path(PLACE))
     job = Job(work, here, jobs, files, seconds)
     warm = Job(work, here, jobs, files, measure.warm if work.timed else None)
     own = own_program(job, here.directory / work.layout) if work.engine == OWN and here.directory else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client's program, asked in JSON lines that are sealed with its token; see listen.py for its side.
+"""One client's program, asked in JSON lines that are sealed with its token; see millrace_client/listen.py for its side.
 
 What a client says is hostile input: it is bounded, parsed as JSON, and believed only where a contract takes it.
 """
@@ -14,9 +14,9 @@ from typing import Any, Self
 from pydantic import ValidationError
 
 from millrace.bench.measure import Stopped
-from millrace.bench.remote import listen, program, sealed
 from millrace.bench.remote.model import ClientFacts
 from millrace.errors import Failed, Refused, one_line
+from millrace_client import VERSION, listen, sealed
 
 STOPPED = "the measurement was stopped"
 HELLO_SECONDS = 10.0
@@ -101,7 +101,7 @@ class Connection:
             raise Unreachable(f"{error}; another server may be driving it") from error
         if "program" not in first:
             raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`")
-        if first["program"] != program.PROGRAM:
+        if first["program"] != VERSION:
             raise Unreachable(
                 f"client {self.name} runs another version of the program: `millrace client bench` has this one"
             )

@@ -11,13 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
-from millrace.bench import au, fio_output
-from millrace.bench.au import Probe, Training
+from millrace.bench import fio_output
 from millrace.bench.fio_output import Document, Outcome
 from millrace.bench.measure import CREATED, OWN, Job, Live, Local, directory_of, job_file, own_program
 from millrace.bench.model import Direction
 from millrace.bench.remote.connection import Connection
 from millrace.errors import Failed
+from millrace_client import au
+from millrace_client.au import Probe, Training
 
 PATIENCE = 20
 """A load that has not ended after so many times its length does not end."""

@@ -16,13 +16,13 @@ from millrace.bench.environment import environment
 from millrace.bench.measure import CREATED
 from millrace.bench.model import Layer, Provenance, Run, Rung, RunRequest, State
 from millrace.bench.remote.model import ClientFacts
-from millrace.bench.remote.program import PROGRAM
 from millrace.bench.site import Site
 from millrace.bench.workloads import WORKS, digest
 from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Failed, one_line
 from millrace.inventory.model import Contract
 from millrace.share.tools import Runner
+from millrace_client import VERSION
 
 Words = Annotated[str, AfterValidator(one_line)]
 """A client's words are shown on terminals and pages."""
@@ -118,7 +118,7 @@ def _read(file: Path) -> ByHand:
     # RecursionError: brackets without end
     except (ValueError, ValidationError, RecursionError) as error:
         raise BadInput(f"{file} is not what the program of `millrace client bench` writes") from error
-    if said.facts.program != PROGRAM:
+    if said.facts.program != VERSION:
         raise BadInput(f"{file} was made by another version of the program: `millrace client bench` has this one")
     return said
 

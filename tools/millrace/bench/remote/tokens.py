@@ -8,9 +8,9 @@ from pydantic import Field
 
 from millrace import store
 from millrace.bench import store as results
-from millrace.bench.remote import sealed
 from millrace.errors import BadInput
 from millrace.inventory.model import Contract
+from millrace_client import sealed
 
 
 class Tokens(Contract):

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Measure a Millrace server from this client.
 
@@ -13,7 +12,6 @@ One file, Python 3.8 or later and fio. By hand it works in a directory of its ow
 from __future__ import annotations
 
 import argparse
-import importlib
 import os
 import platform
 import re
@@ -23,12 +21,12 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from millrace_client import VERSION, au, by_hand, kvcache, listen, sealed
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-PROGRAM = 2
-"""Version of what is said to the server, and of the file that is brought to it."""
-OWN = ("au", "kvcache")
+LOADS = {"au": au.main, "kvcache": kvcache.main}
 """Loads that fio cannot make; they are programs in this file."""
 LEAST = (3, 16)
 """The oldest fio whose report is understood."""
@@ -59,7 +57,7 @@ def facts(fio: str) -> dict[str, Any]:
     """What the server keeps of this client. Memory in bytes."""
     rdma = "/sys/class/infiniband"
     return {
-        "program": PROGRAM,
+        "program": VERSION,
         "host": socket.gethostname(),
         "fio": fio,
         "kernel": platform.release(),
@@ -72,13 +70,13 @@ def facts(fio: str) -> dict[str, Any]:
 def token_in(file: str) -> str:
     """The token in a file; ValueError where there is none."""
     with open(file, encoding="ascii", errors="replace") as text:
-        return str(importlib.import_module("sealed").plain_token(text.read(100)))
+        return sealed.plain_token(text.read(100))
 
 
 def main(arguments: Sequence[str]) -> int:
     """0 done, 1 refused or failed, 2 wrong usage."""
-    if arguments and arguments[0] in OWN:
-        return int(importlib.import_module(arguments[0]).main(list(arguments[1:])))
+    if arguments and arguments[0] in LOADS:
+        return LOADS[arguments[0]](list(arguments[1:]))
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("directory", nargs="?", help="a directory of a mounted share, which you may write")
     parser.add_argument("--listen", metavar="SERVER", help="let this server, by name or address, drive this client")
@@ -99,16 +97,12 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if given.listen:
             token = token_in(given.token_file) if given.token_file else None
-            return int(importlib.import_module("listen").listen(given.listen, facts(fio), token))
+            return listen.listen(given.listen, facts(fio), token)
         output = given.output or f"millrace-bench-{socket.gethostname()}.json"
-        return int(importlib.import_module("hand").measure(given.directory, output, facts(fio)))
+        return by_hand.measure(given.directory, output, facts(fio))
     except KeyboardInterrupt:
         return 1
     except ValueError as error:
         return fail(f"{given.token_file}: {error}")
     except OSError as error:
         return fail(f"{error.filename or 'this client'}: {error.strerror}")
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

@@ -4,7 +4,7 @@
 fio measures single reads and writes; here it is the whole block that somebody waits for. A program of its own: it runs
 as the user of the benchmark and prints what fio would, one document a second and one at the end.
 
-    python3 -m millrace.bench.kvcache DIRECTORY JOBS FILES SIZE SECONDS
+    python3 -m millrace_client.kvcache DIRECTORY JOBS FILES SIZE SECONDS
 
 One file, Python 3.8 or later and nothing else: it runs on the server and on clients.
 """
@@ -77,7 +77,8 @@ class Job:
         self._random = random.Random(number)
         # page-aligned, filled once with what does not compress
         self._memory = mmap.mmap(-1, size)
-        self._memory.write(self._random.randbytes(size))
+        # randbytes() of Python 3.9
+        self._memory.write(self._random.getrandbits(8 * size).to_bytes(size, "little"))
 
     def fill(self) -> None:
         """Every block is there before one is read; not counted."""

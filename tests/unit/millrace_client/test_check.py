@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from millrace.client import check
+from millrace_client import check
 from tests.unit.client.servers import FAST, Client, expectation, nfs_client, smb_client
 
 NFS, SMB = "/mnt/train", "/mnt/smb"

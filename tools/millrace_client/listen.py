@@ -11,7 +11,6 @@ When the server goes away, all of it is undone.
 from __future__ import annotations
 
 import contextlib
-import importlib
 import json
 import os
 import select
@@ -22,11 +21,10 @@ import sys
 import tempfile
 from typing import TYPE_CHECKING, Any
 
+from millrace_client import sealed
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-sealed: Any = importlib.import_module(f"{__package__}.sealed" if __package__ else "sealed")
-"""Beside this file: in the program that a client has, as on the server."""
 
 PORT = 8764
 WHERE = "/run/millrace-bench"

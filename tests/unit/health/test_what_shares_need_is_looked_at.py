@@ -92,6 +92,29 @@ def test_a_port_that_lacks_an_address(serving: Path) -> None:
     assert "it has no link" in sentences(ports.check(addresses("10.0.0.2/24")))
 
 
+def test_a_lease_that_puts_a_management_port_into_a_client_network(serving: Path) -> None:
+    """The network was confirmed when the port was elsewhere; a DHCP server has moved it since."""
+    (serving / "etc/millrace/policy.toml").unlink()
+    wanted(management=[MAC], nfs={"networks": ["10.0.0.0/16"]})
+    assert [one.level for one in ports.check(addresses("192.168.1.2/24"))] == [Level.OK]
+    [finding] = ports.check(addresses("10.0.0.2/24"))
+    assert finding.level is Level.WARN
+    assert finding.sentence == (
+        "The client network 10.0.0.0/16 includes addresses of the management port enp1s0 (10.0.0.0/24): "
+        "NFS is exported through that port."
+    )
+    assert finding.todo and "millrace share networks set" in finding.todo
+    # one that serves clients may be in it
+    wanted(nfs={"networks": ["10.0.0.0/16"]})
+    assert [one.level for one in ports.check(addresses("10.0.0.2/24"))] == [Level.OK]
+
+
+def test_a_management_port_in_a_network_of_the_policy(serving: Path) -> None:
+    wanted(management=[MAC])
+    [finding] = ports.check(addresses("10.0.0.2/24"))
+    assert finding.todo and "/etc/millrace/policy.toml" in finding.todo
+
+
 def test_a_port_that_is_gone(serving: Path) -> None:
     port = Port(mac="52:54:00:00:00:77", name="enp9s0", addresses=["10.0.0.2/24"])
     wanted(ports=[port.model_dump()])

@@ -1,19 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Have the ports the addresses that a person gave them?"""
+"""Do the ports have the addresses that an administrator gave them, and is no client network on a management port?"""
 
 from millrace.config import store
+from millrace.config.model import Config
 from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.plan import policy_in_force
 from millrace.port.addressing import missing
 from millrace.port.links import parse
+from millrace.share import interfaces
+from millrace.share.networks import nfs_networks, on_management
 
 NAME = "ports"
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding for each port that lacks an address, or one for all of them."""
-    wanted = store.look().config.ports
+    """One finding for each port that lacks an address or has clients where none belong, or one for all of them."""
+    config = store.look().config
+    wanted = config.ports
     here = {link.mac: link for link in parse(host.ip_addresses)} if wanted else {}
     findings = []
     for port in wanted:
@@ -27,5 +32,25 @@ def check(host: Host) -> list[Finding]:
             sentence = f"{link.name} lacks {several(lacking)}" + ("." if link.carrier else ": it has no link.")
         if lacking:
             findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo))
+    findings += _clients_on_management(host, config)
     fine = "Every port has the fixed addresses that it was given." if wanted else "No port was given a fixed address."
     return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
+
+
+def _clients_on_management(host: Host, config: Config) -> list[Finding]:
+    """A lease may put a management port into a client network long after that was confirmed."""
+    if not config.management:
+        return []
+    policy = policy_in_force.find().policy.nfs.networks
+    ports = interfaces.serving(lambda: host.ip_addresses)
+    shared = on_management(nfs_networks(policy, config.nfs.networks), ports, config.management)
+    if shared is None:
+        return []
+    others = (
+        "name others in /etc/millrace/policy.toml ([nfs] networks), then: millrace share render"
+        if policy
+        else "confirm others: millrace share networks set NETWORK…"
+    )
+    sentence = f"The client network {shared}: NFS is exported through that port."
+    todo = f"Give the management port an address in another network (millrace port set), or {others}"
+    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]

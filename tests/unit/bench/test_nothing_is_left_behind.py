@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
 from millrace import paths, store
 from millrace.bench import live, loopback, order, space, sweep, unit
@@ -14,7 +15,10 @@ from millrace.bench import store as results
 from millrace.bench.model import Environment, Provenance, Run, State
 from millrace.bench.reports import Progress
 from millrace.command import Result
+from millrace.config import model as config_model
 from millrace.errors import BadInput, Failed, Refused
+from millrace.plan.policy import Policy
+from millrace.share import desired
 from tests.unit.bench.rungs import done, waiting
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
@@ -69,6 +73,17 @@ def test_the_space_is_limited_and_for_nobody_else(pool: Path) -> None:
     assert where.stat().st_mode & 0o777 == 0o700
     limits = [call[3] for call in tools.calls if call[0] == "xfs_quota"]
     assert limits == [f"project -s -p {where} 1000", "limit -p bsoft=0 bhard=1245184k 1000"]
+
+
+def test_no_client_reaches_the_directory_of_a_benchmark(pool: Path) -> None:
+    """fio opens its files by name: what keeps others from planting a link is that no share is there or above it."""
+    where = space.make("/srv/pool", 1 << 30, Tools())
+    for name in (where.name, f"{where.name}/x", ".", "..", ""):
+        with pytest.raises(ValidationError):
+            config_model.Share.model_validate({"name": name, "profile": "mixed", "project": 1001})
+    shares = desired.resolve_all(config_model.first_config(), desired.surroundings(site().pool, Policy(), []))
+    shared = [pool.parent.parent / share.path.lstrip("/") for share in shares]
+    assert shared and not any(where.is_relative_to(path) for path in shared)
 
 
 def test_a_limit_that_cannot_be_set_leaves_nothing(pool: Path) -> None:

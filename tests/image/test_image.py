@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from host import layout
-from millrace.config.model import Domain
 from millrace.share import smb
+from millrace.state.model import Domain
 from vm import pe
 
 REPO = layout.REPO

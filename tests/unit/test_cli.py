@@ -10,8 +10,8 @@ import click
 import pytest
 
 from millrace import __version__, cli
-from millrace.ask import secret
 from millrace.errors import BadInput, Failed, Refused
+from millrace.system.ask import secret
 
 
 def run(*arguments: str) -> int | str | None:

@@ -192,13 +192,13 @@ start = subprocess.Popen.__init__
 
 
 def only_unpacking(process: Any, argv: list[str], *arguments: Any, **options: Any) -> None:
-    """Start zstd, which reads what it is given and writes to a pipe; every other tool goes through millrace.command."""
+    """Start zstd, which reads what it is given and writes to a pipe; other tools go through millrace.system.run."""
     assert argv[0] == "zstd", argv
     start(process, argv, *arguments, **options)
 
 
 def never(*arguments: Any, **options: Any) -> None:
-    raise AssertionError("a process was started past millrace.command")
+    raise AssertionError("a process was started past millrace.system.run")
 
 
 def too_long(*arguments: object) -> None:

@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from millrace import __version__
-from millrace.errors import BadInput, Failed, MillraceError, one_line
+from millrace.errors import BadInput, Failed, MillraceError
+from millrace.system.text import one_line
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

@@ -5,6 +5,9 @@ from pathlib import Path
 
 ROOT = Path("/")
 
+LOOK = "look-"
+"""How names in /run/millrace begin of what exists for the seconds of a look: mount points, credentials."""
+
 POOL_OWN = ".millrace"
 """The directory of root alone at the top of the pool: what Millrace keeps there is in no share."""
 

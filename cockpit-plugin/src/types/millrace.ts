@@ -272,10 +272,10 @@ export interface Config {
     serial: number;
     next_id: number;
     next_project: number;
-    shares: ConfigShare[];
+    shares: StateShare[];
     users: User[];
     groups: Group[];
-    ports: ConfigPort[];
+    ports: StatePort[];
     nfs: NfsServer;
     management: string[];
     domain: Domain | null;
@@ -285,33 +285,6 @@ export interface Config {
 export interface ConfigHistory {
     schema_version: 1;
     changes: HistoryEntry[];
-}
-
-/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
-export interface ConfigPort {
-    mac: string;
-    name: string;
-    addresses: string[];
-    gateway: string | null;
-    dhcp: boolean;
-}
-
-/**
- * One directory of the pool that clients mount.
- *
- * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
- * was elsewhere; else it follows from the file system and the name.
- */
-export interface ConfigShare {
-    name: string;
-    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
-    comment: string;
-    size: number | null;
-    soft_size: number | null;
-    project: number;
-    fsid: string | null;
-    nfs: Nfs;
-    smb: Smb;
 }
 
 /**
@@ -1473,6 +1446,33 @@ export interface Started {
 
 /** How far a run, or one of its rungs, is. */
 export type State = "pending" | "running" | "done" | "skipped" | "failed" | "stopped" | "interrupted";
+
+/** Fixed addresses of an Ethernet port, in CIDR form. It is known by `mac`: `name` follows the slot of its card. */
+export interface StatePort {
+    mac: string;
+    name: string;
+    addresses: string[];
+    gateway: string | null;
+    dhcp: boolean;
+}
+
+/**
+ * One directory of the pool that clients mount.
+ *
+ * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
+ * was elsewhere; else it follows from the file system and the name.
+ */
+export interface StateShare {
+    name: string;
+    profile: "training" | "checkpoint" | "dataset-ro" | "home" | "mixed";
+    comment: string;
+    size: number | null;
+    soft_size: number | null;
+    project: number;
+    fsid: string | null;
+    nfs: Nfs;
+    smb: Smb;
+}
 
 /**
  * The status contract (`millrace status --json`).

@@ -117,7 +117,9 @@ def test_a_quota_is_changed_and_holds(box: Box, admin: Person) -> None:
     admin.ours.locator("#size").fill("192M")
     admin.ours.get_by_role("button", name="Save").click()
     done = admin.ours.get_by_test_id("done")
-    expect(done).to_contain_text("Share models has been changed.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale)
+    expect(done).to_contain_text(
+        "Share models has been changed.", timeout=1000 * CHANGE_SECONDS * box.machine.accel.scale
+    )
     assert share(box)["size"] == 192 * MIB
     blocks = box.say("xfs_quota -x -c 'report -p -N -b' /srv/pool").splitlines()
     assert str(192 << 10) in {line.split()[3] for line in blocks if line}

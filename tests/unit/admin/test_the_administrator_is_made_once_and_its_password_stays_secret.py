@@ -8,12 +8,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import command, paths
+from millrace import paths
 from millrace.admin import one_time
 from millrace.admin.create import create
 from millrace.admin.verbs import admin
-from millrace.command import Result
 from millrace.errors import BadInput, Failed
+from millrace.system.run import Result
+from tests.fakes.tools import stand_in
 from tests.unit.share.samples import Tools
 
 ISSUE = "run/issue.d/60-millrace-admin.issue"
@@ -83,7 +84,7 @@ def test_login_and_smb_get_the_same_password_and_no_command_line_has_it(server: 
 def test_what_the_verb_prints_goes_to_the_journal_and_has_no_password(
     server: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(command, "attempt", Tools(NO_USER))
+    stand_in(monkeypatch, Tools(NO_USER))
     result = CliRunner().invoke(admin, ["create"])
     assert result.exit_code == 0 and shown(server) not in result.output
 

@@ -39,7 +39,7 @@ def test_every_rung_has_its_line_and_its_sentence(capsys: pytest.CaptureFixture[
     text.run(measured())
     said = capsys.readouterr().out
     assert "L2/nfs-tcp/fsync/fsync" in said
-    assert "5.0 GB/s" in said
+    assert "5 GB/s" in said
     assert "L1/xfs/seq/read: Reached 100% of L0/drives/seq/read" in said
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from millrace import paths
 from millrace.bench import guard, order
-from millrace.command import Result
 from millrace.errors import Refused
+from millrace.system.run import Result
 from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools

@@ -28,8 +28,9 @@ from millrace.bench.remote.measurer import Remote, together
 from millrace.bench.remote.probe import NOTHING
 from millrace.bench.sizes import Files
 from millrace.bench.verbs import bench
-from millrace.bench.workloads import MIB, works
+from millrace.bench.workloads import works
 from millrace.errors import BadInput, Failed
+from millrace.system.text import MIB
 from millrace_client import VERSION, au, listen
 from millrace_client import bench as program
 from millrace_client.au import Probe

@@ -9,16 +9,17 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from millrace import paths, store
+from millrace import paths
 from millrace.bench import live, loopback, order, space, sweep, unit
 from millrace.bench import store as results
 from millrace.bench.model import Environment, Provenance, Run, State
 from millrace.bench.reports import Progress
-from millrace.command import Result
-from millrace.config import model as config_model
 from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy import Policy
 from millrace.share import desired
+from millrace.state import model as config_model
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.bench.rungs import done, waiting
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
@@ -40,7 +41,7 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "srv/pool/data/file").write_text("somebody's")
     (tmp_path / "proc/1").mkdir(parents=True)
     (tmp_path / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
-    store.write_model(paths.pool_file(), site().pool)
+    write_model(paths.pool_file(), site().pool)
     return tmp_path / "srv/pool"
 
 

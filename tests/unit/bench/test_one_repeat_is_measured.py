@@ -14,8 +14,9 @@ from millrace.bench.ladder import ladder
 from millrace.bench.measure import Job, Local, Spot, Stopped, job_file
 from millrace.bench.model import Profile
 from millrace.bench.sizes import Files, sizes
-from millrace.bench.workloads import MIB, WORKS, Work, works
+from millrace.bench.workloads import WORKS, Work, works
 from millrace.errors import Failed
+from millrace.system.text import MIB
 from millrace_client import kvcache
 from tests.unit.bench.sites import request, site
 

@@ -10,7 +10,6 @@ from threading import Thread
 
 import pytest
 
-from millrace import inside
 from millrace.bench import space
 from millrace.bench.climb import Climber
 from millrace.bench.fio_output import Outcome
@@ -19,6 +18,7 @@ from millrace.bench.model import Profile
 from millrace.bench.sizes import Files, Sizes
 from millrace.bench.workloads import works
 from millrace.errors import Failed
+from millrace.system import inside
 
 SIZES = Sizes(seconds=1, warm=1, repeats=1, budget=1 << 20, jobs=2, checkpoint="8b")
 

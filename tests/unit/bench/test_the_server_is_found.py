@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
+from millrace import paths
 from millrace.bench import site as sites
 from millrace.errors import Refused
+from millrace.system.files import write_text
 from tests.unit.bench.sites import site
 
 
@@ -18,7 +19,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(sites, "load_pool", lambda: known.pool)
     (tmp_path / "srv/pool").mkdir(parents=True)
     paths.inventory_file().parent.mkdir(parents=True, exist_ok=True)
-    store.write_text(paths.inventory_file(), known.inventory.model_dump_json())
+    write_text(paths.inventory_file(), known.inventory.model_dump_json())
     return tmp_path
 
 

@@ -4,9 +4,10 @@
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from millrace import paths, store
+from millrace import paths
 from millrace.certificate import files, pem
 from millrace.certificate.model import Certificate, Current, Origin
+from millrace.system.files import write_text
 
 
 def certificate(
@@ -51,6 +52,6 @@ def certify(
         sha256=pem.digest(text),
         covers=[host],
     )
-    store.write_text(files.authority()[0], "-----BEGIN CERTIFICATE-----\nauthority\n-----END CERTIFICATE-----\n")
+    write_text(files.authority()[0], "-----BEGIN CERTIFICATE-----\nauthority\n-----END CERTIFICATE-----\n")
     texts = {files.CHAIN: text, files.KEY: "", files.ABOUT: about.model_dump_json()}
     files.put_in_use(texts)

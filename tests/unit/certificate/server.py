@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace import command
 from millrace.certificate import files
-from millrace.share.interfaces import Interface
+from millrace.system.net import Interface
+from millrace.system.run import Result
+from tests.fakes.tools import stand_in
 
 
 class Server:
@@ -23,14 +24,14 @@ class Server:
         (root / "proc/sys/kernel").mkdir(parents=True)
         self.name("nas7")
 
-        def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> command.Result:
+        def answer(argv: Sequence[str], stdin: str | None = None) -> Result:
             # the only program that this room runs
             assert argv[0] == "systemd-run" and argv[-3:] == ["systemctl", "try-restart", "cockpit.service"], argv
-            assert stdin is None and timeout
+            assert stdin is None
             self.calls.append(list(argv))
-            return command.Result(0, "", "")
+            return Result(0, "", "")
 
-        monkeypatch.setattr(command, "attempt", attempt)
+        stand_in(monkeypatch, answer)
 
     def name(self, name: str) -> None:
         (self.root / "proc/sys/kernel/hostname").write_text(f"{name}\n")

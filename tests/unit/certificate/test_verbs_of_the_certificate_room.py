@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 from millrace.certificate import renew
 from millrace.certificate.verbs import certificate
 from millrace.errors import BadInput, Refused
-from millrace.share import interfaces
+from millrace.system import net
 from tests.unit.certificate.server import Authority, Server
 
 
@@ -25,7 +25,7 @@ def kernel(bare: Server, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _ported(defaults: tuple[object, ...] | None, server: Server) -> tuple[object, ...]:
-    return tuple(server.ports if one is interfaces.serving else one for one in defaults or ())
+    return tuple(server.ports if one is net.serving else one for one in defaults or ())
 
 
 def say(*words: str, stdin: str = "") -> Result:

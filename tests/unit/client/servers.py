@@ -11,7 +11,7 @@ from typing import Any
 from millrace.client.build import build
 from millrace.client.model import Profile, Protocol, Recipe
 from millrace.client.served import Served
-from millrace.share.interfaces import Interface
+from millrace.system.net import Interface
 from millrace_client import check
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -8,9 +8,9 @@ import pytest
 from millrace.client.build import build
 from millrace.client.model import Profile, Protocol
 from millrace.client.served import served
-from millrace.config.model import Config, Nfs, NfsClient, NfsServer, Share
 from millrace.errors import Refused
-from millrace.share.interfaces import Interface
+from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share
+from millrace.system.net import Interface
 
 MANAGEMENT = "52:54:00:00:00:09"
 PORTS = [

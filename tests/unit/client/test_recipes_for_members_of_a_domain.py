@@ -3,7 +3,7 @@
 
 from dataclasses import replace
 
-from millrace.config.model import Domain
+from millrace.state.model import Domain
 from tests.unit.client.servers import TRAIN, recipe
 
 DOMAIN = Domain(realm="AD.EXAMPLE.COM", workgroup="EXAMPLE", machine="MILLRACE")

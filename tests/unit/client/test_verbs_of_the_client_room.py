@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace import cli, paths, store
+from millrace import cli, paths
 from millrace.client import tls
-from millrace.config.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
-from millrace.share import interfaces
+from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
+from millrace.system import net
+from millrace.system.documents import write_model
 from millrace_client import check
 from tests.unit.certificate.made import certify
 from tests.unit.client.servers import PORTS
@@ -30,8 +31,8 @@ TRAIN = Share(name="train", profile="training", project=1001)
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.setattr(interfaces, "serving", lambda: PORTS)
-    store.write_model(paths.pool_file(), pool())
+    monkeypatch.setattr(net, "serving", lambda: PORTS)
+    write_model(paths.pool_file(), pool())
     configure([TRAIN, DATASETS])
     certify(addresses=["10.0.1.2"])
     # what openssl would say is another test's
@@ -43,7 +44,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def configure(shares: list[Share]) -> None:
-    store.write_model(
+    write_model(
         paths.state_dir() / "config.json",
         Config(shares=shares, next_project=1100, nfs=NfsServer(networks=["10.0.0.0/24", "10.0.1.0/24"])),
     )
@@ -118,7 +119,7 @@ def test_without_a_pool_there_is_nothing_to_mount(server: Path, capsys: pytest.C
 def test_without_an_address_nobody_can_reach_it(
     server: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(interfaces, "serving", list)
+    monkeypatch.setattr(net, "serving", list)
     status, _, err = run(capsys, *RECIPE, "--share", "train")
     assert status == 1 and "no port of this server has an address" in err
 

@@ -10,11 +10,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from millrace.command import Result
-from millrace.config import portable, replace, store
+from millrace.config import portable, replace
 from millrace.config.verbs import config as config_verb
-from millrace.errors import BadInput, Failed, Refused, one_line
+from millrace.errors import BadInput, Failed, Refused
 from millrace.share.edit import create_shares
+from millrace.state import store
+from millrace.system.run import Result
+from millrace.system.text import one_line
 from millrace.user import edit
 from tests.unit.share.appliance import Appliance
 

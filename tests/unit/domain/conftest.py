@@ -18,7 +18,7 @@ def member(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Member:
     monkeypatch.setattr(socket, "gethostname", lambda: "millrace")
     made = Member(tmp_path)
     monkeypatch.setattr(socket, "create_connection", made.connected)
-    from millrace.config import store
+    from millrace.state import store
 
     made.server().apply(store.load())
     return made

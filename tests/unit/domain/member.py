@@ -5,8 +5,8 @@ import json
 import socket
 from pathlib import Path
 
-from millrace.command import Result
 from millrace.domain.files import KEYTAB, NSSWITCH
+from millrace.system.run import Result
 from tests.unit.share.appliance import GOOD, Appliance
 
 PASSWORD = "join-me-now-9"

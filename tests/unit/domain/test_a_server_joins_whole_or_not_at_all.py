@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.command import Result
-from millrace.config import store
 from millrace.domain.files import DNS, IDMAPD, KEYTAB, KRB5, NSSWITCH
 from millrace.domain.join import Request, join
 from millrace.domain.model import MembershipChange
 from millrace.errors import BadInput, MillraceError, Refused
+from millrace.state import store
+from millrace.system.run import Result
 from tests.unit.domain.member import HOSTS, PASSWORD, PLAIN, Member
 
 
@@ -44,7 +44,7 @@ def test_a_member_serves_the_domain(member: Member) -> None:
 
 
 def test_numbers_never_meet_those_of_local_accounts(member: Member) -> None:
-    from millrace.config.model import FIRST_ID, LAST_ID
+    from millrace.state.model import FIRST_ID, LAST_ID
 
     joined(member)
     smb = member.on_smb()["global"]

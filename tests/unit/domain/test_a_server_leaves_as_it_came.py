@@ -3,15 +3,16 @@
 
 import pytest
 
-from millrace.command import Result
-from millrace.config import replace, store
-from millrace.config.model import Config
+from millrace.config import replace
 from millrace.config.portable import Portable
 from millrace.domain.files import KEYTAB, NSSWITCH
 from millrace.domain.join import Request, join
 from millrace.domain.leave import leave
 from millrace.errors import BadInput, Refused
 from millrace.share.edit import create_shares
+from millrace.state import store
+from millrace.state.model import Config
+from millrace.system.run import Result
 from tests.unit.domain.member import PASSWORD, PLAIN, Member
 
 

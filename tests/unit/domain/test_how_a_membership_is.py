@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace.command import Result
-from millrace.config import store
 from millrace.domain.files import with_winbind
 from millrace.domain.join import Request, join
 from millrace.domain.show import lines, show
@@ -16,6 +14,9 @@ from millrace.domain.verbs import domain
 from millrace.health.checks import domain as domain_check
 from millrace.health.host import Host
 from millrace.health.model import Level
+from millrace.state import store
+from millrace.system.run import Result
+from tests.fakes.tools import stand_in
 from tests.unit.domain.member import PASSWORD, PLAIN, Member
 
 
@@ -39,7 +40,7 @@ def test_a_person_sees_the_membership(joined: Member) -> None:
 
 
 def test_a_program_gets_one_document(joined: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.command.attempt", joined)
+    stand_in(monkeypatch, joined)
     found = json.loads(CliRunner().invoke(domain, ["show", "--json"], catch_exceptions=False).output)
     assert found["schema_version"] == 1 and found["trusted"] is True and found["winbind"] is True
     assert found["domain"]["realm"] == "AD.EXAMPLE.COM" and found["problems"] == []

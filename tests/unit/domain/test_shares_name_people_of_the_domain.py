@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from millrace.command import Result
-from millrace.config import store
 from millrace.domain.files import KEYTAB
 from millrace.domain.join import Request, join
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.share.edit import create_shares, set_share
 from millrace.share.model import ChangeReport
+from millrace.state import store
+from millrace.system.run import Result
 from tests.unit.domain.member import PASSWORD, Member
 
 

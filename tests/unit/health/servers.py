@@ -7,13 +7,14 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.host import Host, Probes
 from millrace.health.model import Finding
 from millrace.health.smart import DriveSmart, SmartReport
 from millrace.inventory.model import Inventory
+from millrace.system.documents import read_model, write_model
+from millrace.system.run import Result
 from tests.unit.certificate.made import certify
 from tests.unit.plan import servers_hw
 from tests.unit.share.samples import Tools, listen, plan, pool
@@ -76,9 +77,9 @@ def well(root: Path) -> None:
     listen(root, "0.0.0.0:2049", "10.0.0.2:445")
     (root / "etc/millrace").mkdir(parents=True)
     (root / "etc/millrace/policy.toml").write_text('[nfs]\nnetworks = ["10.0.0.0/24"]\n')
-    store.write_model(paths.pool_file(), pool())
-    store.write_model(paths.approved_plan_file(), plan())
-    store.write_model(paths.inventory_file(), servers_hw.one_u_12())
+    write_model(paths.pool_file(), pool())
+    write_model(paths.approved_plan_file(), plan())
+    write_model(paths.inventory_file(), servers_hw.one_u_12())
     certify(addresses=["10.0.0.2"])
     beats(40)
     says([drive_smart(number) for number in range(12)])
@@ -91,9 +92,9 @@ def serial(number: int) -> str:
 
 def place(root: Path, number: int, bay: str) -> None:
     """Drive `number` was in this bay when the server was started."""
-    inventory = store.read_model(paths.inventory_file(), Inventory)
+    inventory = read_model(paths.inventory_file(), Inventory)
     here = [one.model_copy(update={"serial": serial(number), "bay": bay, "slot": None}) for one in inventory.drives[:1]]
-    store.write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*inventory.drives[1:], *here]}))
+    write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*inventory.drives[1:], *here]}))
 
 
 def beats(percent: int = 40, **changes: object) -> None:
@@ -101,7 +102,7 @@ def beats(percent: int = 40, **changes: object) -> None:
     size = 100 * 10**12
     used = size * percent // 100
     found = {"uptime": time.monotonic(), "problem": None, "error": None, "size": size, "used": used}
-    store.write_model(paths.heartbeat_file(), Heartbeat.model_validate({**found, "free": size - used, **changes}))
+    write_model(paths.heartbeat_file(), Heartbeat.model_validate({**found, "free": size - used, **changes}))
 
 
 def drive_smart(number: int, **changes: object) -> DriveSmart:
@@ -113,7 +114,7 @@ def drive_smart(number: int, **changes: object) -> DriveSmart:
 
 def says(drives: list[DriveSmart], age: float = 0) -> None:
     """What SMART was read so many seconds ago."""
-    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic() - age, drives=drives))
+    write_model(paths.smart_file(), SmartReport(uptime=time.monotonic() - age, drives=drives))
 
 
 def set_md(root: Path, device: str, **attributes: str) -> None:

@@ -7,10 +7,10 @@ import pytest
 
 from millrace import paths
 from millrace.certificate import cockpit, files
-from millrace.command import Result
 from millrace.health.checks import nfs
 from millrace.health.checks.certificate import check
 from millrace.health.model import Level
+from millrace.system.run import Result
 from tests.unit.certificate.made import certify
 from tests.unit.health.servers import host, sentences, well
 

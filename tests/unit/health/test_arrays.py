@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.health.checks import arrays
 from millrace.health.collect import collect
 from millrace.health.model import Level
 from millrace.pool.arrays import live_arrays
 from millrace.provision.model import MemberRecord, Pool
+from millrace.system.documents import read_model, write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
@@ -36,10 +37,10 @@ def lose(root: Path, device: str, *numbers: int) -> None:
 
 def with_spare(serial: str) -> None:
     """The pool was made with a hot spare of the array of the data."""
-    pool = store.read_model(paths.pool_file(), Pool)
+    pool = read_model(paths.pool_file(), Pool)
     spare = MemberRecord(serial=serial, wwid="", partuuid="", label="")
     data = pool.arrays[0].model_copy(update={"spares": [spare]})
-    store.write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
+    write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
 
 
 def test_healthy_arrays_have_a_sentence_each(serving: Path) -> None:
@@ -87,10 +88,10 @@ def test_a_spare_that_took_over_leaves_none(serving: Path) -> None:
 
 def test_a_spare_that_waits_is_healthy(serving: Path) -> None:
     with_spare("D9")
-    pool = store.read_model(paths.pool_file(), Pool)
+    pool = read_model(paths.pool_file(), Pool)
     data = pool.arrays[0]
     members = {"members": data.members[:9], "array": data.array.model_copy(update={"members": data.array.members[:9]})}
-    store.write_model(
+    write_model(
         paths.pool_file(), pool.model_copy(update={"arrays": [data.model_copy(update=members), *pool.arrays[1:]]})
     )
     member = serving / "sys/class/block/md127/md/dev-nvme11n1p1"
@@ -150,7 +151,7 @@ def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) 
     found = sentences(arrays.check(host()))
     assert "FAIL: Array log (RAID1) is broken: drive L0, drive L1 are missing. [" in found
     assert "restart the server" in found
-    pool = store.read_model(paths.pool_file(), Pool)
+    pool = read_model(paths.pool_file(), Pool)
     assert [(one.serial, one.state) for one in live_arrays(pool, {})[1].members] == [
         ("L0", "missing"),
         ("L1", "missing"),

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.health import media_errors, smart
 from millrace.health.checks import drives
 from millrace.health.model import Finding, Level
 from millrace.health.smart import DriveSmart
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import drive_smart, host, place, says, sentences, well
 from tests.unit.inventory.trees import Tree, booted
 
@@ -154,14 +155,13 @@ def test_counts_that_cannot_be_kept_hide_nothing(
     tree: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     read(7)
-    write_model = store.write_model
 
     def full(path: Path, *rest: Any) -> bool:
         if path == paths.media_errors_file():
             raise OSError(errno.ENOSPC, "No space left on device")
         return write_model(path, *rest)
 
-    monkeypatch.setattr(store, "write_model", full)
+    monkeypatch.setattr("millrace.health.media_errors.write_model", full)
     assert read(8).media_errors_new == 1
     assert "cannot be written: No space left on device" in capsys.readouterr().err
 

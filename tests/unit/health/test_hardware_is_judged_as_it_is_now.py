@@ -5,14 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.errors import BadInput
 from millrace.health.checks import hardware
 from millrace.health.model import Level
 from millrace.inventory.model import Inventory
 from millrace.plan.policy import Policy
 from millrace.plan.propose import plan_file, propose
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import host, sentences
 from tests.unit.plan import servers_hw
 
@@ -25,8 +26,8 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def seen(inventory: Inventory) -> None:
     """A server that was looked at and planned in this boot."""
-    store.write_model(paths.inventory_file(), inventory)
-    store.write_model(paths.plan_file(), plan_file(propose(inventory, Policy())))
+    write_model(paths.inventory_file(), inventory)
+    write_model(paths.plan_file(), plan_file(propose(inventory, Policy())))
 
 
 def test_a_server_that_is_well_says_so(root: Path) -> None:
@@ -66,7 +67,7 @@ def test_the_plan_of_the_pool_counts_more_than_that_of_the_boot(root: Path) -> N
     proposal = propose(servers_hw.one_u_12(), Policy())
     assert proposal.verdict == "ready"
     others = [drive.model_copy(update={"serial": f"X{drive.serial}"}) for drive in proposal.drives]
-    store.write_model(paths.approved_plan_file(), proposal.model_copy(update={"drives": others}))
+    write_model(paths.approved_plan_file(), proposal.model_copy(update={"drives": others}))
     assert "SN002" not in sentences(hardware.check(host()))
 
 

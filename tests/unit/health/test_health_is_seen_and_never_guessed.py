@@ -7,10 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
-from millrace.config import files
-from millrace.config.model import Config, Nfs, NfsClient, Share
+from millrace import paths
 from millrace.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.health.checks import pool as pool_check
 from millrace.health.collect import CHECKS, collect
@@ -18,7 +15,11 @@ from millrace.health.model import Level
 from millrace.health.write import write
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
-from millrace.share import interfaces
+from millrace.state import files
+from millrace.state.model import Config, Nfs, NfsClient, Share
+from millrace.system import net
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
 from tests.unit.share.samples import Tools, listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
@@ -57,7 +58,7 @@ def test_every_finding_that_is_not_ok_says_what_to_do(empty: Path) -> None:
 
 class TestBeforeThereIsAPool:
     def test_the_plan_waits_for_its_approval_by_hash(self, empty: Path) -> None:
-        store.write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
+        write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
         [finding] = pool_check.check(host())
         assert finding.level is Level.WARN
         assert f"millrace approve {plan().digest()}" in (finding.todo or "")
@@ -67,14 +68,14 @@ class TestBeforeThereIsAPool:
             Obstacle(serial="S1", what="a GPT with 3 partitions is on the drive.", todo="millrace drive erase S1"),
             Obstacle(serial=None, what="there are fewer than 3 data drives.", todo="add drives"),
         ]
-        store.write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=found, drives=[])))
+        write_model(paths.plan_file(), PlanFile(sha256=None, proposal=Refusal(obstacles=found, drives=[])))
         findings = pool_check.check(host())
         assert [one.level for one in findings] == [Level.WARN, Level.WARN]
         assert "GPT" in findings[0].sentence and "S1" in findings[0].sentence
 
     def test_provisioning_under_way_says_how_far(self, empty: Path) -> None:
         steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]
-        store.write_model(
+        write_model(
             paths.transaction_file(),
             Transaction(id="1", plan=plan(), drives=[], arrays=[], filesystem_uuid="u", steps=steps),
         )
@@ -82,8 +83,8 @@ class TestBeforeThereIsAPool:
         assert finding.level is Level.WARN and "1 of 2 steps done, now create data" in finding.sentence
 
     def test_an_approval_that_is_not_carried_out_points_to_the_journal(self, empty: Path) -> None:
-        store.write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
-        store.write_model(paths.approval_file(), Approval(sha256="b" * 64, by="admin", at="now"))
+        write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
+        write_model(paths.approval_file(), Approval(sha256="b" * 64, by="admin", at="now"))
         [finding] = pool_check.check(host())
         assert "approved and not carried out" in finding.sentence and "journalctl" in (finding.todo or "")
 
@@ -210,7 +211,7 @@ class TestServers:
         named = Nfs(clients=[NfsClient(client="10.0.0.9")])
         for nfs_side in (Nfs(enabled=False), named):
             share = Share(name="data", profile="training", project=1001, nfs=nfs_side)
-            store.write_model(files.config_file(), Config(shares=[share]))
+            write_model(files.config_file(), Config(shares=[share]))
             assert [one.level for one in nfs.check(host())] == [Level.OK]
 
     def test_smb_that_is_down(self, serving: Path) -> None:
@@ -223,9 +224,9 @@ class TestServers:
 
     def test_smb_need_not_listen_on_a_management_port(self, serving: Path) -> None:
         listen(serving, "0.0.0.0:2049", "127.0.0.1:445")
-        [port] = interfaces.serving(lambda: host().ip_addresses)
+        [port] = net.serving(lambda: host().ip_addresses)
         assert port.mac
-        store.write_model(files.config_file(), Config(management=[port.mac]))
+        write_model(files.config_file(), Config(management=[port.mac]))
         assert [one.level for one in smb.check(host())] == [Level.OK]
 
     def test_cockpit_that_does_not_listen_even_without_a_pool(self, empty: Path) -> None:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.health.checks import nfsd_nodes
 from millrace.health.collect import collect
 from millrace.health.model import Level
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import host, sentences
 from tests.unit.share.samples import pool
 from tests.unit.tune.fake_sysfs import add_nfsd, add_nfsd_threads, add_node
@@ -22,7 +23,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     add_node(tmp_path, 0, "0-23,48-71")
     add_node(tmp_path, 1, "24-47,72-95")
     add_nfsd(tmp_path, 48, ["tcp 2049"])
-    store.write_model(paths.pool_file(), pool())
+    write_model(paths.pool_file(), pool())
     return tmp_path
 
 
@@ -85,5 +86,5 @@ def test_on_one_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "sys/devices/system/cpu/online").write_text("0-3\n")
     add_nfsd(tmp_path, 16, ["tcp 2049"])
     add_nfsd_threads(tmp_path, "0-3")
-    store.write_model(paths.pool_file(), pool())
+    write_model(paths.pool_file(), pool())
     assert nfsd_nodes.check(host())[0].sentence == "Threads of the NFS server run on all processors."

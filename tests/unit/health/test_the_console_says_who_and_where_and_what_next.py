@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
+from millrace import paths
 from millrace.admin import one_time
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version
@@ -13,7 +13,8 @@ from millrace.health.jobs import Job
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
-from millrace.share.interfaces import Interface
+from millrace.system.documents import read_model
+from millrace.system.net import Interface
 from tests.unit.share.samples import default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -65,7 +66,7 @@ def test_consoles_are_drawn_anew_only_when_something_changed(server: Path) -> No
     for found in (health(FINE), health(FINE), health(WAITING)):
         write(found, lambda: PORTS, lambda: drawn.append(True))
     assert len(drawn) == 2
-    assert store.read_model(paths.health_file(), Health).level is Level.WARN
+    assert read_model(paths.health_file(), Health).level is Level.WARN
 
 
 def test_the_time_of_the_check_does_not_redraw_the_console(server: Path) -> None:
@@ -113,7 +114,7 @@ def test_status_is_one_screen() -> None:
     assert lines(seen) == [
         "Health   WARN",
         "         WARN: No pool yet. The plan: RAID6 of 10 drives.",
-        "Pool     /srv/pool, 80.0 TB, 1.0 TB free",
+        "Pool     /srv/pool, 80 TB, 1 TB free",
         "Share    data  SMB; NFS to 10.0.0.0/24",
         "Job      rebuild, array data: 12.5%, 10 min left",
         "Next     No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "

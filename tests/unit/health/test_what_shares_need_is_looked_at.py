@@ -6,13 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
-from millrace.config import files
-from millrace.config.model import Config, Port, Share, User, first_config
+from millrace import paths
 from millrace.health.checks import ports, shares
 from millrace.health.host import Host
 from millrace.health.model import Level
+from millrace.state import files
+from millrace.state.model import Config, Port, Share, User, first_config
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.health.servers import ADDRESSES, WELL, host, sentences, well
 from tests.unit.share.samples import Tools
 
@@ -29,7 +30,7 @@ def serving(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def wanted(**changes: object) -> None:
-    store.write_model(files.config_file(), Config.model_validate(first_config().model_dump() | changes))
+    write_model(files.config_file(), Config.model_validate(first_config().model_dump() | changes))
 
 
 def addresses(*given: str) -> Host:

@@ -5,7 +5,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.command import Result
+from millrace.system.run import Result
 from tests.unit.inventory.trees import Tree, nothing_found
 
 NAMESPACE = {

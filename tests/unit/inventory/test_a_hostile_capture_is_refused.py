@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace import command
 from millrace.cli import run
 from millrace.errors import BadInput
 from millrace.inventory import unpack
 from millrace.inventory.replay import inventory_of
+from millrace.system.run import attempt, must
 
 pytestmark = pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")
 Member = tuple[str, bytes, str | bytes]
@@ -35,7 +35,7 @@ def archive(path: Path, members: list[Member]) -> Path:
             else:
                 member.size = len(what)
             out.addfile(member, io.BytesIO(what if isinstance(what, bytes) else b""))
-    command.run(["zstd", "-q", "--rm", str(packed), "-o", str(path)])
+    must(attempt, ["zstd", "-q", "--rm", str(packed), "-o", str(path)])
     return path
 
 

@@ -10,15 +10,14 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import command
 from millrace.cli import run
-from millrace.command import Result
 from millrace.errors import BadInput, Failed, Refused
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture import capture
 from millrace.inventory.model import DriveState, Inventory
 from millrace.inventory.replay import Replay, inventory_of
 from millrace.inventory.verbs import inventory as verb
+from millrace.system.run import Result, attempt, must
 from tests.unit.inventory import hardware, images
 from tests.unit.inventory.trees import Tree, booted, nothing_found
 
@@ -79,7 +78,7 @@ def seen(inventory: Inventory, keep: bool = False) -> dict[str, object]:
 
 def unpacked(file: Path, directory: Path) -> Path:
     """What a person does who wants to look inside."""
-    command.run(["zstd", "-q", "-d", str(file), "-o", str(directory) + ".tar"])
+    must(attempt, ["zstd", "-q", "-d", str(file), "-o", str(directory) + ".tar"])
     with tarfile.open(str(directory) + ".tar") as archive:
         for member in archive:
             target = directory / member.name
@@ -228,7 +227,7 @@ def test_a_disk_that_is_full_leaves_nothing(
     def full(*_: object) -> str:
         raise Failed("zstd: No space left on device")
 
-    monkeypatch.setattr(command, "run", full)
+    monkeypatch.setattr("millrace.inventory.capture.must", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(Failed, match="No space left"):
         capture(tmp_path / "new.tar.zst", sysroot=tmp_path / "server", run=answers)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.command import Result
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Runner
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
+from millrace.system.run import Result
 from tests.unit.inventory import hardware
 from tests.unit.inventory.trees import booted, nothing_found
 

@@ -3,9 +3,9 @@
 
 from pathlib import Path
 
-from millrace.command import Result
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Drive, DriveState, PcieLink
+from millrace.system.run import Result
 from tests.unit.inventory.trees import Tree, booted, nothing_found
 
 

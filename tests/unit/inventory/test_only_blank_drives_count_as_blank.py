@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from millrace import command
-from millrace.command import Result
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.surface import surface
+from millrace.system.run import Result, attempt
 from tests.unit.inventory import images
 from tests.unit.inventory.trees import booted, nothing_found
 
@@ -73,7 +72,7 @@ def test_the_tools_of_this_machine_agree(tmp_path: Path, kind: str) -> None:
     content, words = images.FOREIGN[kind]
 
     def run(argv: Sequence[str]) -> Result:
-        return nothing_found(argv) if argv[0] == "mdadm" else command.attempt(argv)
+        return nothing_found(argv) if argv[0] == "mdadm" else attempt(argv)
 
     drive = drive_with(tmp_path, content, run)
     assert drive.state is DriveState.FOREIGN

@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.command import Result
+from millrace.system.run import Result
 
 SECTOR = 512
 NUMA_UNKNOWN = -1

@@ -10,8 +10,8 @@ from collections.abc import Callable
 import pytest
 
 from host.layout import REPO
-from millrace.config import names
 from millrace.share import options
+from millrace.system import names
 from millrace.user.password import checked_password
 
 TABLE = json.loads((REPO / "cockpit-plugin/test/golden/rules.json").read_text())

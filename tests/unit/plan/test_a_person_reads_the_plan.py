@@ -12,7 +12,7 @@ from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Plan, PlanFile
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
-from millrace.store import read_model, write_model
+from millrace.system.documents import read_model, write_model
 from tests.unit.plan.servers import drive, drives_1u12, drives_2u24, found, server
 
 

@@ -10,9 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 from uuid import UUID
 
-from millrace import paths, store
-from millrace.config.model import Config, Group, Nfs, NfsClient, Share, Smb, User
-from millrace.config.store import change
+from millrace import paths
 from millrace.health import smart
 from millrace.health.collect import collect
 from millrace.health.heartbeats import Heartbeat
@@ -26,6 +24,9 @@ from millrace.plan.propose import plan_file, propose
 from millrace.provision.identity import new_transaction
 from millrace.provision.model import Pool, Transaction
 from millrace.share.usage import Usage
+from millrace.state.model import Config, Group, Nfs, NfsClient, Share, Smb, User
+from millrace.state.store import change
+from millrace.system.documents import read_model, write_model
 from millrace.watch import latency
 from tests.unit.certificate.made import certify
 from tests.unit.inventory.trees import Tree, booted, nothing_found
@@ -74,9 +75,9 @@ class Box:
             self._drive(number, number % 2, "16.0" if number == SLOW_DRIVE else "32.0")
         for number, node in enumerate(shape.ports):
             self._port(number, node)
-        store.write_model(paths.inventory_file(), _looked_at(root, shape))
-        self.proposal = propose(store.read_model(paths.inventory_file(), Inventory), load_policy())
-        store.write_model(paths.plan_file(), plan_file(self.proposal))
+        write_model(paths.inventory_file(), _looked_at(root, shape))
+        self.proposal = propose(read_model(paths.inventory_file(), Inventory), load_policy())
+        write_model(paths.plan_file(), plan_file(self.proposal))
 
     def begin(self, done: int) -> Transaction:
         """Provisioning under way, with so many steps done."""
@@ -84,7 +85,7 @@ class Box:
         made = new_transaction(self.proposal, NOW.isoformat())
         states = ["done"] * done + ["started"] + ["pending"] * len(made.steps)
         steps = [one.model_copy(update={"state": state}) for one, state in zip(made.steps, states, strict=False)]
-        store.write_model(paths.transaction_file(), made.model_copy(update={"steps": steps}))
+        write_model(paths.transaction_file(), made.model_copy(update={"steps": steps}))
         return made
 
     def provision(self) -> Pool:
@@ -100,8 +101,8 @@ class Box:
             filesystem=plan.filesystem,
             filesystem_uuid=made.filesystem_uuid,
         )
-        store.write_model(paths.approved_plan_file(), plan)
-        store.write_model(paths.pool_file(), pool)
+        write_model(paths.approved_plan_file(), plan)
+        write_model(paths.pool_file(), pool)
         drives = range(self.shape.data + self.shape.log)
         names = {serial(number, self.shape): f"nvme{number}n1" for number in drives}
         made_of = {
@@ -118,7 +119,7 @@ class Box:
         self.tree.write("proc/1/mounts", ROOT_MOUNT + pool_mount)
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
-        store.write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))
+        write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))
         return pool
 
     def shares(self) -> None:
@@ -127,13 +128,13 @@ class Box:
         change("admin", "user create anna", lambda old: old.model_copy(update={"users": USERS}))
         change("admin", "share create models", _with_shares)
         at = NOW.isoformat(timespec="seconds")
-        store.write_model(paths.usage_file(), Usage(at=at, used=tools.USED))
+        write_model(paths.usage_file(), Usage(at=at, used=tools.USED))
 
     def look(self) -> None:
         """What millrace-health.service leaves behind."""
         with patch("os.geteuid", lambda: 0):
             smart.write()
-            store.write_model(paths.health_file(), collect())
+            write_model(paths.health_file(), collect())
 
     def md(self, array: str, **attributes: str) -> None:
         """Change what md says of an array."""
@@ -299,8 +300,8 @@ def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
             ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
             ("millrace.health.collect.datetime", _Clock),
             ("millrace.health.current.datetime", _Clock),
-            ("millrace.config.store.datetime", _Clock),
-            ("millrace.command.subprocess.run", tools.Tools(user)),
+            ("millrace.state.store.datetime", _Clock),
+            ("millrace.system.run.subprocess.run", tools.Tools(user)),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
             ("socket.gethostname", lambda: "millrace"),
         ):

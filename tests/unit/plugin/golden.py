@@ -11,10 +11,11 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from host.layout import REPO
-from millrace import paths, store
+from millrace import paths
 from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
+from millrace.system.documents import read_model
 from tests.unit.plugin.box import EMPTY, FAR_PORTS, NOW, Box, Shape, server
 from tests.unit.watch.clock import watched
 
@@ -61,7 +62,7 @@ def _asked(path: str, *words: str) -> Iterator[tuple[str, str]]:
 
 def _approved() -> str:
     """The lines of an approval that is followed to its end."""
-    made = store.read_model(paths.transaction_file(), Transaction)
+    made = read_model(paths.transaction_file(), Transaction)
     digest = made.plan.digest()
     names = [step.name for step in made.steps]
     lines: list[Approval | Progress | Pool] = [Approval(sha256=digest, by="admin", at=NOW.isoformat())]

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import attempt
+from millrace import paths
 from millrace.pool import show
 from millrace.pool.model import LiveArray, Member, PoolState
 from millrace.provision.model import Pool
+from millrace.system.documents import read_model
+from millrace.system.run import attempt
 from tests.unit.plugin.box import Box, serial, server
 
 
@@ -23,7 +24,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 def state() -> PoolState:
-    return show.state(store.read_model(paths.pool_file(), Pool), attempt)
+    return show.state(read_model(paths.pool_file(), Pool), attempt)
 
 
 def array(name: str) -> LiveArray:

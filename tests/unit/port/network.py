@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from millrace.command import Result
 from millrace.share.server import Server
+from millrace.system.run import Result
 from tests.unit.share.appliance import GOOD, Appliance
 from tests.unit.share.samples import listen, port
 

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from millrace.config import replace, store
-from millrace.config.model import NfsServer
+from millrace.config import replace
 from millrace.errors import BadInput, Refused
 from millrace.port.edit import set_port
 from millrace.port.model import PortReport
+from millrace.state import store
+from millrace.state.model import NfsServer
 from tests.unit.port.network import FIRST, Network
 from tests.unit.share.samples import listen
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """How tools are asked and how they answer."""
 
-from millrace.command import Result
+from millrace.system.run import Result
 
 NOTHING = Result(2, "", "")
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Servers that the tests start from, and what is done to them again and again."""
 
-from millrace import paths, store
+from millrace import paths
 from millrace.plan.model import Plan, PlanFile
 from millrace.provision import apply
 from millrace.provision.approval import approve
 from millrace.provision.model import Pool
+from millrace.system.documents import write_model
 from tests.unit.provision.disks import Disk
 from tests.unit.provision.plans import DATA_SIZE
 from tests.unit.provision.world import World
@@ -24,7 +25,7 @@ def server_for(plan: Plan) -> World:
 
 def propose(plan: Plan) -> str:
     """What millrace-plan.service leaves behind; returns the hash."""
-    store.write_model(paths.plan_file(), PlanFile(sha256=plan.digest(), proposal=plan))
+    write_model(paths.plan_file(), PlanFile(sha256=plan.digest(), proposal=plan))
     return plan.digest()
 
 

@@ -5,12 +5,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.inventory.model import DriveState
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.approval import approval_from_credential, approve
 from millrace.provision.model import Approval
+from millrace.system.documents import read_model, write_model
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built, propose
 from tests.unit.provision.world import World
@@ -27,7 +28,7 @@ def credential(root: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
 def test_the_hash_of_the_current_plan_is_recorded_with_who_and_when() -> None:
     digest = propose(raid6_plan())
     approve(digest, "admin", NOW)
-    assert store.read_model(paths.approval_file(), Approval) == Approval(sha256=digest, by="admin", at=NOW)
+    assert read_model(paths.approval_file(), Approval) == Approval(sha256=digest, by="admin", at=NOW)
 
 
 def test_twelve_leading_digits_are_enough_and_stand_for_the_whole_hash() -> None:
@@ -53,7 +54,7 @@ def test_the_hash_of_an_older_plan_is_refused_and_the_current_one_named() -> Non
 
 def test_a_refused_plan_cannot_be_approved_and_the_reason_is_repeated() -> None:
     refusal = Refusal(obstacles=[Obstacle(serial="D3", what="holds an ext4 file system", todo="")], drives=[])
-    store.write_model(paths.plan_file(), PlanFile(sha256=None, proposal=refusal))
+    write_model(paths.plan_file(), PlanFile(sha256=None, proposal=refusal))
     with pytest.raises(Refused, match="D3: holds an ext4 file system"):
         approve("0" * 64, "admin", NOW)
 
@@ -66,7 +67,7 @@ def test_without_a_plan_there_is_nothing_to_approve() -> None:
 def test_a_plan_file_that_was_edited_is_not_approved() -> None:
     digest = raid6_plan().digest()
     edited = raid6_plan().model_copy(update={"capacity": 1})
-    store.write_model(paths.plan_file(), PlanFile(sha256=digest, proposal=edited))
+    write_model(paths.plan_file(), PlanFile(sha256=digest, proposal=edited))
     with pytest.raises(Refused, match="does not match its own hash"):
         approve(digest, "admin", NOW)
 

@@ -8,15 +8,16 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from pydantic import BaseModel
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision.assemble import assemble
 from millrace.provision.journal import Journal
 from millrace.provision.model import Pool, Transaction
+from millrace.system.documents import read_model
+from millrace.system.files import write_text
 from tests.unit.provision.disks import Disk
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, provision, server_for
@@ -25,15 +26,14 @@ from tests.unit.provision.world import PowerCut, World
 
 def wire_journal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """The power may go before and after every file that provisioning writes, too."""
-    real = store.write_model
 
-    def write_model(path: Path, model: BaseModel, mode: int = 0o644) -> bool:
+    def ticking(path: Path, text: str, mode: int = 0o644) -> bool:
         world.tick()
-        changed = real(path, model, mode)
+        changed = write_text(path, text, mode)
         world.tick()
         return changed
 
-    monkeypatch.setattr(store, "write_model", write_model)
+    monkeypatch.setattr("millrace.system.documents.write_text", ticking)
 
 
 def cut_and_boot(world: World, at: int) -> bool:
@@ -83,7 +83,7 @@ def _held(world: World, partuuid: str) -> dict[str, str]:
 
 def journalled() -> Transaction | None:
     path = paths.transaction_file()
-    return store.read_model(path, Transaction) if path.exists() else None
+    return read_model(path, Transaction) if path.exists() else None
 
 
 def reset(root: Path) -> None:

@@ -11,6 +11,7 @@ from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.again import plan_again
 from millrace.plan.verbs import plan
+from millrace.system.run import Result
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built, propose
 from tests.unit.provision.world import World
@@ -23,7 +24,7 @@ def ran(monkeypatch: pytest.MonkeyPatch) -> list[Sequence[str]]:
 
 
 def again(ran: list[Sequence[str]]) -> None:
-    plan_again(lambda argv: str(ran.append(argv)))
+    plan_again(lambda argv, stdin=None: ran.append(argv) or Result(0, "", ""))
 
 
 def test_the_inventory_is_taken_before_the_plan_is_made(root: Path, ran: list[Sequence[str]]) -> None:

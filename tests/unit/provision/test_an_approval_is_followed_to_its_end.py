@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.errors import Failed
 from millrace.provision import follow
 from millrace.provision.identity import new_transaction
 from millrace.provision.journal import Journal
+from millrace.system.files import write_text
+from millrace.system.run import Result
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.world import World
 
@@ -40,7 +41,7 @@ def begin(journal: Journal) -> None:
 
 
 def finish() -> None:
-    store.write_text(paths.pool_file(), "{}")
+    write_text(paths.pool_file(), "{}")
 
 
 def test_progress_is_shown_until_the_pool_exists(world: World) -> None:

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace.command import Result
 from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision.assemble import assemble
 from millrace.provision.gather import GRACE, POLL, REST, SLOWEST
+from millrace.system.run import Result
 from tests.unit.provision.disks import Disk, Running
 from tests.unit.provision.drive_life import die, rebuilt
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Plan
 from millrace.plan.policy import LayoutPolicy, Policy
@@ -14,6 +14,7 @@ from millrace.provision.array import create_command
 from millrace.provision.filesystem import mkfs_command
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
 from millrace.provision.record import renew_mount_unit
+from millrace.system.documents import read_model
 from tests.unit.provision.plans import GROUP, MIB, planned, planned_1u12, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, built, provision, server_for
 from tests.unit.provision.world import World
@@ -117,7 +118,7 @@ def test_partitions_are_numbered_by_role_over_all_legs() -> None:
 
 def test_what_was_built_is_on_record_and_the_approval_used_up(world: World) -> None:
     pool = built(world, raid6_plan())
-    assert store.read_model(paths.approved_plan_file(), Plan) == raid6_plan()
+    assert read_model(paths.approved_plan_file(), Plan) == raid6_plan()
     assert pool.plan_sha256 == raid6_plan().digest()
     assert len(list((paths.state_dir() / "history").glob("pool-*.json"))) == 1
     assert mount_unit_file().read_text() == mount_unit(pool.filesystem, pool.plan_sha256)

@@ -12,7 +12,7 @@ import pytest
 from click import Command
 from click.testing import CliRunner
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused
 from millrace.health import heartbeat
 from millrace.health.checks import unclean as check
@@ -20,6 +20,7 @@ from millrace.health.host import Host
 from millrace.health.model import Level
 from millrace.provision import suspects, unclean, verbs
 from millrace.provision.unclean import Unclean, UncleanStarts
+from millrace.system.documents import write_model
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
 from tests.unit.provision.world import World
@@ -42,7 +43,7 @@ def unclean_start(after: timedelta) -> None:
     one = Unclean(
         array="data", level="raid6", last_write=last_write.isoformat(), started=started.isoformat(), missing=["D1"]
     )
-    store.write_model(paths.unclean_file(), UncleanStarts(starts=[one]))
+    write_model(paths.unclean_file(), UncleanStarts(starts=[one]))
 
 
 def found() -> UncleanStarts:

@@ -8,10 +8,11 @@ import pytest
 from click import Command
 from click.testing import CliRunner
 
-from millrace import paths, store
+from millrace import paths
 from millrace.provision import verbs
 from millrace.provision.model import Approval
 from millrace.provision.mount_unit import mount_unit_file
+from millrace.system.documents import read_model
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose
 from tests.unit.provision.world import World
@@ -32,7 +33,7 @@ def test_an_approval_can_be_recorded_for_the_next_boot(world: World, monkeypatch
     monkeypatch.setenv("SUDO_USER", "admin")
     digest = propose(raid6_plan())
     assert says(verbs.approve, digest, "--no-start") == f"approved: plan {digest}\n"
-    assert store.read_model(paths.approval_file(), Approval).by == "admin"
+    assert read_model(paths.approval_file(), Approval).by == "admin"
     assert world.commands == []
 
 

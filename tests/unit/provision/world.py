@@ -8,11 +8,11 @@ A write that the real tools would do, but that would hit anything not of the pla
 import json
 from collections.abc import Callable, Sequence
 
-from millrace.command import Result
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.plan.model import Proposal
 from millrace.provision.model import MemberRecord
 from millrace.provision.system import LiveMember
+from millrace.system.run import Result
 from tests.unit.provision import superblocks
 from tests.unit.provision.answers import NOTHING, export, fine, option
 from tests.unit.provision.disks import Content, Disk, Running

@@ -54,7 +54,7 @@ def test_every_reference_leads_to_a_definition() -> None:
 
 def test_names_are_for_people_and_not_those_of_the_browser() -> None:
     names = set(schema().definitions)
-    assert {"Share", "ConfigShare", "HealthFinding", "PlanFinding", "MdArray"} <= names
+    assert {"Share", "StateShare", "HealthFinding", "PlanFinding", "MdArray"} <= names
     assert not names & OF_THE_BROWSER
     assert not [name for name in names if "__" in name]
 

@@ -7,9 +7,10 @@ import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.share.server import Server
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.share.samples import listen, plan, pool, port, surroundings
 
 GOOD = Result(0, "", "")
@@ -47,7 +48,7 @@ class Appliance:
         options = "rw,noatime" + (",prjquota" if quotas else "")
         (root / "proc/1/mounts").write_text(f"/dev/md127 /srv/pool xfs {options} 0 0\n")
         listen(root, "0.0.0.0:2049", "10.0.0.2:445")
-        store.write_model(paths.pool_file(), pool())
+        write_model(paths.pool_file(), pool())
 
     def server(self, *networks: str) -> Server:
         ports = [port("enp1s0", "10.0.0.2/24")]

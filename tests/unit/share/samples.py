@@ -6,13 +6,13 @@ from ipaddress import IPv4Address, ip_interface
 from pathlib import Path
 from uuid import UUID
 
-from millrace.command import Result
-from millrace.config.model import Config, first_config
 from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.share.desired import Surroundings, resolve
-from millrace.share.interfaces import Interface
 from millrace.share.model import Share
+from millrace.state.model import Config, first_config
+from millrace.system.net import Interface
+from millrace.system.run import Result
 
 
 class Tools:

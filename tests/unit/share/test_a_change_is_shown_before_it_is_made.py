@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.config import store
 from millrace.errors import BadInput, Refused
 from millrace.share.edit import create_shares, creation, setting
 from millrace.share.look import preview
 from millrace.share.verbs import share
+from millrace.state import store
 from tests.unit.share.appliance import Appliance
 
 WANTED: dict[str, Any] = {

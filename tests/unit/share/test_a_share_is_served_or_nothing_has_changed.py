@@ -8,15 +8,15 @@ from typing import Any
 
 import pytest
 
-from millrace import store as files
-from millrace.command import Result
-from millrace.config import store
 from millrace.errors import BadInput, Failed, Refused
 from millrace.share import quota, rendered
 from millrace.share.change import Serving
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.share.leftovers import sweep
 from millrace.share.model import ChangeReport
+from millrace.state import store
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from tests.unit.share.appliance import Appliance
 
 
@@ -313,7 +313,7 @@ class TestLimits:
         create(appliance, "train", size="1T")
         record = rendered.load()
         before = {tree: state.partition(" ihard=")[0] for tree, state in record.quotas.items()}
-        files.write_model(rendered.record_file(), record.model_copy(update={"quotas": before}))
+        write_model(rendered.record_file(), record.model_copy(update={"quotas": before}))
         appliance.calls.clear()
         appliance.server().apply(store.load())
         [line] = appliance.called("xfs_quota")

@@ -6,14 +6,16 @@ import json
 import pytest
 
 from millrace import cli, paths
-from millrace.command import Result
-from millrace.config import files, history, replace, store
+from millrace.config import replace
 from millrace.errors import BadInput, Refused
-from millrace.share import confirm, interfaces, look
+from millrace.share import confirm, look
 from millrace.share.edit import create_shares
-from millrace.share.interfaces import Interface
 from millrace.share.model import ChangeReport, ClientNetworks
 from millrace.share.server import Server
+from millrace.state import files, history, store
+from millrace.system import net
+from millrace.system.net import Interface
+from millrace.system.run import Result
 from tests.unit.share.appliance import Appliance
 from tests.unit.share.samples import port, surroundings
 
@@ -136,7 +138,7 @@ def listed(capsys: pytest.CaptureFixture[str], *more: str) -> str:
 def test_the_list_has_the_command_that_confirms(
     appliance: Appliance, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(interfaces, "serving", lambda: PORTS)
+    monkeypatch.setattr(net, "serving", lambda: PORTS)
     manage()
     assert listed(capsys, "list").splitlines() == [
         "NFS is closed: no client network is confirmed.",

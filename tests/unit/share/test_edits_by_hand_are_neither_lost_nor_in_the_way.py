@@ -3,14 +3,14 @@
 
 import pytest
 
-from millrace.command import Result
-from millrace.config import store
 from millrace.errors import Failed
 from millrace.health.checks import shares
 from millrace.health.model import Level
 from millrace.share import rendered
 from millrace.share.edit import create_shares
 from millrace.share.server import Server
+from millrace.state import store
+from millrace.system.run import Result
 from tests.unit.health.servers import host, sentences
 from tests.unit.share.appliance import Appliance
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.config.model import first_config
 from millrace.share import handle_key
 from millrace.share.server import Server
+from millrace.state.model import first_config
 from tests.unit.share.appliance import Appliance
 
 REPO = Path(__file__).resolve().parents[3]

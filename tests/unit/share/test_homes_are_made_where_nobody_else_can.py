@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from millrace.command import Result
-from millrace.config import store
-from millrace.config.model import Config, User, first_config
 from millrace.errors import Failed, Refused
 from millrace.share import directories
 from millrace.share.edit import create_shares, set_share
 from millrace.share.model import Share
+from millrace.state import store
+from millrace.state.model import Config, User, first_config
+from millrace.system.run import Result
 from tests.unit.share.appliance import Appliance
 from tests.unit.share.samples import resolved
 

@@ -8,8 +8,8 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.share.interfaces import serving
 from millrace.share.networks import found_networks, nfs_networks, smb_networks
+from millrace.system.net import serving
 from tests.unit.share.samples import default_share, pool, port
 
 

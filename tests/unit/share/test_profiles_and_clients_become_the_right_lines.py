@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from millrace.config.model import Config, Group, Share, User
 from millrace.share import nfs, smb
 from millrace.share.listing import rows
 from millrace.share.smb_parameters import parameters
+from millrace.state.model import Config, Group, Share, User
 from tests.unit.share.samples import port, resolved
 
 PEOPLE = {
@@ -110,7 +110,7 @@ def test_a_share_off_smb_is_not_in_smb_conf() -> None:
 
 
 def no_smb() -> Any:
-    from millrace.config.model import Smb
+    from millrace.state.model import Smb
 
     return Smb(enabled=False)
 

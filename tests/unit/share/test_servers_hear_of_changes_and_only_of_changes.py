@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.command import Result
 from millrace.errors import Failed
 from millrace.share.apply import apply
+from millrace.system.run import Result
 from tests.unit.share.samples import Tools, default_share, listen, plan, pool, port
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]

@@ -9,11 +9,11 @@ from typing import NoReturn
 import pytest
 from click.testing import CliRunner, Result
 
-from millrace.config import store
-from millrace.config.model import NfsClient
 from millrace.errors import BadInput, MillraceError
 from millrace.share import truth_nfs
 from millrace.share.verbs import share
+from millrace.state import store
+from millrace.state.model import NfsClient
 from tests.unit.share.appliance import Appliance
 
 
@@ -24,7 +24,7 @@ def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("millrace.share.edit.set_share.__defaults__", (appliance.server,))
     monkeypatch.setattr("millrace.share.edit.remove_share.__defaults__", (appliance.server,))
     monkeypatch.setattr("millrace.share.server.this_server", appliance.server)
-    monkeypatch.setattr("millrace.share.interfaces.serving", lambda: [])
+    monkeypatch.setattr("millrace.system.net.serving", lambda: [])
     monkeypatch.setattr("millrace.share.listing.listed.__defaults__", (None, appliance))
 
 
@@ -67,7 +67,7 @@ def test_a_list_shows_what_is_served_and_held(appliance: Appliance) -> None:
     say(*EVERYTHING)
     appliance.usage = "#1002  1000000 0 0 00 [--------]\n"
     text = say("list").output
-    assert "train  checkpoint" in text and "1.0 GB of 2.2 TB" in text
+    assert "train  checkpoint" in text and "1.02 GB of 2.2 TB" in text
     assert "NFS to 10.0.0.0/24, @gpus; SMB for admin" in text
     by_name = {one["name"]: one for one in json.loads(say("list", "--json").output)["shares"]}
     assert by_name["train"]["used"] == 1024000000 and by_name["data"]["used"] is None

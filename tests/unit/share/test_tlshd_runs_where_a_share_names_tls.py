@@ -6,11 +6,11 @@ import configparser
 import pytest
 
 from millrace.certificate import files
-from millrace.command import Result
-from millrace.config.model import NfsClient
 from millrace.errors import Refused
 from millrace.share import tls, truth_nfs
 from millrace.share.edit import create_shares, remove_share, set_share
+from millrace.state.model import NfsClient
+from millrace.system.run import Result
 from tests.unit.certificate.made import certify
 from tests.unit.share.appliance import Appliance
 

@@ -3,8 +3,8 @@
 
 from pathlib import Path
 
-from millrace.command import Result
 from millrace.share.edit import create_shares
+from millrace.system.run import Result
 from tests.unit.share.appliance import Appliance
 
 HALVES = (

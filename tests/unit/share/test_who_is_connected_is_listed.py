@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.command import Result
 from millrace.share.session import Session, sessions
+from millrace.system.run import Result
 
 INFO = """clientid: 0xf6f0c2616a3d1c9e
 address: "{address}"

@@ -9,14 +9,13 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from millrace import store
 from millrace.certificate.files import Current
-from millrace.config.history import Change
-from millrace.config.model import Config
 from millrace.errors import BadInput
-from millrace.inventory.model import Contract
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool, Transaction
+from millrace.state.history import Change
+from millrace.state.model import Config
+from millrace.system.documents import Contract, migration, read_input, read_model
 from tests.unit.schema.within import within
 
 RELEASED = Path(__file__).parent / "released"
@@ -46,13 +45,13 @@ def test_every_kind_is_recorded() -> None:
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
 def test_released_document_is_read(path: Path) -> None:
     """Nothing that it says is lost or changed."""
-    found = json.loads(store.read_model(path, KINDS[path.name]).model_dump_json())
+    found = json.loads(read_model(path, KINDS[path.name]).model_dump_json())
     assert within(json.loads(path.read_text()), found)
 
 
 def test_an_approved_plan_keeps_its_hash() -> None:
-    plan = store.read_model(RELEASED / "0.1.0/plan.json", Plan)
-    assert plan.digest() == store.read_model(RELEASED / "0.1.0/pool.json", Pool).plan_sha256
+    plan = read_model(RELEASED / "0.1.0/plan.json", Plan)
+    assert plan.digest() == read_model(RELEASED / "0.1.0/pool.json", Pool).plan_sha256
 
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: f"{path.parent.name}/{path.name}")
@@ -68,7 +67,7 @@ def test_keys_of_a_later_release_are_ignored(path: Path, tmp_path: Path) -> None
         added += 1
     later.write_text(json.dumps(document))
     assert added
-    assert store.read_model(later, KINDS[path.name]) == store.read_model(path, KINDS[path.name])
+    assert read_model(later, KINDS[path.name]) == read_model(path, KINDS[path.name])
 
 
 class Room(Contract):
@@ -78,7 +77,7 @@ class Room(Contract):
     width: int
 
 
-@store.migration(Room)
+@migration(Room)
 def _room(document: dict[str, Any]) -> dict[str, Any]:
     return {"width": document["size"]}
 
@@ -90,7 +89,7 @@ def written(path: Path, text: str) -> Path:
 
 def test_the_schema_before_is_migrated(tmp_path: Path) -> None:
     path = written(tmp_path / "room.json", '{"schema_version": 1, "size": 7, "gone": true}')
-    assert store.read_model(path, Room) == Room(width=7)
+    assert read_model(path, Room) == Room(width=7)
 
 
 @pytest.mark.parametrize(
@@ -107,11 +106,11 @@ def test_the_schema_before_is_migrated(tmp_path: Path) -> None:
 def test_a_document_that_cannot_be_read_is_named_with_the_reason(tmp_path: Path, text: str, words: str) -> None:
     path = written(tmp_path / "room.json", text)
     with pytest.raises(BadInput, match=words) as error:
-        store.read_model(path, Room)
+        read_model(path, Room)
     assert str(path) in str(error.value) and "\n" not in str(error.value)
 
 
 def test_an_unknown_key_in_what_people_name_is_refused(tmp_path: Path) -> None:
     path = written(tmp_path / "room.json", '{"schema_version": 2, "width": 7, "widht": 8}')
     with pytest.raises(BadInput, match="widht: Extra inputs"):
-        store.read_input(path, Room)
+        read_input(path, Room)

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths, store
-from millrace.command import attempt
+from millrace import paths
 from millrace.errors import Refused
 from millrace.inventory.model import Inventory
-from millrace.share import interfaces
+from millrace.system import net
+from millrace.system.documents import write_model
+from millrace.system.run import attempt
 from millrace.topology.build import topology
 from millrace.topology.model import Topology, TopologyDrive
 from tests.unit.plan import servers_hw
@@ -24,7 +25,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
 
 
 def look() -> Topology:
-    return topology(interfaces.serving(), attempt)
+    return topology(net.serving(), attempt)
 
 
 def drive(number: int) -> TopologyDrive:
@@ -84,7 +85,7 @@ def test_a_finding_is_at_its_drive(box: Box) -> None:
 
 def test_ports_on_the_other_processor_are_named_with_their_node(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     inventory = servers_hw.all_nics_on_node_1()
-    store.write_model(paths.inventory_file(), inventory)
+    write_model(paths.inventory_file(), inventory)
     monkeypatch.setattr("millrace.topology.build.nics", lambda root, run: inventory.nics)
     [far] = [one for one in look().findings if one.name == "sockets.crossing"]
     assert (far.where.ports, far.where.nodes) == (["ens0np0", "ens1np0"], [1])
@@ -95,8 +96,8 @@ def test_legs_belong_to_the_array_that_a_person_knows(box: Box, monkeypatch: pyt
     from millrace.plan.propose import plan_file, propose
 
     inventory: Inventory = servers_hw.two_u_24()
-    store.write_model(paths.inventory_file(), inventory)
-    store.write_model(paths.plan_file(), plan_file(propose(inventory, Policy())))
+    write_model(paths.inventory_file(), inventory)
+    write_model(paths.plan_file(), plan_file(propose(inventory, Policy())))
     places = {one.serial: (one.array, one.leg) for node in look().nodes for one in node.drives}
     assert {places[f"SN{number:03}"] for number in range(18)} == {("data", "leg0"), ("data", "leg1")}
     assert places["SN018"] == ("log", None)

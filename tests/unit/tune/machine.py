@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.command import Result
+from millrace.system.run import Result
 
 MLX5 = "mlx5_comp{}@pci:0000:81:00.0"
 ALL = "0-95"

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
+from millrace.system.documents import write_model
 from millrace.tune.arrays import array_settings
 from millrace.tune.collect import stages
 from millrace.tune.knob import mask, standing
@@ -181,8 +182,8 @@ def test_an_array_that_came_back_with_the_kernels_settings_is_tuned_again(server
 
 
 def test_the_verb_says_what_it_changed_from_what_to_what(server: Path) -> None:
-    store.write_model(paths.pool_file(), pool())
-    store.write_model(paths.approved_plan_file(), plan())
+    write_model(paths.pool_file(), pool())
+    write_model(paths.approved_plan_file(), plan())
     first = CliRunner().invoke(tune)
     assert first.exit_code == 0
     assert f"changed {server}/sys/class/block/md127/md/stripe_cache_size: 256 -> 8192" in first.output
@@ -200,8 +201,8 @@ def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
 
 
 def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.write_model(paths.pool_file(), pool())
-    store.write_model(paths.approved_plan_file(), plan())
+    write_model(paths.pool_file(), pool())
+    write_model(paths.approved_plan_file(), plan())
     sysfs = {server / "sys", server / "proc", server / "run/systemd"}
     read_text = Path.read_text
 

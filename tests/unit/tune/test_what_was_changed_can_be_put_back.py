@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
+from millrace.system.documents import write_model
+from millrace.system.run import Result
 from millrace.tune import verbs
 from millrace.tune.knob import standing
 from millrace.tune.verbs import tune
@@ -31,8 +32,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     for key in ("dev.raid.speed_limit_min", "dev.raid.speed_limit_max", "vm.dirty_bytes"):
         add_sysctl(tmp_path, key, "1000\n")
     add_sysctl(tmp_path, "net.ipv4.tcp_wmem", "4096\t16384\t4194304\n")
-    store.write_model(paths.pool_file(), pool())
-    store.write_model(paths.approved_plan_file(), plan())
+    write_model(paths.pool_file(), pool())
+    write_model(paths.approved_plan_file(), plan())
     monkeypatch.setattr(verbs, "_command", machine)
     return machine
 
@@ -129,6 +130,6 @@ def test_the_person_hears_how_long_it_lasts(machine: Machine) -> None:
 
 def test_the_tools_are_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[float | None] = []
-    monkeypatch.setattr(verbs.command, "attempt", lambda argv, timeout=None: asked.append(timeout) or Result(0, "", ""))
+    monkeypatch.setattr(verbs, "attempt", lambda argv, timeout=None: asked.append(timeout) or Result(0, "", ""))
     verbs._command(["ethtool"])
     assert asked == [verbs.PATIENCE]

@@ -6,15 +6,16 @@ import io
 import pytest
 from click.testing import CliRunner
 
-from millrace.command import Result
-from millrace.config import store
 from millrace.errors import BadInput, Failed, Refused
 from millrace.share.edit import create_shares
+from millrace.state import store
+from millrace.system.run import Result
 from millrace.user import edit
 from millrace.user.accounts import LOOK_SHELL
 from millrace.user.render import render
 from millrace.user.sync import sync
 from millrace.user.verbs import user as user_verb
+from tests.fakes.tools import stand_in
 from tests.unit.share.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
@@ -150,7 +151,7 @@ def test_accounts_that_are_gone_are_made_again_at_boot(appliance: Appliance) -> 
 
 
 def test_the_password_comes_from_standard_input(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.command.attempt", appliance)
+    stand_in(monkeypatch, appliance)
     done = CliRunner().invoke(user_verb, ["create", "ann", "--password-stdin", "--json"], input=SECRET + "\n")
     assert done.exit_code == 0, done.output
     assert '"name": "ann"' in done.output and SECRET not in done.output

@@ -6,9 +6,9 @@ import subprocess
 import pytest
 
 from host.layout import REPO
-from millrace.config import store
 from millrace.errors import Refused
 from millrace.share.edit import create_shares, set_share
+from millrace.state import store
 from millrace.user import edit
 from millrace.user.accounts import LOOK_GROUP, LOOK_SHELL
 from tests.unit.share.appliance import Appliance

@@ -6,9 +6,9 @@ import configparser
 import pytest
 
 from host.layout import REPO
-from millrace.command import Result
-from millrace.config import store
 from millrace.errors import BadInput, Failed
+from millrace.state import store
+from millrace.system.run import Result
 from millrace.user import edit
 from millrace.user.lockout import POLICY
 from millrace.user.password import LONGEST, SHORTEST

@@ -7,15 +7,15 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from millrace import command
-from millrace.config import store
+from millrace.state import store
 from millrace.user.verbs import group, user
+from tests.fakes.tools import stand_in
 from tests.unit.share.appliance import Appliance
 
 
 @pytest.fixture(autouse=True)
 def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(command, "attempt", appliance)
+    stand_in(monkeypatch, appliance)
 
 
 def say(*words: str, stdin: str | None = None) -> str:

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.health.model import Level
 from millrace.provision.model import Pool
+from millrace.system.documents import read_model
+from millrace.system.run import Result
 from millrace.watch import counters, latency, verbs
 from tests.unit.plugin.box import Box, server
 from tests.unit.watch.clock import watched
@@ -95,7 +96,7 @@ def test_health_that_is_old_is_a_failure(box: Box) -> None:
 class TestCounters:
     def test_drives_of_the_pool_only(self, box: Box) -> None:
         box.count(1)
-        assert len(counters.pool_drives(store.read_model(paths.pool_file(), Pool))) == 12
+        assert len(counters.pool_drives(read_model(paths.pool_file(), Pool))) == 12
 
     def test_captured_profile_of_smbd(self) -> None:
         text = (SAMPLES / "smbstatus-profile.json").read_text()
@@ -187,7 +188,7 @@ def test_the_verb_prints_lines_until_nobody_reads_them(box: Box, monkeypatch: py
     lines = CliRunner().invoke(verbs.watch, ["--json"], catch_exceptions=False).stdout.splitlines()
     assert [json.loads(one)["schema_version"] for one in lines] == [1, 1]
     words = CliRunner().invoke(verbs.watch, [], catch_exceptions=False).stdout.splitlines()
-    assert "nfs: read 9.0 GB/s write 2.5 GB/s latency 0.40 ms clients 3" in words[1]
+    assert "nfs: read 9 GB/s write 2.5 GB/s latency 0.40 ms clients 3" in words[1]
 
 
 @pytest.mark.parametrize(("took", "seconds"), [(0.02, 0.98), (0.2, 0.8), (1.5, 6.0), (15.0, 30.0)])

@@ -11,8 +11,8 @@ from typing import Any
 from host.perf import emulator
 from host.perf.guest.drives import Counters
 from host.perf.guest.job import Job
-from millrace import store
 from millrace.errors import Failed
+from millrace.system.files import write_text
 
 # Each machine is one thread: more than two would only wait for each other on a small host.
 MACHINES = 2
@@ -99,7 +99,7 @@ def kept(cache: Path, image: emulator.Image, job: Job, fresh: bool) -> Result:
     """Return the result of a job, from the cache where exactly this job ran on exactly this system."""
     file = cache / f"{job.benchmark}-{emulator.key(image, job)}.json"
     if fresh or not file.is_file():
-        store.write_text(file, json.dumps(emulator.run(image, job)))
+        write_text(file, json.dumps(emulator.run(image, job)))
     return result(job.benchmark, json.loads(file.read_text()))
 
 

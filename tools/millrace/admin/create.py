@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal, Protocol
 
-from millrace import paths, store
+from millrace import paths
 from millrace.admin import one_time
 from millrace.admin.one_time import USER
-from millrace.command import Result
 from millrace.errors import BadInput, Failed
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
+from millrace.system.files import write_text
+from millrace.system.run import Result
 from millrace.user import accounts
 from millrace.user.password import strong_password
 
@@ -57,7 +58,7 @@ def create(run: Runner) -> AdminReport:
     if given is None:
         _run(run, ["chage", "-d", "0", USER])
         one_time.show(password)
-    store.write_text(marker, "")
+    write_text(marker, "")
     return AdminReport(outcome="new-password" if existed else "created", one_time=given is None)
 
 

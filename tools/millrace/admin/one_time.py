@@ -3,8 +3,9 @@
 
 import secrets
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused
+from millrace.system.files import write_text
 
 USER = "admin"
 ISSUE = "run/issue.d/60-millrace-admin.issue"
@@ -25,8 +26,8 @@ def generate() -> str:
 def show(password: str) -> None:
     """On the console, until it is changed or the server restarts. Nobody but root (agetty) reads the file."""
     text = f"Sign in as {USER}; you will be asked for a password of your own.\nOne-time password: {password}\n\n"
-    store.write_text(paths.ROOT / ISSUE, text, mode=0o600)
-    store.write_text(paths.state_dir() / UNUSED, _shadow()[1], mode=0o600)
+    write_text(paths.ROOT / ISSUE, text, mode=0o600)
+    write_text(paths.state_dir() / UNUSED, _shadow()[1], mode=0o600)
 
 
 def is_lost() -> bool:

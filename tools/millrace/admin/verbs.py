@@ -3,7 +3,7 @@
 
 import click
 
-from millrace import command
+from millrace.system.run import attempt
 
 
 @click.group()
@@ -17,7 +17,7 @@ def create(as_json: bool) -> None:
     """Make the user `admin`; its one-time password is shown on the console only."""
     from millrace.admin.create import create as create_admin
 
-    report = create_admin(command.attempt)
+    report = create_admin(attempt)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
         return

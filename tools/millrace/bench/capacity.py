@@ -7,10 +7,8 @@ A model's layout: facts of DLIO's checkpoints, all sizes in bytes, binary whatev
 import math
 
 from millrace.bench.model import Accelerators, Checkpoint, Profile
+from millrace.system.text import GIB
 from millrace_client.au import TRAININGS
-
-GIB = 1 << 30
-
 
 CHECKPOINTS = {"8b": 105 * GIB, "70b": 911 * GIB, "405b": 5292 * GIB, "1t": 15_427 * GIB}
 

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from millrace import inside
 from millrace.bench import result, space
 from millrace.bench import store as results
 from millrace.bench.fio_output import Outcome
@@ -20,6 +19,7 @@ from millrace.bench.model import Rung
 from millrace.bench.monitor import Monitor
 from millrace.bench.places import EDGE
 from millrace.bench.sizes import Files, Sizes
+from millrace.system import inside
 
 UNREAD = ("meta", "kvcache")
 """Layouts whose files are not read back as fio laid them out."""

@@ -8,7 +8,7 @@ from typing import Literal
 
 from millrace.bench.model import Quantity, Run, Series, State
 from millrace.errors import Refused
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 LEAST = 0.03
 """A smaller change is never called one."""

@@ -9,10 +9,10 @@ from millrace import paths
 from millrace.bench.guard import hypervisor
 from millrace.bench.model import DriveFact, Environment, PortFact
 from millrace.bench.site import Site
-from millrace.inventory import sysfs
 from millrace.inventory.model import PcieLink
-from millrace.share.tools import Runner
-from millrace.tune.devices import array_device, block
+from millrace.provision.devices import array_device, block
+from millrace.system import sysfs
+from millrace.system.run import Runner
 
 PACKAGES = ("fio", "samba", "nfs-kernel-server", "mdadm", "xfsprogs", "cifs-utils")
 MD = ("md/group_thread_cnt", "md/stripe_cache_size", "md/chunk_size", "md/bitmap/location", "queue/read_ahead_kb")

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from millrace.bench.model import Accelerators, Direction, Latency
-from millrace.errors import Failed, one_line
+from millrace.errors import Failed
+from millrace.system.text import one_line
 
 Document = dict[str, Any]
 

@@ -12,10 +12,10 @@ from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import Connection, Unreachable
 from millrace.bench.site import Site
 from millrace.errors import BadInput, Refused
-from millrace.inventory import sysfs
+from millrace.provision.devices import array_device, block
 from millrace.share.session import sessions
-from millrace.share.tools import Runner
-from millrace.tune.devices import array_device, block
+from millrace.system import sysfs
+from millrace.system.run import Runner
 
 LOCAL = ("127.", "::1")
 VIRTUAL = {"none", ""}

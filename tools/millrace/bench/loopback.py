@@ -22,9 +22,11 @@ from millrace import paths
 from millrace.bench.measure import USER
 from millrace.bench.space import NAME
 from millrace.errors import Failed
-from millrace.share import interfaces, nfs, smb
+from millrace.share import nfs, smb
 from millrace.share.model import Share, SmbAccess
-from millrace.share.tools import Runner, is_active, last_words, must
+from millrace.system import net
+from millrace.system.run import Runner, last_words, must
+from millrace.system.units import is_active
 
 LOOPBACK = "127.0.0.1"
 RDMA_PORT = 20049
@@ -85,7 +87,7 @@ def release(run: Runner) -> list[str]:
 
 def rdma_address() -> str:
     """An IPv4 address behind an RDMA device; Failed where none has one."""
-    ports = {one.name: one for one in interfaces.serving()}
+    ports = {one.name: one for one in net.serving()}
     for device in sorted((paths.ROOT / "sys/class/infiniband").glob("*")):
         name = (device / "ports/1/gid_attrs/ndevs/0").read_text().strip()
         for address in ports[name].addresses if name in ports else []:

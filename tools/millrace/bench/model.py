@@ -10,7 +10,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.bench.remote.model import ClientFacts
-from millrace.inventory.model import Contract, Count
+from millrace.system.documents import Contract, Count
 
 
 class Layer(StrEnum):

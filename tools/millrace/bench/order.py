@@ -6,15 +6,16 @@ from pathlib import Path
 
 from pydantic import Field
 
-from millrace import command, lock, paths, store
+from millrace import paths
 from millrace.bench import guard, live, prepare, unit
 from millrace.bench import store as results
 from millrace.bench.model import Label, RunRequest, State
 from millrace.bench.reports import Estimate, Progress, Started
-from millrace.config.who import only_root, who
 from millrace.errors import Failed
-from millrace.inventory.model import Contract
-from millrace.share.tools import last_words
+from millrace.system import locks
+from millrace.system.documents import Contract, write_model
+from millrace.system.run import attempt, last_words
+from millrace.system.users import only_root, who
 
 
 class Order(Contract):
@@ -34,7 +35,7 @@ def file() -> Path:
 def estimate(request: RunRequest) -> Estimate:
     """What a run would take, and everything that stands in its way."""
     ready = prepare.prepare(request)
-    verdict = guard.look(request, ready.site, command.attempt)
+    verdict = guard.look(request, ready.site, attempt)
     return ready.estimate.model_copy(update={"obstacles": verdict.obstacles})
 
 
@@ -42,7 +43,7 @@ def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
     """A run that may start now, and its labels; Refused or BadInput, and nothing done, where it may not."""
     only_root()
     found = prepare.prepare(request)
-    return found, guard.look(request, found.site, command.attempt).demand()
+    return found, guard.look(request, found.site, attempt).demand()
 
 
 def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
@@ -50,9 +51,9 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
     order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
     live.begin()
     live.say(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
-    store.write_model(file(), order)
+    write_model(file(), order)
     unit.allow_writing([device for step in ready.steps if step.work.writes for device in step.devices])
-    result = command.attempt(["systemctl", "start", unit.NAME])
+    result = attempt(["systemctl", "start", unit.NAME])
     if result.status != 0:
         file().unlink(missing_ok=True)
         raise Failed(f"{unit.NAME} does not start: {last_words(result)}")
@@ -62,4 +63,4 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
 def alone() -> AbstractContextManager[None]:
     """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
     sentence = "a benchmark is running already: `millrace bench follow` watches it"
-    return lock.held(paths.run_dir() / "bench/lock", sentence)
+    return locks.held(paths.run_dir() / "bench/lock", sentence)

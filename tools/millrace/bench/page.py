@@ -7,7 +7,7 @@ from html import escape
 from millrace.bench.ceilings import headline
 from millrace.bench.model import Run, Rung, Series, State
 from millrace.bench.text import accelerators
-from millrace.health.checks.filesystem import bytes_in_words
+from millrace.system.text import size
 
 BAR, GAP, LEFT, WIDTH = 18, 6, 260, 900
 EMULATED = "An emulated server: only ratios mean something, so bars are parts of the highest rung of their kind."
@@ -73,7 +73,7 @@ def _quantities(found: Sequence[tuple[Rung, Series]]) -> set[str]:
 
 def shown(main: Series) -> str:
     """A median with its unit."""
-    return f"{bytes_in_words(round(main.median))}/s" if main.quantity == "bandwidth" else f"{main.median:,.0f}/s"
+    return f"{size(round(main.median))}/s" if main.quantity == "bandwidth" else f"{main.median:,.0f}/s"
 
 
 def _row(rung: Rung, main: Series, emulated: bool) -> str:

@@ -14,7 +14,7 @@ from millrace.bench.ladder import Step
 from millrace.bench.measure import USER, Spot
 from millrace.bench.model import Layer
 from millrace.errors import Failed
-from millrace.share.tools import Runner, must
+from millrace.system.run import Runner, must
 
 # Both ends stay as they are, where partition tables and labels are: a blank drive is blank afterwards, too.
 EDGE = 64 << 20

@@ -12,8 +12,8 @@ from millrace.bench.remote import clients
 from millrace.bench.reports import Estimate
 from millrace.bench.site import Site
 from millrace.bench.sizes import Sizes, sizes
-from millrace.config.sentence import checked
 from millrace.share.options import size
+from millrace.system.documents import checked
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.bench.model import Label, Layer, Mode, Profile, Rung, State
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class Headline(Contract):

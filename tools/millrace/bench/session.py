@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from threading import Event
 
-from millrace import __version__, command, store
+from millrace import __version__
 from millrace.bench import places, space, sweep
 from millrace.bench import store as results
 from millrace.bench.ceilings import with_ceilings
@@ -34,14 +34,16 @@ from millrace.bench.workloads import digest
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.inventory.model import DriveState
 from millrace.plan.labels import array_path
+from millrace.provision.devices import array_device
 from millrace.provision.system import Linux
-from millrace.share.tools import Runner
-from millrace.tune.devices import array_device
+from millrace.system.documents import read_model
+from millrace.system.files import write_text
+from millrace.system.run import Runner, attempt
 
 
-def execute(run: Runner = command.attempt) -> Run:
+def execute(run: Runner = attempt) -> Run:
     """Do what the order says; the run as it ended. Failed or Refused where it could not even begin."""
-    order = store.read_model(file(), Order)
+    order = read_model(file(), Order)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
@@ -74,7 +76,7 @@ class Session:
             provenance=Provenance(
                 version=__version__,
                 workload_hash=digest(sorted({rung.workload.sha256 for rung in self.rungs})),
-                fio=command.attempt(["fio", "--version"]).out.strip(),
+                fio=attempt(["fio", "--version"]).out.strip(),
                 started_by=order.by,
             ),
             environment=environment(ready.site, run),
@@ -96,7 +98,7 @@ class Session:
             with suppress(MillraceError, OSError):
                 space.remove(self.ready.site.mountpoint, self._run)
             self._save(state, reason, ended=True)
-            store.write_text(results.home() / METRICS, open_metrics(self.made))
+            write_text(results.home() / METRICS, open_metrics(self.made))
             self.teller.end(state, reason)
         return self.made
 

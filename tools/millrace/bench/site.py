@@ -5,7 +5,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from millrace import paths, store
+from millrace import paths
 from millrace.bench.remote.model import BenchClient
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
@@ -13,6 +13,7 @@ from millrace.plan.model import Plan, Role
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.share.nfs import has_rdma_device
+from millrace.system.documents import read_model
 
 
 @dataclass(frozen=True)
@@ -45,7 +46,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     if not os.path.ismount(where):
         raise Refused(f"{mountpoint} is not mounted, so there is nothing to measure: `millrace status` says why")
     space = os.statvfs(where)
-    inventory = store.read_model(paths.inventory_file(), Inventory)
+    inventory = read_model(paths.inventory_file(), Inventory)
     approved = paths.approved_plan_file()
     by_role: dict[Role, set[str]] = {Role.DATA: set(), Role.LOG: set()}
     for record in pool.arrays:
@@ -55,7 +56,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     return Site(
         pool=pool,
         inventory=inventory,
-        plan=store.read_model(approved, Plan) if approved.exists() else None,
+        plan=read_model(approved, Plan) if approved.exists() else None,
         data=[one for one in inventory.drives if one.serial in by_role[Role.DATA]],
         log=[one for one in inventory.drives if one.serial in log],
         blank=[one for one in inventory.drives if one.state is DriveState.BLANK],

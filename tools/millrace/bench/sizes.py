@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 from millrace.bench.capacity import CHECKPOINTS
 from millrace.bench.model import Mode, Profile, RunRequest
-from millrace.bench.workloads import CHECKPOINT_BLOCK, GIB, JPEG, KIB, KV_BLOCK, MIB, RANKS, VOLUME, Work
+from millrace.bench.workloads import CHECKPOINT_BLOCK, JPEG, KV_BLOCK, RANKS, VOLUME, Work
 from millrace.errors import BadInput, Refused
-from millrace.plan.units import words as in_words
+from millrace.system.text import GIB, KIB, MIB
+from millrace.system.text import binary as in_words
 
 MOST_OF_FREE = 0.8
 """A benchmark never fills the pool of somebody."""

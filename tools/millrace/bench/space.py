@@ -12,10 +12,10 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.bench.measure import USER
-from millrace.config.model import FIRST_PROJECT
 from millrace.errors import Failed, Refused
 from millrace.share.quota import enabled
-from millrace.share.tools import Runner, last_words
+from millrace.state.model import FIRST_PROJECT
+from millrace.system.run import Runner, last_words
 
 NAME = ".millrace-bench"
 PROJECT = FIRST_PROJECT - 1

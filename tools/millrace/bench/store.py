@@ -8,10 +8,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from millrace import paths, store
+from millrace import paths
 from millrace.bench.model import Run, State
 from millrace.bench.reports import Headline, RunList, RunSummary
 from millrace.errors import BadInput, MillraceError
+from millrace.system.documents import read_model, write_model
 
 FILE = "run.json"
 _NAME = re.compile(r"\d{8}-\d{6}(-\d+)?")
@@ -38,7 +39,7 @@ def new_id(now: datetime | None = None) -> str:
 
 def save(run: Run) -> None:
     """Write a run, whole."""
-    store.write_model(directory(run.id) / FILE, run)
+    write_model(directory(run.id) / FILE, run)
 
 
 def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
@@ -60,7 +61,7 @@ def load(name: str) -> Run:
     path = directory(name) / FILE
     if not path.exists():
         raise BadInput(f"there is no run {name}: `millrace bench list`")
-    return store.read_model(path, Run)
+    return read_model(path, Run)
 
 
 def ids() -> list[str]:

@@ -10,7 +10,7 @@ from millrace.bench import store as results
 from millrace.bench.model import Rung, State
 from millrace.errors import MillraceError
 from millrace.provision.pool_file import known_pool
-from millrace.share.tools import Runner
+from millrace.system.run import Runner
 
 WHY = "the program was killed, or the power was cut"
 

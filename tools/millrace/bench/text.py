@@ -14,7 +14,7 @@ from millrace.bench.compare import Comparison
 from millrace.bench.model import Run, Rung, State
 from millrace.bench.remote.model import BenchClients
 from millrace.bench.reports import Estimate, Progress, RunList
-from millrace.health.checks.filesystem import bytes_in_words
+from millrace.system.text import size
 
 WIDTH = 120
 EMULATED = "An emulated server: only ratios mean something, so no bandwidth is shown."
@@ -27,7 +27,7 @@ def estimate(found: Estimate) -> list[str]:
     each = f"{found.repeats} repeats of {found.repeat_seconds:g} s"
     return [
         f"{len(rungs)} workloads, {each}: about {_clock(found.seconds)}.",
-        f"Holds up to {bytes_in_words(found.space)} in the pool, writes about {bytes_in_words(found.written)}.",
+        f"Holds up to {size(found.space)} in the pool, writes about {size(found.written)}.",
         *(f"Left out: {line}." for line in skipped),
         *(f"In the way: {line}" for line in found.obstacles),
     ]
@@ -154,7 +154,7 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
 
 
 def _bandwidth(value: float) -> str:
-    return f"{bytes_in_words(round(value))}/s"
+    return f"{size(round(value))}/s"
 
 
 def _operations(value: float) -> str:

@@ -97,16 +97,16 @@ def run(as_json: bool, **options: object) -> None:
 @_json
 def stop(as_json: bool) -> None:
     """End the run that is on, and take away what any run left behind."""
-    from millrace import command
     from millrace.bench import sweep, unit
     from millrace.bench.reports import Stopped
-    from millrace.config.who import only_root
+    from millrace.system.run import attempt
+    from millrace.system.users import only_root
 
     only_root()
     running = unit.active()
     if running:
         unit.stop()
-    ended = Stopped(running=running, removed=sweep.sweep(command.attempt))
+    ended = Stopped(running=running, removed=sweep.sweep(attempt))
     if as_json:
         click.echo(ended.model_dump_json(indent=2))
         return
@@ -127,10 +127,10 @@ def execute() -> None:
 @bench.command("sweep", hidden=True)
 def sweep_() -> None:
     """Take away what a run that was killed left behind."""
-    from millrace import command
     from millrace.bench import sweep
+    from millrace.system.run import attempt
 
-    for line in sweep.sweep(command.attempt):
+    for line in sweep.sweep(attempt):
         click.echo(f"removed: {line}")
 
 
@@ -196,8 +196,8 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     Asks for the token that the program shows there; it is never taken from the command line.
     """
-    from millrace.ask import secret
     from millrace.bench.remote import clients
+    from millrace.system.ask import secret
 
     made = clients.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
@@ -231,11 +231,11 @@ def remove(host: str, as_json: bool) -> None:
 @_json
 def take(file: Path, as_json: bool) -> None:
     """Keep what somebody measured by hand on a client as a run (`millrace client bench`)."""
-    from millrace import command
     from millrace.bench import site, text
     from millrace.bench.remote.take import take as taken
+    from millrace.system.run import attempt
 
-    made = taken(file, site.site(), command.attempt)
+    made = taken(file, site.site(), attempt)
     click.echo(made.model_dump_json(indent=2)) if as_json else text.run(made)
 
 

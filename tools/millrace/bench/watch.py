@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from millrace import paths
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 HOT = 70.0
 """Degrees Celsius where a drive does not say what is too warm for it."""

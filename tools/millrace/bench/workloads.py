@@ -6,9 +6,8 @@ import json
 from dataclasses import dataclass, field
 
 from millrace.bench.model import Layer, Operation, Profile, Workload
+from millrace.system.text import KIB, MIB
 from millrace_client.au import TRAININGS
-
-KIB, MIB, GIB = 1 << 10, 1 << 20, 1 << 30
 
 EVERYWHERE = frozenset(Layer)
 FILES = frozenset({Layer.L1, Layer.L2, Layer.L3})

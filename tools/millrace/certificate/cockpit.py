@@ -3,8 +3,9 @@
 
 from pathlib import Path
 
-from millrace import command, paths
+from millrace import paths
 from millrace.certificate import files
+from millrace.system.run import attempt
 
 NAME = "50-millrace"
 # The answer of an upload in the web console has to get out before its connection is cut.
@@ -41,4 +42,4 @@ def in_the_way() -> list[str]:
 def restart() -> None:
     """Make the web console take the new one, if it runs; who is signed in signs in again."""
     later = ["systemd-run", "--quiet", "--collect", f"--on-active={DELAY}", "--timer-property=AccuracySec=1s"]
-    command.attempt([*later, "systemctl", "try-restart", "cockpit.service"], timeout=20)
+    attempt([*later, "systemctl", "try-restart", "cockpit.service"], timeout=20)

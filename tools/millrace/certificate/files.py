@@ -17,9 +17,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.certificate.model import CertificateSettings, Current
 from millrace.errors import Refused
+from millrace.system.documents import read_model
+from millrace.system.files import write_text
 
 CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
 PRIVATE, PUBLIC = 0o600, 0o644
@@ -59,13 +61,13 @@ def settings_file() -> Path:
 
 def settings() -> CertificateSettings:
     """The further names; none where nobody gave any."""
-    return store.read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
+    return read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
 
 
 def about() -> Current | None:
     """What is in use; None before the first certificate."""
     path = current() / ABOUT
-    return store.read_model(path, Current) if path.exists() else None
+    return read_model(path, Current) if path.exists() else None
 
 
 def used() -> Current:
@@ -97,7 +99,7 @@ def put_in_use(texts: Mapping[str, str]) -> None:
     made = Path(tempfile.mkdtemp(prefix="set-", dir=sets))
     made.chmod(0o755)
     for name, text in texts.items():
-        store.write_text(made / name, text, mode=PRIVATE if name == KEY else PUBLIC)
+        write_text(made / name, text, mode=PRIVATE if name == KEY else PUBLIC)
     link = directory() / ".current"
     link.unlink(missing_ok=True)
     link.symlink_to(made.relative_to(directory()))

@@ -7,10 +7,10 @@ from datetime import UTC, datetime
 
 from millrace import paths
 from millrace.certificate.model import Certificate, Current
-from millrace.config.names import shown
 from millrace.errors import BadInput
-from millrace.share import interfaces
-from millrace.share.interfaces import Interface
+from millrace.system import net
+from millrace.system.names import shown
+from millrace.system.net import Interface
 
 # How a server reaches itself.
 LOOPBACK_NAMES, LOOPBACK_ADDRESSES = ["localhost"], ["127.0.0.1", "::1"]
@@ -31,7 +31,7 @@ class Identity:
         return self.names[0].partition(".")[0][:64]
 
 
-def identity(further: Sequence[str], ports: Ports = interfaces.serving) -> Identity:
+def identity(further: Sequence[str], ports: Ports = net.serving) -> Identity:
     """This server now; `further` are names that a person gave."""
     host = (paths.ROOT / "proc/sys/kernel/hostname").read_text().strip().lower()
     short = host.partition(".")[0]
@@ -42,7 +42,7 @@ def identity(further: Sequence[str], ports: Ports = interfaces.serving) -> Ident
 
 def checked_name(name: str) -> str:
     """A further name, or BadInput."""
-    from millrace.config.names import client
+    from millrace.system.names import client
 
     lowered = name.lower()
     try:

@@ -6,20 +6,20 @@ from datetime import UTC, datetime
 
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from millrace import store
 from millrace.certificate import cockpit, files, own, pem, x509
 from millrace.certificate.identity import Ports, covers, days_left, identity, missing
 from millrace.certificate.model import Certificate, CertificateChange, CertificateRequest, Current
-from millrace.config.who import only_root
 from millrace.errors import BadInput, Refused
-from millrace.share import interfaces
+from millrace.system import net
+from millrace.system.files import write_text
+from millrace.system.users import only_root
 
 SOON_DAYS = 30
 _SERVER = x509.PURPOSES[ExtendedKeyUsageOID.SERVER_AUTH]
 _ANY = x509.PURPOSES[ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE]
 
 
-def install(text: str, ports: Ports = interfaces.serving) -> CertificateChange:
+def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     """Use the certificate, its intermediates and the key in `text`; the key may be that of the last request."""
     only_root()
     bundle = pem.split(text)
@@ -57,14 +57,14 @@ def install(text: str, ports: Ports = interfaces.serving) -> CertificateChange:
     return CertificateChange(changed=True, reason="installed", origin="installed", certificate=found, warnings=warnings)
 
 
-def request(ports: Ports = interfaces.serving) -> CertificateRequest:
+def request(ports: Ports = net.serving) -> CertificateRequest:
     """A request for a person's own authority, with a new key that stays here until the answer is installed."""
     only_root()
     with files.only_writer():
         here = identity(files.settings().names, ports)
         key = x509.new_key()
         made = x509.request(key, here.names[0][:64], here.names, here.addresses)
-        store.write_text(files.request_key(), key, mode=files.PRIVATE)
+        write_text(files.request_key(), key, mode=files.PRIVATE)
     return CertificateRequest(names=here.names, addresses=here.addresses, pem=made)
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 Origin = Literal["own", "installed"]
 

@@ -4,10 +4,10 @@
 import secrets
 from datetime import timedelta
 
-from millrace import store
 from millrace.certificate import files, pem, x509
 from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Identity, is_early
 from millrace.certificate.model import Current
+from millrace.system.files import write_text
 
 # Clients have to be told of another authority by hand.
 AUTHORITY_VALIDITY = timedelta(days=7300)
@@ -31,15 +31,15 @@ def ensure_authority(here: Identity, anew: bool = False) -> bool:
         text = x509.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None)
         # The certificate last: without it all is made anew after a power cut.
         certificate.unlink(missing_ok=True)
-        store.write_text(key, made, mode=files.PRIVATE)
-        store.write_text(certificate, text)
+        write_text(key, made, mode=files.PRIVATE)
+        write_text(certificate, text)
         files.look()[0].unlink(missing_ok=True)
     if not all(path.exists() for path in files.look()) or is_early(x509.describe(files.look()[0].read_text())):
         made = x509.new_key()
         name = f"Millrace look {here.common_name[:48]}"
         issued = x509.issue("look", made, name, [], [], AUTHORITY_VALIDITY, _authority())
-        store.write_text(files.look()[1], made, mode=files.PRIVATE)
-        store.write_text(files.look()[0], issued)
+        write_text(files.look()[1], made, mode=files.PRIVATE)
+        write_text(files.look()[0], issued)
     _trust_the_authority()
     return make
 
@@ -77,4 +77,4 @@ def _trust_the_authority() -> None:
     """tlshd takes every authority of the system where its own file is missing or empty: it never is."""
     own = files.authority()[0].read_text()
     others = pem.certificates(files.trusted().read_text())[1:] if files.trusted().exists() else []
-    store.write_text(files.trusted(), own + "".join(others))
+    write_text(files.trusted(), own + "".join(others))

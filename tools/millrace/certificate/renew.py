@@ -3,19 +3,19 @@
 
 from collections.abc import Sequence
 
-from millrace import store
 from millrace.certificate import cockpit, files, own
 from millrace.certificate.identity import Identity, Ports, checked_name, days_left, identity, is_early, not_named
 from millrace.certificate.model import CertificateChange, CertificateSettings, Current
-from millrace.config.who import only_root
 from millrace.errors import Refused
-from millrace.share import interfaces
+from millrace.system import net
+from millrace.system.documents import write_model
+from millrace.system.users import only_root
 
 RENEW_DAYS = 30
 NO_NAMES = "none"
 
 
-def ensure(ports: Ports = interfaces.serving) -> CertificateChange:
+def ensure(ports: Ports = net.serving) -> CertificateChange:
     """What the unit does at boot, daily, and after a new address: nothing, unless something is missing or near its end.
 
     A certificate that a person installed is never replaced.
@@ -34,7 +34,7 @@ def ensure(ports: Ports = interfaces.serving) -> CertificateChange:
 
 
 def renew(
-    names: Sequence[str] = (), back_to_own: bool = False, authority: bool = False, ports: Ports = interfaces.serving
+    names: Sequence[str] = (), back_to_own: bool = False, authority: bool = False, ports: Ports = net.serving
 ) -> CertificateChange:
     """A new certificate of the own authority now; `names` are kept for the next ones, in the place of those before."""
     only_root()
@@ -52,7 +52,7 @@ def renew(
         here = identity(settings.names, ports)
         own.ensure_authority(here, anew=authority)
         made = own.issue(here)
-        store.write_model(files.settings_file(), settings)
+        write_model(files.settings_file(), settings)
         cockpit.link()
     cockpit.restart()
     return _changed(made, True, "made anew, and its authority" if authority else "made anew")

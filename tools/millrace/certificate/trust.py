@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The authorities whose certificates a client of an mtls share may show."""
 
-from millrace import store
 from millrace.certificate import files, pem, x509
 from millrace.certificate.identity import days_left
 from millrace.certificate.model import TrustedAuthorities
-from millrace.config.names import shown
-from millrace.config.who import only_root
 from millrace.errors import BadInput, Refused
+from millrace.system.files import write_text
+from millrace.system.names import shown
+from millrace.system.users import only_root
 
 # So many signs of a fingerprint tell authorities apart.
 SHORTEST = 8
@@ -34,7 +34,7 @@ def add(text: str) -> TrustedAuthorities:
         kept = _kept()
         known = {x509.describe(one).fingerprint for one in kept}
         kept += [one for one in bundle.certificates if x509.describe(one).fingerprint not in known]
-        store.write_text(files.trusted(), "".join(kept))
+        write_text(files.trusted(), "".join(kept))
     return trusted()
 
 
@@ -52,7 +52,7 @@ def remove(fingerprint: str) -> TrustedAuthorities:
         if found[0] == kept[0]:
             raise Refused("this server's own authority stays: with it the server sees that its shares are served")
         kept.remove(found[0])
-        store.write_text(files.trusted(), "".join(kept))
+        write_text(files.trusted(), "".join(kept))
     return trusted()
 
 

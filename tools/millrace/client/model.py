@@ -4,7 +4,7 @@
 from enum import StrEnum
 from typing import Literal
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class Profile(StrEnum):

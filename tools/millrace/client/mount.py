@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from millrace.client.escape import fstab_field, unit_name, unit_value
 from millrace.client.model import File
-from millrace.render import render
+from millrace.system.render import render
 
 UNITS = "/etc/systemd/system"
 

@@ -8,9 +8,9 @@ from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol,
 from millrace.client.mount import Mount
 from millrace.client.served import Served
 from millrace.errors import Refused
-from millrace.render import render
-from millrace.share.interfaces import Address
 from millrace.share.networks import CLOSED
+from millrace.system.net import Address
+from millrace.system.render import render
 
 MODPROBE = "/etc/modprobe.d/millrace-nfs.conf"
 

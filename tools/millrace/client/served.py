@@ -7,12 +7,12 @@ from ipaddress import ip_network
 
 from millrace import paths
 from millrace.client.tls import Tls, of_this_server
-from millrace.config import names
-from millrace.config.model import Config, Domain, Nfs, Share
 from millrace.errors import BadInput, Refused
-from millrace.share.interfaces import Address, Interface, for_clients
 from millrace.share.networks import Network, nfs_networks, smb_networks
 from millrace.share.tls import demand
+from millrace.state.model import Config, Domain, Nfs, Share
+from millrace.system import names
+from millrace.system.net import Address, Interface, for_clients
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from millrace.certificate.show import client_trust
 from millrace.client import sources
 from millrace.client.model import File, Note
 from millrace.errors import Refused
-from millrace.render import render
+from millrace.system.render import render
 
 CONFIGURATION = "/etc/tlshd/config"
 AUTHORITY = "/etc/tlshd/millrace-ca.pem"

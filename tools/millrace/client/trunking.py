@@ -9,8 +9,8 @@ from millrace.client import recipes, sources
 from millrace.client.escape import unit_name
 from millrace.client.model import Note, Zone
 from millrace.errors import BadInput, Refused
-from millrace.render import render
-from millrace.share.interfaces import Address
+from millrace.system.net import Address
+from millrace.system.render import render
 
 TALK_ADDRESSES_PER_PORT = 4
 

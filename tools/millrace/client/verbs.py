@@ -104,10 +104,10 @@ def zone(host: str | None, as_json: bool) -> None:
 
     from millrace.client.served import reachable
     from millrace.client.trunking import zone as make
-    from millrace.config.store import load
-    from millrace.share import interfaces
+    from millrace.state.store import load
+    from millrace.system import net
 
-    ports = interfaces.for_clients(interfaces.serving(), load().management)
+    ports = net.for_clients(net.serving(), load().management)
     made = make(host or socket.gethostname(), reachable(ports, []))
     click.echo(made.model_dump_json(indent=2) if as_json else made.text, nl=as_json)
 
@@ -116,15 +116,15 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     from millrace.client.build import build
     from millrace.client.model import Profile, Protocol
     from millrace.client.served import served
-    from millrace.config.store import load
     from millrace.errors import Refused
     from millrace.plan.policy_in_force import in_force
     from millrace.provision.pool_file import known_pool
-    from millrace.share import interfaces
     from millrace.share.nfs import has_rdma_device
+    from millrace.state.store import load
+    from millrace.system import net
 
     pool = known_pool()
     if pool is None:
         raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
-    one = served(load(), share, pool.filesystem.mountpoint, interfaces.serving(), in_force().nfs.networks)
+    one = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
     return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

@@ -8,11 +8,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError
 
-from millrace import store
-from millrace.config.model import AccountName, Config, Wanted
-from millrace.config.sentence import sentence
 from millrace.errors import BadInput, Refused
-from millrace.share.tools import Runner
+from millrace.state.model import AccountName, Config, Wanted
+from millrace.system.documents import sentence, write_model
+from millrace.system.run import Runner
 from millrace.user import accounts
 
 READS = 1  # schema
@@ -50,7 +49,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
         nt=accounts.nt_hashes(names, run) if names else {},
     )
     try:
-        store.write_model(path, made, mode=0o600)
+        write_model(path, made, mode=0o600)
     except OSError as error:
         raise Refused(f"{path} cannot be written: {error.strerror}") from error
     return made

@@ -6,16 +6,16 @@ from collections.abc import Callable
 from typing import Literal
 
 from millrace import paths
-from millrace.config import history, store
-from millrace.config.model import Config
 from millrace.config.portable import Portable
-from millrace.config.who import only_root, who
 from millrace.errors import Failed, MillraceError, Refused
-from millrace.inventory.model import Contract
 from millrace.port.addressing import Addressing
 from millrace.share.change import Serving
 from millrace.share.server import Server, this_server
-from millrace.share.tools import Runner
+from millrace.state import history, store
+from millrace.state.model import Config
+from millrace.system.documents import Contract
+from millrace.system.run import Runner
+from millrace.system.users import only_root, who
 from millrace.user import accounts
 
 NOT_JOINED = "it was in the domain {zone}, which has to be joined: millrace domain join"

@@ -6,8 +6,8 @@ from typing import Literal
 
 import click
 
-from millrace import command
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
+from millrace.system.run import attempt
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
@@ -38,7 +38,7 @@ def config() -> None:
 @_json
 def show(as_json: bool) -> None:
     """What is wanted; always one JSON document."""
-    from millrace.config.store import load
+    from millrace.state.store import load
 
     click.echo(load().model_dump_json(indent=2))
 
@@ -47,7 +47,7 @@ def show(as_json: bool) -> None:
 @_json
 def history_(as_json: bool) -> None:
     """The last changes: number, when, who, what."""
-    from millrace.config import history, store
+    from millrace.state import history, store
 
     kept = history.changes(store.look().config.serial)
     found = History(
@@ -69,18 +69,19 @@ def rollback(number: int, as_json: bool) -> None:
     """Make the state after change NUMBER the wanted one again."""
     from millrace.config import replace
 
-    _report(replace.rollback(number, command.attempt), as_json)
+    _report(replace.rollback(number, attempt), as_json)
 
 
 @config.command()
 @_file
 def export(file: Path) -> None:
     """Write the wanted state to FILE, passwords as hashes; keep it as you would keep /etc/shadow."""
-    from millrace.config import portable, store
-    from millrace.config.who import only_root
+    from millrace.config import portable
+    from millrace.state import store
+    from millrace.system.users import only_root
 
     only_root()
-    made = portable.export(store.load(), file, command.attempt)
+    made = portable.export(store.load(), file, attempt)
     counts = f"{len(made.config.shares)} shares, {len(made.config.users)} users, {len(made.config.groups)} groups"
     click.echo(f"{file}: {counts}.")
 
@@ -92,7 +93,7 @@ def import_(file: Path, as_json: bool) -> None:
     """Take over an exported state in the place of this one."""
     from millrace.config import portable, replace
 
-    _report(replace.take_over(portable.read(file), command.attempt), as_json)
+    _report(replace.take_over(portable.read(file), attempt), as_json)
 
 
 def _report(report: object, as_json: bool) -> None:

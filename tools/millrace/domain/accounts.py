@@ -3,10 +3,10 @@
 
 from collections.abc import Sequence
 
-from millrace.config.domain_names import in_domain
 from millrace.errors import Refused
 from millrace.share.model import SmbAccess
-from millrace.share.tools import Runner, last_words
+from millrace.state.domain_names import in_domain
+from millrace.system.run import Runner, last_words
 
 _USER, _GROUPS = {"SID_USER"}, {"SID_DOM_GROUP", "SID_ALIAS", "SID_WKN_GROUP"}
 

@@ -4,13 +4,13 @@
 import socket
 
 from millrace import paths
-from millrace.config.domain_names import netbios_name
-from millrace.config.model import Config, Domain
 from millrace.domain import files
 from millrace.domain.net import Controller, Net
 from millrace.errors import Failed, Refused
 from millrace.share import rendered
-from millrace.share.tools import Runner
+from millrace.state.domain_names import netbios_name
+from millrace.state.model import Config, Domain
+from millrace.system.run import Runner
 
 # Kerberos refuses more (RFC 4120, 1.6: five minutes is what everybody configures).
 MOST_SECONDS = 300

@@ -3,7 +3,7 @@
 
 from millrace.domain import accounts, keys
 from millrace.share.model import Share
-from millrace.share.tools import Runner
+from millrace.system.run import Runner
 
 
 def refuse_unmet(share: Share, run: Runner) -> None:

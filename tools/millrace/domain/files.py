@@ -3,9 +3,10 @@
 
 import re
 
-from millrace import paths, store
-from millrace.config.model import Domain
+from millrace import paths
 from millrace.share import rendered
+from millrace.state.model import Domain
+from millrace.system.files import write_text
 
 KRB5 = "etc/krb5.conf"
 IDMAPD = "etc/idmapd.conf.d/millrace.conf"
@@ -24,7 +25,7 @@ def texts(domain: Domain | None) -> dict[str, str]:
     if domain is None:
         return {}
     # Here and not above: health looks at this module every 30 s and renders nothing.
-    from millrace.render import render
+    from millrace.system.render import render
 
     found = {
         KRB5: render(f"{KRB5}.j2", domain=domain, pattern=re.escape(domain.realm)),
@@ -35,7 +36,7 @@ def texts(domain: Domain | None) -> dict[str, str]:
 
 def delegate(domain: Domain) -> dict[str, str]:
     """Where names of the domain are asked for; nothing where the network's own name servers know."""
-    from millrace.render import render
+    from millrace.system.render import render
 
     return {DNS: render(f"{DNS}.j2", domain=domain)} if domain.dns else {}
 
@@ -47,7 +48,7 @@ def settle(domain: Domain | None) -> list[str]:
     for name in changed:
         rendered.remove(name)
     path = paths.ROOT / NSSWITCH
-    if path.is_file() and store.write_text(path, with_winbind(path.read_text(), domain is not None)):
+    if path.is_file() and write_text(path, with_winbind(path.read_text(), domain is not None)):
         changed.append(NSSWITCH)
     return changed
 

@@ -3,7 +3,7 @@
 
 from typing import Final
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class IdRange(Contract):
@@ -13,7 +13,7 @@ class IdRange(Contract):
     last: int
 
 
-# Far above local accounts (config/model.py: 2000 to 59999) and what systemd gives out below 65536.
+# Far above local accounts (state/model.py: 2000 to 59999) and what systemd gives out below 65536.
 FIRST: Final = 1_000_000
 
 # A RID has 30 bits (MS-ADTS 3.1.1.1.9.1): every account that a domain can have gets FIRST + RID, on every server.

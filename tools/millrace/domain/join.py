@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from millrace import paths
-from millrace.config import store
-from millrace.config.domain_names import joining_account, organisational_unit
-from millrace.config.model import Config, Domain
-from millrace.config.sentence import checked
-from millrace.config.who import only_root, who
 from millrace.domain import conditions, files, services, ticket
 from millrace.domain.model import MembershipChange
 from millrace.domain.net import Net, asking, candidate
 from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.share import rendered, truth_smb
 from millrace.share.server import Server, this_server
-from millrace.share.tools import Runner, last_words
+from millrace.state import store
+from millrace.state.domain_names import joining_account, organisational_unit
+from millrace.state.model import Config, Domain
+from millrace.system.documents import checked
+from millrace.system.run import Runner, last_words
+from millrace.system.users import only_root, who
 
 _NO_NAME = re.compile(r"dns update|perform dns", re.IGNORECASE)
 NO_NAME = "the domain's DNS did not take {name}: add an A record of this server there, clients mount by that name"

@@ -4,12 +4,13 @@
 import re
 
 from millrace import paths
-from millrace.config.model import Domain
 from millrace.domain import files, ticket
 from millrace.domain.model import Key
 from millrace.domain.net import Net
 from millrace.errors import Failed, Refused
-from millrace.share.tools import Runner, is_active, last_words
+from millrace.state.model import Domain
+from millrace.system.run import Runner, last_words
+from millrace.system.units import is_active
 
 GSSPROXY = "gssproxy.service"
 _ENTRY = re.compile(r"\s*(?P<version>\d+)\s+(?P<principal>\S+)$")

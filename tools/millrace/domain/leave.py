@@ -4,17 +4,17 @@
 from collections.abc import Callable
 
 from millrace import paths
-from millrace.config import store
-from millrace.config.domain_names import in_domain, joining_account
-from millrace.config.model import Config, Domain
-from millrace.config.who import only_root, who
 from millrace.domain import files, services, ticket
 from millrace.domain.model import MembershipChange
 from millrace.domain.net import Net
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.share import truth_smb
 from millrace.share.server import Server, this_server
-from millrace.share.tools import last_words
+from millrace.state import store
+from millrace.state.domain_names import in_domain, joining_account
+from millrace.state.model import Config, Domain
+from millrace.system.run import last_words
+from millrace.system.users import only_root, who
 
 KEPT = "the account {machine} stays in {zone}: disable or delete it there"
 

@@ -5,9 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.config.model import Domain
 from millrace.domain.ids import IdRange
-from millrace.inventory.model import Contract
+from millrace.state.model import Domain
+from millrace.system.documents import Contract
 
 
 class Key(Contract):

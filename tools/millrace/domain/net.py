@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace import paths
-from millrace.command import Result
-from millrace.config.model import Domain
 from millrace.domain import files
 from millrace.errors import Failed
-from millrace.share.interfaces import Interface
-from millrace.share.tools import Runner, last_words
+from millrace.state.model import Domain
+from millrace.system.net import Interface
+from millrace.system.run import Result, Runner, last_words
 
 # Seconds for one question: a controller that does not answer must not hold up a person or a check.
 PATIENCE = "120"

@@ -3,10 +3,10 @@
 
 from collections.abc import Callable
 
-from millrace.config.model import Domain
 from millrace.domain import keys
 from millrace.errors import Failed
-from millrace.share.tools import Runner, last_words, must
+from millrace.state.model import Domain
+from millrace.system.run import Runner, last_words, must
 
 WINBIND = "winbind.service"
 # Loads the kernel's half of Kerberos before gssproxy tells it who accepts tickets (unit of nfs-utils).

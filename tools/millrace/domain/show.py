@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The membership as it is now, asked of winbind and of the domain."""
 
-from millrace.config.model import Domain
 from millrace.domain import ids
 from millrace.domain.keys import keys
 from millrace.domain.model import DomainReport, Key
 from millrace.domain.net import asking
 from millrace.errors import MillraceError
-from millrace.share.tools import Runner, last_words
+from millrace.state.model import Domain
+from millrace.system.run import Runner, last_words
 
 NOT_JOINED = "This server is in no domain: millrace domain join REALM ACCOUNT"
 

@@ -6,12 +6,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from millrace import paths
-from millrace.command import Result
-from millrace.config.model import Domain
 from millrace.domain import files
 from millrace.domain.net import Net
 from millrace.errors import Refused
-from millrace.share.tools import last_words
+from millrace.state.model import Domain
+from millrace.system.run import Result, last_words
 
 # What kinit says, and what a person can do about it.
 _REASONS = {

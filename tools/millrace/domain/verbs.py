@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace import command
-from millrace.ask import secret
+from millrace.system.ask import secret
+from millrace.system.run import attempt
 
 if TYPE_CHECKING:
     from millrace.domain.model import MembershipChange
@@ -50,11 +50,11 @@ def leave(account: str | None, password_stdin: bool, as_json: bool) -> None:
 @_json
 def show(as_json: bool) -> None:
     """The membership: controller, trust, clock, keys, ranges of numbers."""
-    from millrace.config.store import load
     from millrace.domain.show import lines
     from millrace.domain.show import show as look
+    from millrace.state.store import load
 
-    found = look(load().domain, command.attempt)
+    found = look(load().domain, attempt)
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
 
 

@@ -3,9 +3,11 @@
 
 from collections.abc import Sequence
 
-from millrace import command, paths, store
+from millrace import paths
 from millrace.health.model import Health, Level
-from millrace.share.interfaces import Address, Interface
+from millrace.system.files import write_text
+from millrace.system.net import Address, Interface
+from millrace.system.run import attempt
 
 BANNER = "run/issue.d/50-millrace.issue"
 
@@ -54,9 +56,9 @@ def image_version() -> str:
 
 def write_banner(text: str) -> bool:
     """Write the banner; whether it changed."""
-    return store.write_text(paths.ROOT / BANNER, text)
+    return write_text(paths.ROOT / BANNER, text)
 
 
 def refresh_consoles() -> None:
     """Every login prompt that nobody has typed at is drawn anew."""
-    command.attempt(["agetty", "--reload"], timeout=20)
+    attempt(["agetty", "--reload"], timeout=20)

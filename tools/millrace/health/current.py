@@ -4,12 +4,13 @@
 import os
 from datetime import UTC, datetime
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import MillraceError
 from millrace.health.checks import arrays, filesystem, pool
 from millrace.health.collect import CHECKS, collect, guarded
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
+from millrace.system.documents import read_model
 
 # These read what everybody may read, and are what a person waits for.
 OPEN = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
@@ -62,7 +63,7 @@ def stopped() -> Health:
 def _written() -> Health | None:
     """What the timer wrote last; None where there is nothing, or nothing that can be read."""
     try:
-        return store.read_model(paths.health_file(), Health)
+        return read_model(paths.health_file(), Health)
     except MillraceError:
         return None
 

@@ -4,14 +4,14 @@
 import time
 from collections.abc import Callable, Sequence
 
-from millrace import paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.errors import MillraceError
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract, read_model
+from millrace.system.run import Result
 
 UNIT = "millrace-heartbeat.service"
 TIMED_OUT = 124
-"""The status of a tool that did not end in time (millrace.command)."""
+"""The status of a tool that did not end in time (millrace.system.run)."""
 
 
 class Heartbeat(Contract):
@@ -33,7 +33,7 @@ class Heartbeat(Contract):
 def last() -> Heartbeat | None:
     """What was found last, for users who may only look; None where nothing was looked at in this boot."""
     try:
-        return store.read_model(paths.heartbeat_file(), Heartbeat)
+        return read_model(paths.heartbeat_file(), Heartbeat)
     except MillraceError:
         return None
 

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from millrace import command
-from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health import heartbeats, nfs_null, smb_negotiate
 from millrace.health.heartbeats import Heartbeat
@@ -16,14 +14,15 @@ from millrace.inventory.model import Drive
 from millrace.inventory.present import present
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
-from millrace.share import interfaces
-from millrace.share.interfaces import Interface
+from millrace.system import net
+from millrace.system.net import Interface
+from millrace.system.run import Result, attempt
 
 Runner = Callable[[Sequence[str]], Result]
 
 
 def _command(argv: Sequence[str]) -> Result:
-    return command.attempt(argv, timeout=20)
+    return attempt(argv, timeout=20)
 
 
 def _first_line(text: str) -> str:
@@ -106,7 +105,7 @@ class Host:
     @cached_property
     def ports(self) -> list[Interface]:
         """The ports on which clients reach this server; Failed if the kernel's list cannot be read."""
-        return interfaces.serving(lambda: self._run(["ip", "-j", "addr"]).out)
+        return net.serving(lambda: self._run(["ip", "-j", "addr"]).out)
 
     def active_state(self, unit: str) -> str:
         """systemd's ActiveState; Failed if systemd does not say."""

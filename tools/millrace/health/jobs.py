@@ -4,12 +4,12 @@
 import time
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import MillraceError
-from millrace.inventory.model import Contract
 from millrace.pool import arrays
+from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool, Transaction
-from millrace.tune.devices import array_device, block
+from millrace.system.documents import Contract, read_model
 
 JobName = Literal["provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "benchmark"]
 
@@ -35,7 +35,7 @@ def _provisioning() -> list[Job]:
     if not paths.transaction_file().exists():
         return []
     try:
-        steps = store.read_model(paths.transaction_file(), Transaction).steps
+        steps = read_model(paths.transaction_file(), Transaction).steps
     except MillraceError:
         # The check of the pool says what is wrong with it.
         return []

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import MillraceError
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract, read_model, write_model
 
 KEPT = 256
 """Drives that are kept in the document; one server holds 24, and those that left are forgotten one day."""
@@ -42,7 +42,7 @@ class Counters(Contract):
 def known() -> Counters:
     """What is kept; nothing where the document is missing or cannot be understood: counting begins again then."""
     try:
-        return store.read_model(paths.media_errors_file(), Counters)
+        return read_model(paths.media_errors_file(), Counters)
     except MillraceError:
         return Counters(drives=[])
 
@@ -65,7 +65,7 @@ def new(counters: Counters, today: date) -> dict[str, Counter]:
 def keep(counters: Counters) -> None:
     """Write them down; a boot drive that is full or read-only must not hide what the drives say now."""
     try:
-        store.write_model(paths.media_errors_file(), counters)
+        write_model(paths.media_errors_file(), counters)
     except OSError as error:
         print(f"millrace: warning: {paths.media_errors_file()} cannot be written: {error.strerror}", file=sys.stderr)
 

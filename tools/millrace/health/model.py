@@ -7,7 +7,7 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class Level(StrEnum):

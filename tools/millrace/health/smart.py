@@ -10,15 +10,16 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal
 
-from millrace import command, paths, store
-from millrace.command import Result
+from millrace import paths
 from millrace.errors import MillraceError
 from millrace.health import media_errors
 from millrace.inventory import nvme
 from millrace.inventory.boot_disk import drives_in_use
 from millrace.inventory.drives import block_dir, identify
-from millrace.inventory.model import Contract, Drive
+from millrace.inventory.model import Drive
 from millrace.inventory.present import present
+from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.run import Result, attempt
 
 Runner = Callable[[Sequence[str]], Result]
 
@@ -59,13 +60,13 @@ class SmartReport(Contract):
 def last() -> SmartReport | None:
     """What was read last; None before the first time, and where it cannot be understood."""
     try:
-        return store.read_model(paths.smart_file(), SmartReport)
+        return read_model(paths.smart_file(), SmartReport)
     except MillraceError:
         return None
 
 
 def _command(argv: Sequence[str]) -> Result:
-    return command.attempt(argv, timeout=SECONDS)
+    return attempt(argv, timeout=SECONDS)
 
 
 def write(run: Runner = _command) -> None:
@@ -79,7 +80,7 @@ def write(run: Runner = _command) -> None:
     counters = media_errors.count(media_errors.known(), said, today)
     new = media_errors.new(counters, today)
     drives = [_with_new(one, new.get(one.serial)) for one in read]
-    store.write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
+    write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
     media_errors.keep(counters)
 
 

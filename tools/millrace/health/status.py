@@ -9,17 +9,18 @@ from typing import Literal, TypeVar
 from millrace.errors import MillraceError
 from millrace.health import heartbeats
 from millrace.health.banner import image_version, url
-from millrace.health.checks.filesystem import bytes_in_words, mount_options
 from millrace.health.current import current
 from millrace.health.host import Host
 from millrace.health.jobs import Job, jobs
 from millrace.health.model import SEVERITY, Finding, Health, Level
-from millrace.inventory.model import Contract
 from millrace.provision.model import Pool
-from millrace.share import interfaces
 from millrace.share.desired import shares
-from millrace.share.interfaces import Interface
 from millrace.share.model import Share
+from millrace.system import net
+from millrace.system.documents import Contract
+from millrace.system.mounts import mount_options
+from millrace.system.net import Interface
+from millrace.system.text import size
 
 T = TypeVar("T")
 
@@ -66,7 +67,7 @@ class Status(Contract):
     notes: list[str]
 
 
-def status(host: Host, ports: Callable[[], list[Interface]] = interfaces.serving) -> Status:
+def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> Status:
     """How the server is, for whoever asks."""
     found = current(host)
     notes: list[str] = []
@@ -96,7 +97,7 @@ def _or_note(read: Callable[[], T], notes: list[str]) -> T | None:
         return None
 
 
-def _address(interface: str, address: interfaces.Address) -> Address:
+def _address(interface: str, address: net.Address) -> Address:
     return Address(interface=interface, address=str(address.ip), url=url(address))
 
 
@@ -145,7 +146,7 @@ def _pool(status: Status) -> str:
     where = status.pool.filesystem.mountpoint
     if status.space is None:
         return f"{where}, not available"
-    return f"{where}, {bytes_in_words(status.space.size)}, {bytes_in_words(status.space.free)} free"
+    return f"{where}, {size(status.space.size)}, {size(status.space.free)} free"
 
 
 def _job(job: Job) -> str:

@@ -3,25 +3,26 @@
 
 from collections.abc import Callable, Sequence
 
-from millrace import command, paths, store
+from millrace import paths
 from millrace.admin.one_time import forget_if_used
-from millrace.command import Result
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version, refresh_consoles, write_banner
 from millrace.health.checks import filesystem
 from millrace.health.model import Health, Level
-from millrace.share import interfaces, usage
-from millrace.share.interfaces import Interface
-from millrace.share.tools import Runner
+from millrace.share import usage
+from millrace.system import net
+from millrace.system.documents import write_model
+from millrace.system.net import Interface
+from millrace.system.run import Result, Runner, attempt
 
 
 def _command(argv: Sequence[str], stdin: str | None = None) -> Result:
-    return command.attempt(argv, stdin, timeout=20)
+    return attempt(argv, stdin, timeout=20)
 
 
 def write(
     health: Health,
-    ports: Callable[[], list[Interface]] = interfaces.serving,
+    ports: Callable[[], list[Interface]] = net.serving,
     refresh: Callable[[], None] = refresh_consoles,
     run: Runner = _command,
 ) -> None:
@@ -34,11 +35,11 @@ def write(
 
 def leave(
     health: Health,
-    ports: Callable[[], list[Interface]] = interfaces.serving,
+    ports: Callable[[], list[Interface]] = net.serving,
     refresh: Callable[[], None] = refresh_consoles,
 ) -> None:
     """Write health.json and the banner; the consoles are drawn again where something changed."""
-    store.write_model(paths.health_file(), health)
+    write_model(paths.health_file(), health)
     try:
         found = ports()
     except Failed:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs", "rootfs"}
 SYSTEM_MOUNTS = {"/", "/usr", "/boot", "/efi", "/boot/efi", "/etc", "/var", "/home"}

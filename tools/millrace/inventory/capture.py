@@ -16,18 +16,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
-from millrace import __version__, command
-from millrace.command import Result
+from millrace import __version__
 from millrace.errors import Failed, Refused
-from millrace.inventory import sysfs
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture_files import Entry, entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, Runner, SurfaceReader
-from millrace.inventory.model import Contract, Evidence, Inventory
+from millrace.inventory.model import Evidence, Inventory
 from millrace.inventory.probe import run_tool
 from millrace.inventory.surface import surface
+from millrace.system import sysfs
+from millrace.system.documents import Contract
+from millrace.system.run import Result, attempt, must
 
 MANIFEST = "capture.json"
 COMMANDS = "commands"
@@ -178,7 +179,7 @@ def _write(content: dict[str, Entry], packed: Path, file: Path) -> None:
             archive.addfile(member, io.BytesIO(entry.content or b""))
     compressed = packed.with_name(f"{packed.name}.zst")
     try:
-        command.run(["zstd", "--quiet", "-19", "-o", str(compressed), str(packed)])
+        must(attempt, ["zstd", "--quiet", "-19", "-o", str(compressed), str(packed)])
         # a link that came there meanwhile is replaced, not followed
         os.replace(compressed, file)
     finally:

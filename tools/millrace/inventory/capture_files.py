@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from millrace.inventory import features, sysfs
+from millrace.inventory import features
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.boot_disk import LOADER_PARTITION, SYSTEM_MOUNTS
 from millrace.inventory.memory import formatted
+from millrace.system import sysfs
 
 CLASSES = (
     "sys/block",

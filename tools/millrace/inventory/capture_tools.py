@@ -4,8 +4,8 @@
 import json
 import re
 
-from millrace.command import Result
 from millrace.inventory.anonymise import Anonymiser
+from millrace.system.run import Result
 
 NVME_KEYS = {
     "id-ns": ("flbas", "dlfeat", "lbafs", "eui64", "nguid"),

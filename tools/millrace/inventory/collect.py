@@ -5,7 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from millrace.inventory import cpus, features, memory, pci, sysfs
+from millrace.inventory import cpus, features, memory, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
 from millrace.inventory.enclosures import bays
@@ -15,6 +15,7 @@ from millrace.inventory.nics import nics, port_functions
 from millrace.inventory.partitions import are_ours, partitions
 from millrace.inventory.probe import probe, run_tool
 from millrace.inventory.surface import surface
+from millrace.system import sysfs
 
 PROBES_AT_ONCE = 8
 

@@ -5,10 +5,10 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.inventory import sysfs
 from millrace.inventory.model import Node
+from millrace.system import sysfs
+from millrace.system.text import KIB
 
-KIB = 1024
 L3 = 3
 
 

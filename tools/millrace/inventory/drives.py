@@ -5,10 +5,11 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.errors import one_line
-from millrace.inventory import nvme, pci, sysfs
+from millrace.inventory import nvme, pci
 from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState, Evidence
+from millrace.system import sysfs
+from millrace.system.text import one_line
 
 # Block devices that are made of other devices or of memory, and media that hold no data of a server.
 NO_DRIVES = re.compile(r"(loop|ram|md|dm-|zram|sr|fd|nbd|mtdblock)")

@@ -4,7 +4,7 @@
 import re
 from pathlib import Path
 
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")

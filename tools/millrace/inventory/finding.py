@@ -5,8 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.command import Result
 from millrace.inventory.model import DriveState, Evidence
+from millrace.system.run import Result
 
 Runner = Callable[[Sequence[str]], Result]
 

@@ -3,10 +3,10 @@
 
 from pathlib import Path
 
-from millrace.inventory import sysfs
 from millrace.inventory.model import Dimm
+from millrace.system import sysfs
+from millrace.system.text import KIB, MIB
 
-KIB, MIB = 1 << 10, 1 << 20
 # SMBIOS reference specification, memory array (type 16) and memory device (type 17): offsets and values.
 ARRAY, DEVICE = 16, 17
 CORRECTION = 0x06

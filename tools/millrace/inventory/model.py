@@ -4,21 +4,10 @@
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
-from millrace.errors import one_line
-
-# Bytes, and things that are counted: a file with a negative one is broken.
-Count = Annotated[int, Field(ge=0)]
-Positive = Annotated[int, Field(gt=0)]
-Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-
-
-class Contract(BaseModel):
-    """Unknown keys are refused in what people write; `store.read_model` ignores them in what Millrace wrote."""
-
-    # Built at the first use: a command uses few of the models that it imports (a seventh of the time of a short one).
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+from millrace.system.documents import Contract, Count, Positive, Rate
+from millrace.system.text import one_line
 
 
 class DriveState(StrEnum):
@@ -97,7 +86,7 @@ class Drive(Contract):
     evidence: list[Evidence]
     eui64: str | None = None
     nguid: str | None = None
-    lba_formats: list[LbaFormat] = []
+    lba_formats: list[LbaFormat] = Field(default=[])
     dlfeat: Count | None = None
     volatile_write_cache: bool | None = None
     temperature: int | None = None
@@ -171,7 +160,7 @@ class Inventory(Contract):
     cpu_mhz: Positive | None = None
     cpu_throttled: Count | None = None
     ecc: bool | None = None
-    dimms: list[Dimm] = []
-    switches: list[PcieSwitch] = []
-    kernel_features: dict[str, bool] = {}
+    dimms: list[Dimm] = Field(default=[])
+    switches: list[PcieSwitch] = Field(default=[])
+    kernel_features: dict[str, bool] = Field(default={})
     lockdown: str | None = None

@@ -5,9 +5,10 @@ import re
 from collections import Counter
 from pathlib import Path
 
-from millrace.inventory import pci, sysfs
+from millrace.inventory import pci
 from millrace.inventory.finding import Runner
 from millrace.inventory.model import Nic
+from millrace.system import sysfs
 
 
 def nics(sysroot: Path, run: Runner) -> list[Nic]:

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 # The boot disk's own partitions start with millrace too; only these make a drive a pool member.
 POOL_LABEL = re.compile(r"millrace-(data|log)-\d\d")

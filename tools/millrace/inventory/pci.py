@@ -4,8 +4,8 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from millrace.inventory import sysfs
 from millrace.inventory.model import PcieLink, PcieSwitch
+from millrace.system import sysfs
 
 # Root port, upstream port and downstream port; without a switch there is the root port alone.
 PORTS_BELOW_A_SWITCH = 3

@@ -4,11 +4,11 @@
 from collections.abc import Sequence
 
 from millrace import paths
-from millrace.command import Result
 from millrace.inventory import pci
 from millrace.inventory.drives import Places, Verdict, describe, drive_names
 from millrace.inventory.enclosures import bays
 from millrace.inventory.model import Drive, DriveState
+from millrace.system.run import Result
 
 
 def present() -> list[Drive]:

@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from millrace.command import Result
 from millrace.errors import BadInput
 from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, at_home
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
 from millrace.inventory.unpack import confine, unpacked
-from millrace.store import read_input
+from millrace.system.documents import read_input
+from millrace.system.run import Result
 
 NOT_CAPTURED = 127
 Kind = TypeVar("Kind", Manifest, Answer)

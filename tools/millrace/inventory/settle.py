@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from millrace.errors import Failed
-from millrace.inventory import sysfs
 from millrace.inventory.drives import block_dir, drive_names, identify, size
 from millrace.inventory.finding import Runner
 from millrace.inventory.probe import run_tool
+from millrace.system import sysfs
 
 LIMIT = 60.0  # seconds
 PAUSE = 1.0  # seconds between two looks

@@ -5,8 +5,8 @@ import json
 import re
 from pathlib import Path
 
-from millrace.command import Result
 from millrace.inventory.finding import Finding, Runner, failed, found
+from millrace.system.run import Result
 
 # Exit states of blkid, see blkid(8). A device that cannot be opened is 2 as well: blkid alone proves nothing.
 BLKID_FOUND, BLKID_NOTHING, BLKID_AMBIVALENT = 0, 2, 8

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.inventory.finding import Finding, failed, found
+from millrace.system.text import KIB
 
-KIB = 1024
 WINDOW = 8 * KIB * KIB
 # Comparing is a hundred times quicker than looking for the first byte that is not zero, and most drives are.
 ZEROS = bytes(WINDOW)

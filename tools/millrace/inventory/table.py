@@ -7,9 +7,9 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, PcieLink
+from millrace.system.text import GIB, MIB, size
 
 WIDTH = 120
-MIB, GIB = 1 << 20, 1 << 30
 COLOURS = {
     DriveState.BLANK: "green",
     DriveState.OURS: "cyan",
@@ -25,14 +25,6 @@ def show(inventory: Inventory) -> None:
     console.print(Text(f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"))
     for table in (_processors(inventory), _drives(inventory.drives), _nics(inventory.nics)):
         console.print(table)
-
-
-def human_size(size: int) -> str:
-    """Bytes as drives are sold, in powers of ten: 7.68 TB."""
-    for factor, unit in ((10**12, "TB"), (10**9, "GB"), (10**6, "MB")):
-        if size >= factor:
-            return f"{size / factor:.2f} {unit}"
-    return f"{size} B"
 
 
 def _processors(inventory: Inventory) -> Table:
@@ -60,7 +52,7 @@ def _drives(drives: list[Drive]) -> Table:
             Text(drive.serial or "none"),
             Text(drive.name),
             Text(drive.model),
-            human_size(drive.size),
+            size(drive.size),
             Text(drive.bay or drive.slot or "-"),
             _or_dash(drive.numa_node),
             _or_dash(drive.pci_address),

@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 MD_MEMBER = "linux_raid_member"
 

@@ -30,7 +30,7 @@ def inventory(
     found = _look(wait, sysroot, capture_file, keep_serials)
     if write:
         from millrace import paths
-        from millrace.store import write_model
+        from millrace.system.documents import write_model
 
         write_model(paths.inventory_file(), found)
     if capture_file:

@@ -4,7 +4,7 @@
 from millrace.inventory.model import Inventory
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.model import Plan
-from millrace.plan.units import KIB, words
+from millrace.system.text import KIB, binary
 
 # kernel 7.2, net/sunrpc/svc.c: two page arrays for each thread, each of max_block_size and a few pages.
 THREAD_EXTRA = 16 * KIB
@@ -39,10 +39,10 @@ def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int,
     if needed * 100 <= inventory.memory * percent:
         return []
     what = (
-        f"{who} take {words(needed)}, more than {percent} % of {words(inventory.memory)} memory: little is left to "
+        f"{who} take {binary(needed)}, more than {percent} % of {binary(inventory.memory)} memory: little is left to "
         "cache files."
     )
-    todo = f"Add memory ({words(needed * 100 // percent)} would be enough), or {otherwise}."
+    todo = f"Add memory ({binary(needed * 100 // percent)} would be enough), or {otherwise}."
     return [Finding(name=name, severity=Severity.WARN, subject="memory", what=what, todo=todo)]
 
 

@@ -9,7 +9,7 @@ from millrace.plan.knobs import GUARANTEED_SYNC
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision
 from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY
-from millrace.plan.units import KIB, words
+from millrace.system.text import KIB, binary
 
 
 def drive_decisions(groups: Groups) -> list[Decision]:
@@ -23,7 +23,7 @@ def warnings(layout: Layout, groups: Groups) -> list[str]:
 
 
 def _data(groups: Groups) -> Decision:
-    count, size = len(groups.data), words(min(drive.size for drive in groups.data))
+    count, size = len(groups.data), binary(min(drive.size for drive in groups.data))
     drives = f"{count} drives of {size}" if count > 1 else f"One drive of {size}"
     return Decision(
         name="drives.data",
@@ -39,8 +39,8 @@ def _log(groups: Groups) -> Iterator[Decision]:
         yield Decision(
             name="drives.log",
             value=[drive.serial for drive in groups.log],
-            reason=f"2 drives of {words(min(drive.size for drive in groups.log))} are clearly smaller than the "
-            f"{words(min(drive.size for drive in groups.data))} of the data drives (80 % or less).",
+            reason=f"2 drives of {binary(min(drive.size for drive in groups.log))} are clearly smaller than the "
+            f"{binary(min(drive.size for drive in groups.data))} of the data drives (80 % or less).",
             source=sources.TALK_SHAPES,
         )
 
@@ -99,7 +99,7 @@ def _duration(hours: float) -> str:
 
 
 def _lost(groups: Groups) -> str:
-    return words(sum(unused.drive.size for unused in groups.unused))
+    return binary(sum(unused.drive.size for unused in groups.unused))
 
 
 def _drives(count: int) -> str:

@@ -11,9 +11,9 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace.errors import BadInput, Refused
-from millrace.inventory.model import Contract
 from millrace.plan.model import Decision, Proposal, Refusal
 from millrace.plan.table import WIDTH, shown, value_in_words
+from millrace.system.documents import Contract
 
 
 class Explanation(Contract):

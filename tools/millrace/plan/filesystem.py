@@ -11,7 +11,7 @@ from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import SAFE_MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
-from millrace.plan.units import MIB, TIB, words
+from millrace.system.text import MIB, TIB, binary
 
 LARGEST_LOG = 2038 * MIB
 # md 1.2 keeps superblock, bitmap and room to reshape in front of the data: at most 1/1024 of small members.
@@ -70,7 +70,7 @@ def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> Groups:
         fewest, most = layout.capacity // TIB + 1, _most_groups(layout.capacity, stripes)
         raise CannotWork(
             "xfs.agcount",
-            f"{words(layout.capacity)} take {fewest} to {most} groups, not {count}",
+            f"{binary(layout.capacity)} take {fewest} to {most} groups, not {count}",
             "XFS needs groups of 16 MiB to 1 TiB that are whole stripe units: choose a number within these.",
         )
     return groups
@@ -105,8 +105,8 @@ def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
     return Decision(
         name="filesystem.stripe",
         value={"su": unit, "sw": width},
-        reason=f"Stripe unit {words(unit)} and {width} {below}: the file system aligns large files to the "
-        f"{words(unit * width)} stripe of the array."
+        reason=f"Stripe unit {binary(unit)} and {width} {below}: the file system aligns large files to the "
+        f"{binary(unit * width)} stripe of the array."
         if unit
         else "A mirror has no stripes to align to.",
         source=sources.TALK_FORMAT,
@@ -118,8 +118,8 @@ def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Poli
     decision = Decision(
         name="filesystem.allocation_groups",
         value=groups,
-        reason=f"{words(layout.capacity)} and {server.cores} cores: {groups} groups of about "
-        f"{words(layout.capacity // groups)} let that many writers allocate at once "
+        reason=f"{binary(layout.capacity)} and {server.cores} cores: {groups} groups of about "
+        f"{binary(layout.capacity // groups)} let that many writers allocate at once "
         "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
         source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
     )
@@ -127,7 +127,7 @@ def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Poli
 
 
 def _group_size(groups: Groups, layout: Layout, stripes: Stripes) -> Decision:
-    units = f"{groups.size // stripes.step} stripe units of {words(stripes.step)}"
+    units = f"{groups.size // stripes.step} stripe units of {binary(stripes.step)}"
     if layout.data.over_arrays:
         why = (
             f"{units}: no divisor in common with the {stripes.width} legs, so that groups begin on each leg in turn; "
@@ -151,7 +151,7 @@ def _log(filesystem: Filesystem, layout: Layout, policy: Policy) -> Decision:
     if layout.log.mode == "internal":
         reason = "mkfs.xfs sizes a log inside the file system after the file system."
     else:
-        reason = f"{words(size or 0)} of the log mirror; 2038 MiB is the most that XFS takes."
+        reason = f"{binary(size or 0)} of the log mirror; 2038 MiB is the most that XFS takes."
     decision = Decision(
         name="filesystem.log_size",
         value=size,

@@ -3,7 +3,7 @@
 
 from enum import StrEnum
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class Severity(StrEnum):

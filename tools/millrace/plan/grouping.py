@@ -7,7 +7,7 @@ from millrace.inventory.model import Drive, DriveState
 from millrace.plan.apart import two_apart
 from millrace.plan.pace import slower
 from millrace.plan.policy import Policy
-from millrace.plan.units import words
+from millrace.system.text import binary
 
 LIKENESS = 1.01  # drives sold with one capacity differ by less than 1 %
 CLEARLY_SMALLER = 0.8
@@ -107,7 +107,7 @@ def _log(smaller: list[Drive], data: list[Drive]) -> tuple[list[Drive], Drive | 
 
 
 def _why_unused(drive: Drive, data: list[Drive], has_log: bool) -> str:
-    lost = f"{words(drive.size)} stay unused"
+    lost = f"{binary(drive.size)} stay unused"
     smallest = min(other.size for other in data)
     if clearly_smaller(drive, data):
         why = "the log has its drives" if has_log else "a log needs two such drives, or has another place by policy"
@@ -116,6 +116,6 @@ def _why_unused(drive: Drive, data: list[Drive], has_log: bool) -> str:
     else:
         than = "larger" if drive.size > smallest else "smaller"
         why = (
-            f"it is {than} than the {len(data)} data drives of {words(smallest)}, and an array is made of equal drives"
+            f"it is {than} than the {len(data)} data drives of {binary(smallest)}, and an array is made of equal drives"
         )
     return f"{lost}: {why}."

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """On a server with a pool the plan is the one that the pool was made from: its drives are not blank any more."""
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.plan.model import Plan, PlanFile
+from millrace.system.documents import read_model
 
 
 def plan_in_force() -> PlanFile | None:
@@ -14,7 +15,7 @@ def plan_in_force() -> PlanFile | None:
     if not paths.pool_file().exists():
         return None
     try:
-        plan = store.read_model(paths.approved_plan_file(), Plan)
+        plan = read_model(paths.approved_plan_file(), Plan)
     except BadInput as error:
         raise Refused(
             f"the plan that the pool was made from cannot be shown: {error}; see `millrace pool show`"

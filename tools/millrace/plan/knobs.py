@@ -8,7 +8,8 @@ from millrace.plan.model import Decision, MdKnobs
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
-from millrace.plan.units import GIB, KIB, MIB, clamp, down_to_power_of_two, words
+from millrace.plan.units import clamp, down_to_power_of_two
+from millrace.system.text import GIB, KIB, MIB, binary
 
 PAGE = 4 * KIB
 FEWEST_WORKERS, MOST_WORKERS = 4, 16
@@ -49,19 +50,19 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
     if dirty > server.memory // 2:
         raise CannotWork(
             "sysctl.dirty_bytes",
-            f"{words(dirty)} are more than half of {words(server.memory)} memory",
+            f"{binary(dirty)} are more than half of {binary(server.memory)} memory",
             f"Set sysctl.dirty_bytes to at most {server.memory // 2}.",
         )
     sysctl = {"vm.dirty_background_bytes": str(dirty // 4), "vm.dirty_bytes": str(dirty)}
     decision = Decision(
         name="sysctl.dirty_bytes",
         value=dict(sysctl),
-        reason=f"Writing back starts at {words(dirty // 4)} and writers wait at {words(dirty)}, so that a COMMIT never "
-        f"has gigabytes to flush (1 GiB, and at most a fifth of {words(server.memory)} memory).",
+        reason=f"Writing back starts at {binary(dirty // 4)} and writers wait at {binary(dirty)}, so that a COMMIT "
+        f"never has gigabytes to flush (1 GiB, and at most a fifth of {binary(server.memory)} memory).",
         source=sources.TALK_SERVER,
     )
     if policy.sysctl.dirty_bytes:
-        decision = by_policy(decision, "sysctl.dirty_bytes", words(computed))
+        decision = by_policy(decision, "sysctl.dirty_bytes", binary(computed))
     return sysctl, [decision]
 
 
@@ -90,8 +91,8 @@ def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy)
     most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
     raise CannotWork(
         "md.stripe_cache_size",
-        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays hold {words(held)} of "
-        f"{words(server.memory)} memory",
+        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays hold {binary(held)} of "
+        f"{binary(server.memory)} memory",
         f"Set md.stripe_cache_size to at most {most}.",
     )
 
@@ -130,7 +131,7 @@ def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]
         Decision(
             name="md.read_ahead",
             value=knobs.read_ahead,
-            reason=f"Twice the full stripe of {words(layout.full_stripe)}, within {READ_AHEAD_KIB[0] * KIB // MIB} to "
+            reason=f"Twice the full stripe of {binary(layout.full_stripe)}, within {READ_AHEAD_KIB[0] * KIB // MIB} to "
             f"{READ_AHEAD_KIB[1] * KIB // MIB} MiB.",
             source=sources.TALK_FORMAT,
         ),
@@ -162,7 +163,7 @@ def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[De
         Decision(
             name="md.stripe_cache_size",
             value=knobs.stripe_cache_size,
-            reason=f"{words(cache)} for each parity array of {members} drives, of {words(server.memory)} memory; the "
+            reason=f"{binary(cache)} for each parity array of {members} drives, of {binary(server.memory)} memory; the "
             "kernel's 256 entries hold a handful of full stripes.",
             source=sources.STRIPE_CACHE,
         ),

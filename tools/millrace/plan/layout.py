@@ -14,7 +14,7 @@ from millrace.plan.score import Candidate, scored
 from millrace.plan.shapes import PARITY, Shape, shapes
 from millrace.plan.sizes import bitmap_chunk, partition_size
 from millrace.plan.spares import dealt
-from millrace.plan.units import MIB
+from millrace.system.text import MIB
 
 
 @dataclass(frozen=True)

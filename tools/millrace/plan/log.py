@@ -13,7 +13,7 @@ from millrace.plan.model import Decision
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.sizes import log_partition_size, partition_size
-from millrace.plan.units import words
+from millrace.system.text import binary
 
 Mode = Literal["pair", "partition", "internal"]
 
@@ -36,7 +36,7 @@ class Log:
         if self.mode == "internal":
             return "log inside the file system"
         if self.mode == "partition":
-            return f"file system log on RAID1 of two {words(self.partition)} partitions"
+            return f"file system log on RAID1 of two {binary(self.partition)} partitions"
         return "RAID1 of 2 small drives with a hot spare for the file system log"
 
 
@@ -83,8 +83,8 @@ def _reason(log: Log, data: list[Drive]) -> str:
 def _place(log: Log) -> str:
     if log.mode == "pair":
         return (
-            f"Two drives of {words(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the small "
-            "log writes off the data drives."
+            f"Two drives of {binary(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the "
+            "small log writes off the data drives."
         )
     one, other = (drive.serial for drive in log.drives)
     return (
@@ -112,6 +112,6 @@ def _spare(log: Log, data: list[Drive]) -> str:
 def _room(log: Log) -> str:
     rest = " The rest of the small drives stays empty." if log.mode == "pair" else ""
     return (
-        f"{words(log.partition)} (1/64 of a data drive, 96 MiB to 4 GiB) are kept on every data drive, so that a side "
+        f"{binary(log.partition)} (1/64 of a data drive, 96 MiB to 4 GiB) are kept on every data drive, so that a side "
         f"of the mirror can move to any of them.{rest}"
     )

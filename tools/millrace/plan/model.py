@@ -12,9 +12,10 @@ from typing import Literal
 
 from pydantic import Field, JsonValue
 
-from millrace.inventory.model import Contract, DriveState
+from millrace.inventory.model import DriveState
 from millrace.plan.finding import Finding
 from millrace.plan.prediction_model import Prediction
+from millrace.system.documents import Contract
 
 VOLATILE = {"findings", "prediction"}
 # Of the file system, added after the first release: a plan that was approved without them keeps its hash.

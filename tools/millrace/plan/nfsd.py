@@ -8,7 +8,8 @@ from millrace.plan.model import Decision, Nfsd
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import NfsdPolicy, Policy
 from millrace.plan.server import Server
-from millrace.plan.units import KIB, MIB, clamp, words
+from millrace.plan.units import clamp
+from millrace.system.text import KIB, MIB, binary
 
 FEWEST_THREADS, MOST_THREADS = 16, 128
 POOL_MINIMUM = 8
@@ -81,7 +82,7 @@ def _check(server: Server, wish: NfsdPolicy, block: int, size: Sizing) -> None:
         most = int(server.memory * MOST_THREAD_MEMORY) // thread_memory(block)
         raise CannotWork(
             "nfsd.max_block_size" if wish.max_block_size and not wish.threads else "nfsd.threads",
-            f"{size.most} threads with blocks of {words(block)} hold {words(held)} of {words(server.memory)} memory",
+            f"{size.most} threads with blocks of {binary(block)} hold {binary(held)} of {binary(server.memory)} memory",
             f"Set nfsd.threads to at most {most}, or nfsd.max_block_size lower.",
         )
 
@@ -124,7 +125,7 @@ def _block(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
         reason="Linux clients ask for 1 MiB at most; 4 MiB would cost four times the memory for each thread.",
         source=sources.NFSD_BLOCK,
     )
-    return by_policy(decision, "nfsd.max_block_size", words(MIB)) if wish.max_block_size else decision
+    return by_policy(decision, "nfsd.max_block_size", binary(MIB)) if wish.max_block_size else decision
 
 
 def _times(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:

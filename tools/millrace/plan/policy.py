@@ -10,8 +10,8 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
-from millrace.config import names
-from millrace.inventory.model import Contract
+from millrace.system import names
+from millrace.system.documents import Contract
 
 MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
 # A client writes what it likes into the pool: a setuid program or a device node of its making must gain nothing here.

@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput
 from millrace.plan.policy import Policy
 from millrace.plan.policy_file import load_policy, parse_policy, source
+from millrace.system.files import write_text
 
 
 @dataclass(frozen=True)
@@ -57,7 +58,7 @@ def keep() -> None:
         parse_policy(text, str(path))
     except (BadInput, OSError, UnicodeDecodeError):
         return
-    store.write_text(last_good_file(), text)
+    write_text(last_good_file(), text)
 
 
 def _last_good() -> tuple[Policy, str] | None:

@@ -9,7 +9,7 @@ from millrace.plan.model import Decision
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.score import RULES, Candidate, chunk_size
-from millrace.plan.units import KIB, words
+from millrace.system.text import KIB, binary
 
 if TYPE_CHECKING:
     from millrace.plan.layout import Layout
@@ -44,7 +44,7 @@ def _layout(layout: "Layout", considered: list[Candidate], policy: Policy) -> De
     return Decision(
         name="layout",
         value=layout.title,
-        reason=f"{choice}; {layout.shape.survives}; {words(layout.capacity)} "
+        reason=f"{choice}; {layout.shape.survives}; {binary(layout.capacity)} "
         f"for data, before md and XFS take their small share. Scored are: {RULES}.",
         source=f"{sources.POLICY}: layout" if asked else f"{sources.TALK_SHAPES}; {sources.SCORE}",
         considered=[candidate.row() for candidate in considered],
@@ -75,7 +75,7 @@ def _legs(layout: "Layout") -> Iterator[Decision]:
     yield Decision(
         name="raid0_chunk",
         value=layout.data.chunk,
-        reason=f"The full stripe of a leg, {leg.data_members} x {words(leg.chunk or 0)}: a smaller chunk would "
+        reason=f"The full stripe of a leg, {leg.data_members} x {binary(leg.chunk or 0)}: a smaller chunk would "
         "cut writes before they fill a stripe.",
         source=sources.RAID0_LIMITS,
     )
@@ -112,13 +112,13 @@ def _chunk(layout: "Layout", policy: Policy) -> Iterator[Decision]:
     fits = (
         "one NFS write of 1 MiB is one full stripe, written without reading first"
         if stripe == 1 << 20
-        else f"the full stripe is {words(stripe)}, so that a write of 1 MiB that comes alone reads parity first"
+        else f"the full stripe is {binary(stripe)}, so that a write of 1 MiB that comes alone reads parity first"
     )
     decision = Decision(
         name="chunk",
         value=leg.chunk,
         reason=f"1 MiB over {leg.data_members} data drives, as a power of two within 64 to 512 KiB, is "
-        f"{words(usual)}: {fits}.",
+        f"{binary(usual)}: {fits}.",
         source=sources.RAID5_LIMITS,
     )
     yield by_policy(decision, "layout.chunk_kib", f"{usual // KIB} KiB") if policy.layout.chunk_kib else decision

@@ -9,7 +9,7 @@ from millrace.plan.model import Obstacle
 from millrace.plan.other_pool import of_a_pool, other_pool
 from millrace.plan.pace import slower
 from millrace.plan.policy import Policy
-from millrace.plan.units import MIB, words
+from millrace.system.text import MIB, binary
 
 # XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.
 SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE = 512 * MIB, 128 * MIB
@@ -108,7 +108,7 @@ def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     names = ", ".join(drive.serial for drive in odd)
     return [
         _general(
-            f"Drives of {words(first.size)} have different sector sizes: {mix} ({names}).",
+            f"Drives of {binary(first.size)} have different sector sizes: {mix} ({names}).",
             f"Format all of them alike (nvme format, which erases them), {LEAVE_OUT.replace('it', 'these', 1)}.",
         )
     ]
@@ -118,7 +118,7 @@ def _too_small(groups: Groups) -> list[Obstacle]:
     limits = [(drive, SMALLEST_DATA_DRIVE) for drive in groups.data]
     limits += [(drive, SMALLEST_LOG_DRIVE) for drive in groups.log]
     return [
-        _about(drive, f"The drive holds {words(drive.size)}.", f"Replace it by one of {words(least)} or more.")
+        _about(drive, f"The drive holds {binary(drive.size)}.", f"Replace it by one of {binary(least)} or more.")
         for drive, least in limits
         if drive.size < least
     ]

@@ -9,7 +9,8 @@ from millrace.inventory.model import Drive
 from millrace.plan.legs import Leg, Places, split
 from millrace.plan.policy import LayoutPolicy
 from millrace.plan.shapes import Shape
-from millrace.plan.units import KIB, MIB, clamp, down_to_power_of_two
+from millrace.plan.units import clamp, down_to_power_of_two
+from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB
 SMALLEST_CHUNK, LARGEST_CHUNK = 64 * KIB, 512 * KIB

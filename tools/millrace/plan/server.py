@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from millrace.inventory.model import Inventory, Node
 from millrace.plan.nic import data_ports
-from millrace.plan.units import GIB
+from millrace.system.text import GIB
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 """How large the partitions are."""
 
 from millrace.inventory.model import Drive
-from millrace.plan.units import GIB, MIB, TIB, clamp
+from millrace.plan.units import clamp
+from millrace.system.text import GIB, MIB, TIB
 
 SMALLEST_SLACK, LARGEST_SLACK = 16 * MIB, 4096 * MIB
 LOG_SHARE = 64

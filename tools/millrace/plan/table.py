@@ -14,7 +14,7 @@ from rich.text import Text
 
 from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Refusal
 from millrace.plan.table_findings import show_findings, show_prediction
-from millrace.plan.units import KIB, words
+from millrace.system.text import KIB, binary
 
 WIDTH = 100
 # Shown in the drives table already, or too long for a line.
@@ -52,7 +52,7 @@ def stdout_is_terminal() -> bool:
 
 def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
     console.print(Text(f"{'Plan in force' if in_force else 'Plan'}: {plan.title}", "bold"))
-    console.print(Text(f"{words(plan.capacity)} for data, XFS at {plan.filesystem.mountpoint}"))
+    console.print(Text(f"{binary(plan.capacity)} for data, XFS at {plan.filesystem.mountpoint}"))
     console.print(_drives(plan))
     console.print(_decisions(plan.decisions))
     console.print(Text("The reasons with their numbers: millrace plan --explain DECISION, `layout` before all."))
@@ -95,7 +95,7 @@ def _drives(plan: Plan) -> Table:
             continue
         drives = [by_serial[serial] for serial in array.members]
         part = next(part for part in drives[0].partitions if part.role is array.role)
-        made_of = f"{array.level.upper()} of {len(drives)} x {words(part.size)}"
+        made_of = f"{array.level.upper()} of {len(drives)} x {binary(part.size)}"
         table.add_row(array.name, made_of, Text(_names(drives)))
         if array.spares:
             table.add_row("", "hot spare", Text(_names([by_serial[serial] for serial in array.spares])))
@@ -109,7 +109,7 @@ def _names(drives: list[DriveRole]) -> str:
     """`ACME 7T68: SN000, SN001`, a line for each model."""
     models: dict[str, list[str]] = {}
     for drive in drives:
-        models.setdefault(f"{drive.model}, {words(drive.size)}", []).append(drive.serial)
+        models.setdefault(f"{drive.model}, {binary(drive.size)}", []).append(drive.serial)
     return "\n".join(f"{model}: {', '.join(serials)}" for model, serials in models.items())
 
 
@@ -144,5 +144,5 @@ def shown(name: str, value: JsonValue) -> str:
         return ", ".join(shown(name, part) for part in value) or "-"
     if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
         # Large numbers among these are bytes; the small ones count something.
-        return words(int(str(value)))
+        return binary(int(str(value)))
     return "-" if value is None else value if isinstance(value, str) else json.dumps(value)

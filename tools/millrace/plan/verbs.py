@@ -35,7 +35,7 @@ def plan(
     from millrace.plan.in_force import plan_in_force
     from millrace.plan.policy_file import load_policy
     from millrace.plan.propose import plan_file, propose
-    from millrace.store import write_model
+    from millrace.system.documents import write_model
 
     if again:
         from millrace.plan.again import plan_again
@@ -76,7 +76,7 @@ def _inventory(file: str | None) -> "Inventory":
     """The file named, else what the server found out at boot, else a look at it now."""
     from millrace import paths
     from millrace.inventory.model import Inventory
-    from millrace.store import read_input, read_model
+    from millrace.system.documents import read_input, read_model
 
     if file is None and not paths.inventory_file().exists():
         from millrace.inventory.collect import collect

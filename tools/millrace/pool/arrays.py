@@ -4,14 +4,15 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from millrace.inventory import drives, sysfs
+from millrace.inventory import drives
 from millrace.pool.model import Action, LiveArray, Member, MemberState, Sync
+from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
-from millrace.tune.devices import array_device, block
+from millrace.system import sysfs
+from millrace.system.text import KIB
 
 SECTOR = 512
-KIB = 1024
 MISSING = "missing"
 
 ACTIONS: Mapping[str, Action] = {

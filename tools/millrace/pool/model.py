@@ -3,8 +3,8 @@
 
 from typing import Literal
 
-from millrace.inventory.model import Contract
 from millrace.plan.model import Role
+from millrace.system.documents import Contract
 
 MemberState = Literal["in-sync", "rebuilding", "spare", "faulty", "missing", "unknown"]
 Action = Literal["first synchronisation", "rebuild", "check", "repair", "reshape"]

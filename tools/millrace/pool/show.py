@@ -3,20 +3,22 @@
 
 import os
 
-from millrace import command, paths, store
+from millrace import paths
 from millrace.errors import MillraceError
-from millrace.health.checks.filesystem import bytes_in_words, mount_options
 from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, LiveFilesystem, Member, PoolState, ShareUsage
 from millrace.provision.model import Pool
 from millrace.share.desired import shares
-from millrace.share.tools import Runner
 from millrace.share.usage import usage
+from millrace.system.documents import read_model
+from millrace.system.mounts import mount_options
+from millrace.system.run import Runner, attempt
+from millrace.system.text import size
 
 
-def state(pool: Pool, run: Runner = command.attempt) -> PoolState:
+def state(pool: Pool, run: Runner = attempt) -> PoolState:
     """The pool as it is now; what cannot be read is null and has a note."""
     used, notes = usage(pool, run)
     filesystem = _filesystem(pool)
@@ -35,7 +37,7 @@ def state(pool: Pool, run: Runner = command.attempt) -> PoolState:
 def bays() -> dict[str, str]:
     """Where each drive is, by serial: its bay, else its slot; for one that is gone, where it was at boot."""
     try:
-        at_boot = store.read_model(paths.inventory_file(), Inventory).drives
+        at_boot = read_model(paths.inventory_file(), Inventory).drives
     except MillraceError:
         at_boot = []
     return {one.serial: place for one in [*at_boot, *present()] if (place := one.bay or one.slot)}
@@ -95,7 +97,7 @@ def _space(filesystem: LiveFilesystem) -> str:
         return "not mounted"
     if filesystem.size is None or filesystem.free is None:
         return "does not answer"
-    words = f"{bytes_in_words(filesystem.size)}, {bytes_in_words(filesystem.free)} free"
+    words = f"{size(filesystem.size)}, {size(filesystem.free)} free"
     return words + (", read-only" if filesystem.read_only else "")
 
 
@@ -122,5 +124,5 @@ def _member(member: Member) -> str:
 
 
 def _used(share: ShareUsage) -> str:
-    used = "not known" if share.used is None else bytes_in_words(share.used)
-    return used if share.size is None else f"{used} of {bytes_in_words(share.size)}"
+    used = "not known" if share.used is None else size(share.used)
+    return used if share.size is None else f"{used} of {size(share.size)}"

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from ipaddress import ip_interface
 
 from millrace import paths
-from millrace.config.model import Config, Port
-from millrace.config.names import several
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.port.links import Link, links
 from millrace.share import rendered
-from millrace.share.tools import Runner, must
+from millrace.state.model import Config, Port
+from millrace.system.names import several
+from millrace.system.run import Runner, must
 
 # Before 50-…, where credentials put theirs, and 80-millrace-dhcp.network: the first file that matches counts.
 DIRECTORY, PREFIX = "etc/systemd/network", "40-millrace-"
@@ -27,7 +27,7 @@ def file_name(mac: str) -> str:
 
 def text(port: Port) -> str:
     """The text of that file."""
-    from millrace.render import render
+    from millrace.system.render import render
 
     return render(f"{DIRECTORY}/40-millrace.network.j2", port=port)
 

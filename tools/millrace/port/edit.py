@@ -5,22 +5,23 @@ import time
 from collections.abc import Callable, Sequence
 from ipaddress import ip_interface
 
-from millrace import command, paths
-from millrace.config import store
-from millrace.config.model import Config, Port
-from millrace.config.names import several
-from millrace.config.sentence import checked
-from millrace.config.who import only_root, who
+from millrace import paths
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.port.addressing import Addressing
 from millrace.port.links import Link, links, with_wanted
 from millrace.port.model import PortReport
 from millrace.port.served import hear
 from millrace.share.apply import restart_smbd
-from millrace.share.interfaces import Interface
 from millrace.share.networks import on_management
 from millrace.share.server import Server, this_server
-from millrace.share.tools import Runner, is_active
+from millrace.state import store
+from millrace.state.model import Config, Port
+from millrace.system.documents import checked
+from millrace.system.names import several
+from millrace.system.net import Interface
+from millrace.system.run import Runner, attempt
+from millrace.system.units import is_active
+from millrace.system.users import only_root, who
 
 DEFAULT = "default"
 
@@ -31,7 +32,7 @@ def set_port(
     gateway: str | None,
     dhcp: bool,
     management: bool | None = None,
-    run: Runner = command.attempt,
+    run: Runner = attempt,
     pause: Callable[[float], None] = time.sleep,
     server: Callable[[], Server] = this_server,
 ) -> PortReport:

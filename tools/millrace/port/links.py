@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from millrace import paths
-from millrace.config.model import Config
 from millrace.errors import Failed
 from millrace.port.model import Port
-from millrace.share.tools import Runner, must
+from millrace.state.model import Config
+from millrace.system.run import Runner, must
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 
 from typing import Literal
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class Port(Contract):

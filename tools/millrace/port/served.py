@@ -4,12 +4,12 @@
 from collections.abc import Sequence
 from ipaddress import ip_interface
 
-from millrace.config.model import Config
-from millrace.config.names import several
 from millrace.errors import Failed
 from millrace.share.apply import restarted_for
-from millrace.share.listeners import NFS_PORT, SMB_PORT, unheard
 from millrace.share.server import Server
+from millrace.state.model import Config
+from millrace.system.listeners import NFS_PORT, SMB_PORT, unheard
+from millrace.system.names import several
 
 # systemd's own limit for the restart of smbd is 90 s.
 PATIENCE, PAUSE = 120.0, 0.5

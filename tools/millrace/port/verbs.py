@@ -3,7 +3,7 @@
 
 import click
 
-from millrace import command
+from millrace.system.run import attempt
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 
@@ -17,11 +17,11 @@ def port() -> None:
 @_json
 def list_(as_json: bool) -> None:
     """The Ethernet ports, their addresses and who decides about them."""
-    from millrace.config.store import load
     from millrace.port.links import links, with_wanted
     from millrace.port.model import PortList
+    from millrace.state.store import load
 
-    found = PortList(ports=with_wanted(links(command.attempt), load()))
+    found = PortList(ports=with_wanted(links(attempt), load()))
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return

@@ -4,9 +4,8 @@
 from collections.abc import Callable
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused
-from millrace.inventory.model import Contract
 from millrace.plan.model import Plan, Refusal
 from millrace.provision import approval, feasibility, lock, record
 from millrace.provision.array import ArrayStep
@@ -19,6 +18,7 @@ from millrace.provision.partition import PartitionStep
 from millrace.provision.pool_file import load_pool
 from millrace.provision.step import Step, carry_out
 from millrace.provision.system import System, settle
+from millrace.system.documents import Contract, read_model
 
 Say = Callable[[str], None]
 
@@ -81,7 +81,7 @@ def _approval(system: System) -> Approval | None:
     if given is not None:
         return given
     path = paths.approval_file()
-    return store.read_model(path, Approval) if path.exists() else None
+    return read_model(path, Approval) if path.exists() else None
 
 
 def _begin(system: System, approved: Approval, say: Say) -> Pool:

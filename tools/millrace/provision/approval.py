@@ -5,11 +5,12 @@ import os
 import re
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.inventory.model import DriveState
 from millrace.plan.model import Plan, PlanFile, Refusal, Role
 from millrace.provision.model import Approval
+from millrace.system.documents import read_model, write_model
 
 SHORTEST_PREFIX = 12
 CREDENTIAL = "millrace.provision"
@@ -32,7 +33,7 @@ def approve(digest: str, by: str, now: str) -> Approval:
     if not current.startswith(wanted):
         raise Refused(f"{wanted} is not the hash of the current plan, which is {current}; read it with `millrace plan`")
     approval = Approval(sha256=current, by=by, at=now)
-    store.write_model(paths.approval_file(), approval)
+    write_model(paths.approval_file(), approval)
     return approval
 
 
@@ -40,7 +41,7 @@ def current_plan() -> tuple[str, Plan]:
     """The plan of this boot and its sha256; Refused if there is none that can be built."""
     if not paths.plan_file().exists():
         raise Refused("no plan has been proposed yet; make one with `millrace plan`")
-    file = store.read_model(paths.plan_file(), PlanFile)
+    file = read_model(paths.plan_file(), PlanFile)
     if isinstance(file.proposal, Refusal):
         raise Refused(f"there is no plan to build: {obstacles(file.proposal)}")
     digest = file.proposal.digest()

@@ -11,8 +11,7 @@ from millrace.provision.partition import is_partition_of
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
 from millrace.provision.system import System, demand, settle
-
-KIB = 1 << 10
+from millrace.system.text import KIB
 
 
 class ArrayStep:

@@ -9,9 +9,10 @@ from millrace.provision import md
 from millrace.provision.drives import Drives
 from millrace.provision.journal import Journal
 from millrace.provision.model import Transaction
-from millrace.provision.partition import MIB, START
+from millrace.provision.partition import START
 from millrace.provision.step import Step, inspect
 from millrace.provision.system import System
+from millrace.system.text import MIB
 
 TOOLS = ("blkid", "mdadm", "mkfs.xfs", "modprobe", "sfdisk", "systemctl", "udevadm", "xfs_db")
 TABLE_END = MIB

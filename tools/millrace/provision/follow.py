@@ -6,10 +6,10 @@ from typing import Literal
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.inventory.model import Contract
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.provision.signature import exported
 from millrace.provision.system import System, demand
+from millrace.system.documents import Contract
 
 UNIT = "millrace-provision.service"
 POLL = 0.5

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput, Failed
-from millrace.inventory.model import Contract
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.provision import md
@@ -15,6 +14,7 @@ from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System
+from millrace.system.documents import Contract, read_model, write_model
 
 
 class InSyncArray(Contract):
@@ -55,7 +55,7 @@ def record(system: System, pool: Pool, say: Callable[[str], None]) -> Pool:
             in_sync.append(last)
     changed = pool.model_copy(update={"arrays": arrays, "generation": pool.generation + 1})
     try:
-        store.write_model(paths.in_sync_file(), InSync(arrays=in_sync))
+        write_model(paths.in_sync_file(), InSync(arrays=in_sync))
         if arrays == pool.arrays:
             # a file that was torn is written again
             save_pool(pool)
@@ -102,7 +102,7 @@ def look(system: System, one: ArrayRecord) -> Seen | None:
 def _known() -> InSync:
     """What is recorded; nothing where the file is missing or cannot be understood: it guards, it must not stop."""
     try:
-        return store.read_model(paths.in_sync_file(), InSync)
+        return read_model(paths.in_sync_file(), InSync)
     except BadInput:
         return InSync(arrays=[])
 

@@ -3,9 +3,10 @@
 
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Failed
 from millrace.provision.model import StepRecord, Transaction
+from millrace.system.documents import read_model, write_model
 
 State = Literal["pending", "started", "done"]
 
@@ -20,13 +21,13 @@ class Journal:
     def load(cls) -> "Journal | None":
         """The transaction that a power cut or an error left behind, None if there is none."""
         path = paths.transaction_file()
-        return cls(store.read_model(path, Transaction)) if path.exists() else None
+        return cls(read_model(path, Transaction)) if path.exists() else None
 
     @classmethod
     def open(cls, transaction: Transaction) -> "Journal":
         """Put a new transaction on disk."""
         journal = cls(transaction)
-        store.write_model(paths.transaction_file(), transaction)
+        write_model(paths.transaction_file(), transaction)
         return journal
 
     def state(self, name: str) -> State:
@@ -46,4 +47,4 @@ class Journal:
     def _mark(self, name: str, state: State) -> None:
         steps = [StepRecord(name=s.name, state=state if s.name == name else s.state) for s in self.transaction.steps]
         self.transaction = self.transaction.model_copy(update={"steps": steps})
-        store.write_model(paths.transaction_file(), self.transaction)
+        write_model(paths.transaction_file(), self.transaction)

@@ -5,8 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.inventory.model import Contract
 from millrace.plan.model import Array, Filesystem, Plan, Role
+from millrace.system.documents import Contract
 
 
 class Approval(Contract):

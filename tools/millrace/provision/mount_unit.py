@@ -17,7 +17,7 @@ _OTHER_ATIME = {"atime", "relatime", "strictatime"}
 
 def mount_unit(filesystem: Filesystem, plan_sha256: str) -> str:
     """The text of the unit. Pure."""
-    from millrace.render import render
+    from millrace.system.render import render
 
     options = _safe(filesystem)
     if filesystem.log_device is not None and not any(option.startswith("logdev=") for option in options):

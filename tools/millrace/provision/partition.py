@@ -11,9 +11,9 @@ from millrace.provision.model import DriveRecord, PartitionRecord
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
 from millrace.provision.system import System, demand, settle
+from millrace.system.text import MIB
 
 LINUX_RAID = "a19d880f-05fc-4d3b-a006-743f0f84911e"
-MIB = 1 << 20
 START = MIB
 """Where the first partition begins, in bytes; the next follow without a gap."""
 

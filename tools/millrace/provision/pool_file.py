@@ -4,9 +4,11 @@
 import sys
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput, Refused
+from millrace.plan.model import Plan
 from millrace.provision.model import Pool
+from millrace.system.documents import read_model, write_model
 
 KEPT = 20
 """How many generations stay in the history."""
@@ -29,7 +31,7 @@ def known_pool() -> Pool | None:
     if not paths.pool_file().exists():
         return None
     try:
-        return store.read_model(paths.pool_file(), Pool)
+        return read_model(paths.pool_file(), Pool)
     except BadInput as error:
         copy = _newest_copy()
         if copy is None:
@@ -40,8 +42,8 @@ def known_pool() -> Pool | None:
 
 def save_pool(pool: Pool) -> None:
     """Write down the pool; the copy in the history comes first, so that one of the two can always be read."""
-    store.write_model(_history() / f"pool-{pool.generation:06}.json", pool)
-    store.write_model(paths.pool_file(), pool)
+    write_model(_history() / f"pool-{pool.generation:06}.json", pool)
+    write_model(paths.pool_file(), pool)
     for old in sorted(_history().glob("pool-*.json"))[:-KEPT]:
         old.unlink(missing_ok=True)
 
@@ -51,7 +53,7 @@ def _newest_copy() -> Pool | None:
     # the first copy of pools made by 0.1.0 lies beside their plan
     for path in [*_history().glob("pool-*.json"), *_history().glob("*/pool.json")]:
         try:
-            copies.append(store.read_model(path, Pool))
+            copies.append(read_model(path, Pool))
         except BadInput:
             continue
     # a pool that was made on this server before this one may have seen more changes
@@ -60,3 +62,11 @@ def _newest_copy() -> Pool | None:
 
 def _history() -> Path:
     return paths.state_dir() / "history"
+
+
+def approved_plan() -> Plan:
+    """The plan that the pool was made from: shares and tuning follow it, not the proposal of this boot.
+
+    BadInput where there is none.
+    """
+    return read_model(paths.approved_plan_file(), Plan)

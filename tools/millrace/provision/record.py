@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The end of provisioning: what was made becomes the state of this server."""
 
-from millrace import paths, store
+from millrace import paths
 from millrace.provision.model import Pool, Transaction
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System, demand
+from millrace.system.documents import write_model
+from millrace.system.files import write_text
 
 
 def publish(system: System, transaction: Transaction) -> Pool:
@@ -20,9 +22,9 @@ def publish(system: System, transaction: Transaction) -> Pool:
         filesystem_uuid=transaction.filesystem_uuid,
     )
     history = paths.state_dir() / "history" / transaction.id
-    store.write_text(mount_unit_file(), mount_unit(pool.filesystem, digest))
-    store.write_model(paths.approved_plan_file(), transaction.plan)
-    store.write_model(history / "plan.json", transaction.plan)
+    write_text(mount_unit_file(), mount_unit(pool.filesystem, digest))
+    write_model(paths.approved_plan_file(), transaction.plan)
+    write_model(history / "plan.json", transaction.plan)
     _tell_systemd(system)
     save_pool(pool)
     clean_up()
@@ -31,7 +33,7 @@ def publish(system: System, transaction: Transaction) -> Pool:
 
 def renew_mount_unit(system: System, pool: Pool) -> bool:
     """Write the mount unit as this version has it, before the pool is mounted; False if it is so already."""
-    if not store.write_text(mount_unit_file(), mount_unit(pool.filesystem, pool.plan_sha256)):
+    if not write_text(mount_unit_file(), mount_unit(pool.filesystem, pool.plan_sha256)):
         return False
     _tell_systemd(system)
     return True

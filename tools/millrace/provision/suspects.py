@@ -9,8 +9,9 @@ from datetime import datetime
 from pathlib import Path
 
 from millrace import paths
-from millrace.errors import Refused, printable
+from millrace.errors import Refused
 from millrace.provision.unclean import Suspects, UncleanStarts, keep, known
+from millrace.system.text import printable
 
 MARGIN = 120.0
 """Seconds before md's last superblock that are in doubt as well."""

@@ -10,15 +10,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
-from millrace import command, paths
-from millrace.command import Result
+from millrace import paths
 from millrace.errors import Failed
-from millrace.inventory import drives, sysfs, udev
+from millrace.inventory import drives, udev
 from millrace.inventory import settle as settling
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Proposal
 from millrace.provision import gpt
 from millrace.provision.model import MemberRecord
+from millrace.system import sysfs
+from millrace.system.run import Result, attempt
 
 
 @dataclass(frozen=True)
@@ -115,7 +116,7 @@ class Linux:
     """The machine that this runs on."""
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        return command.attempt(argv, stdin)
+        return attempt(argv, stdin)
 
     def scan(self) -> Inventory:
         from millrace.inventory.collect import collect

@@ -10,11 +10,13 @@ from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Literal
 
-from millrace import lock, paths, store
-from millrace.inventory.model import Contract
+from millrace import paths
 from millrace.provision.gather import current
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
+from millrace.system import locks
+from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.files import write_text
 
 
 class Unclean(Contract):
@@ -58,7 +60,7 @@ def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
 def known() -> UncleanStarts | None:
     """What is to be acknowledged, None if nothing; BadInput if the file cannot be understood."""
     path = paths.unclean_file()
-    return store.read_model(path, UncleanStarts) if path.exists() else None
+    return read_model(path, UncleanStarts) if path.exists() else None
 
 
 def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
@@ -76,7 +78,7 @@ def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None
     )
     with _only_writer():
         before = known()
-        store.write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
+        write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
 
 
 def keep(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
@@ -88,8 +90,8 @@ def keep(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
         now = known()
         if now is None or now.starts != starts.starts:
             return now
-        store.write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
-        store.write_model(paths.unclean_file(), starts)
+        write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
+        write_model(paths.unclean_file(), starts)
     return starts
 
 
@@ -104,4 +106,4 @@ def acknowledge() -> UncleanStarts:
 
 def _only_writer() -> AbstractContextManager[None]:
     """Held for the moment of reading and writing; beside the documents, as that is where all who write them may."""
-    return lock.held(paths.state_dir() / "unclean.lock", None)
+    return locks.held(paths.state_dir() / "unclean.lock", None)

@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
-from millrace.inventory.model import Contract
 from millrace.schema.outputs import LINES, OUTPUTS
+from millrace.system.documents import Contract
 
 PREFIX = "#/$defs/"
 # pydantic names classes of the same name by their module: millrace__plan__finding__Finding

@@ -32,7 +32,7 @@ OUTPUTS = {
     "config history": "millrace.config.verbs:History",
     "config import": "millrace.config.replace:ReplaceReport",
     "config rollback": "millrace.config.replace:ReplaceReport",
-    "config show": "millrace.config.model:Config",
+    "config show": "millrace.state.model:Config",
     "domain join": "millrace.domain.model:MembershipChange",
     "domain leave": "millrace.domain.model:MembershipChange",
     "domain show": "millrace.domain.model:DomainReport",

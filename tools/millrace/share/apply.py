@@ -4,16 +4,18 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace import command, paths, store
-from millrace.config.model import Domain
+from millrace import paths
 from millrace.domain import files as domain_files
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, handle_key, nfs, quota, rendered, smb, tls
-from millrace.share.interfaces import Interface
-from millrace.share.listeners import SMB_PORT, unheard
 from millrace.share.model import RenderReport, Share
-from millrace.share.tools import Runner, is_active, must
+from millrace.state.model import Domain
+from millrace.system.files import write_text
+from millrace.system.listeners import SMB_PORT, unheard
+from millrace.system.net import Interface
+from millrace.system.run import Runner, attempt, must
+from millrace.system.units import is_active
 
 NO_QUOTA = "the pool is mounted without project quotas: limits of shares do not hold and their usage is not known"
 
@@ -23,7 +25,7 @@ def apply(
     pool: Pool,
     shares: Sequence[Share],
     ports: Sequence[Interface],
-    run: Runner = command.attempt,
+    run: Runner = attempt,
     force: bool = False,
     domain: Domain | None = None,
 ) -> RenderReport:
@@ -42,7 +44,7 @@ def apply(
     for name, text in {**_nfs_texts(plan, pool, shares), **domain_files.texts(domain)}.items():
         if (force or name not in drift) and rendered.put(name, text):
             changed.append(name)
-    if store.write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
+    if write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
         changed.append(nfs.ENVIRONMENT)
     warnings += [f"{path} is not of Millrace and is served beside the shares" for path in exports.foreign_files()]
     # Before the exports: what they demand can be given at once.
@@ -127,7 +129,7 @@ def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
         asked.unlink(missing_ok=True)
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
     if silent and (not asked.exists() or asked.read_text().split() != silent):
-        store.write_text(asked, "\n".join(silent) + "\n")
+        write_text(asked, "\n".join(silent) + "\n")
         restart_smbd(run)
         return True
     if changed:

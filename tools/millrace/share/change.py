@@ -4,16 +4,17 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from millrace.config.model import Config
-from millrace.config.model import Share as Wanted
-from millrace.config.names import several
 from millrace.domain.demands import refuse_unmet
 from millrace.errors import Failed, MillraceError, Refused
-from millrace.share import directories, quota, tools, truth_nfs, truth_smb
+from millrace.share import directories, quota, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
 from millrace.share.model import Share
 from millrace.share.server import Server
-from millrace.share.tools import is_active
+from millrace.state.model import Config
+from millrace.state.model import Share as Wanted
+from millrace.system.files import describe
+from millrace.system.names import several
+from millrace.system.units import is_active
 
 
 @dataclass
@@ -85,7 +86,7 @@ class Serving:
     def _refusal(self, error: BaseException, trouble: str | None) -> BaseException:
         if not isinstance(error, MillraceError | OSError):
             return error
-        words = tools.trouble(error) if isinstance(error, OSError) else str(error)
+        words = describe(error) if isinstance(error, OSError) else str(error)
         return Refused(f"{words.rstrip('.')}; {trouble or 'nothing was changed'}")
 
     def _undo(self, old: Config, made: Sequence[Share]) -> str | None:
@@ -94,7 +95,7 @@ class Serving:
         try:
             self.server.apply(old, force=True)
         except (MillraceError, OSError) as error:
-            words = tools.trouble(error) if isinstance(error, OSError) else str(error)
+            words = describe(error) if isinstance(error, OSError) else str(error)
             return f"and the state before could not be served again: {words}"
         return self._take_back(made)
 

@@ -4,19 +4,19 @@
 from collections.abc import Callable, Sequence
 
 from millrace import paths
-from millrace.config import store
-from millrace.config.model import Config, NfsServer
-from millrace.config.names import several
-from millrace.config.sentence import checked
-from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Refused
 from millrace.plan.policy_in_force import in_force
-from millrace.share import interfaces
 from millrace.share.change import Serving
-from millrace.share.interfaces import Interface
 from millrace.share.model import ChangeReport, ClientNetworks
 from millrace.share.networks import found_networks, on_management, remedy
 from millrace.share.server import Server, this_server
+from millrace.state import store
+from millrace.state.model import Config, NfsServer
+from millrace.system import net
+from millrace.system.documents import checked
+from millrace.system.names import several
+from millrace.system.net import Interface
+from millrace.system.users import only_root, who
 
 NONE = "none"
 CLOSED = "NFS is closed: no client network is confirmed."
@@ -36,7 +36,7 @@ def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
 
 
 def confirm(
-    networks: Sequence[str], server: Callable[[], Server] = this_server, ports: Ports = interfaces.serving
+    networks: Sequence[str], server: Callable[[], Server] = this_server, ports: Ports = net.serving
 ) -> ChangeReport:
     """Export to these networks and no others what names no clients; `none` closes NFS. Verified like any change.
 

@@ -5,16 +5,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID, uuid5
 
-from millrace.config import store
-from millrace.config.model import ADMIN, Config, NfsClient
-from millrace.config.model import Share as Wanted
 from millrace.plan.policy import Policy
 from millrace.plan.policy_in_force import in_force
 from millrace.provision.model import Pool
-from millrace.share import interfaces
-from millrace.share.interfaces import Interface
 from millrace.share.model import Share, SmbAccess
 from millrace.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks
+from millrace.state import store
+from millrace.state.model import ADMIN, Config, NfsClient
+from millrace.state.model import Share as Wanted
+from millrace.system import net
+from millrace.system.net import Interface
 
 ADMIN_UID = 1000
 
@@ -72,7 +72,7 @@ def resolve_all(config: Config, here: Surroundings) -> list[Share]:
 
 def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config | None = None) -> list[Share]:
     """All shares of `pool` under this server's policy and addresses; the wanted state is read where none is given."""
-    found = interfaces.serving() if ports is None else ports
+    found = net.serving() if ports is None else ports
     return resolve_all(config or store.load(), surroundings(pool, in_force(), found))
 
 

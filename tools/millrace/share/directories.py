@@ -6,10 +6,11 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace import inside, paths
+from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.share.model import Share
-from millrace.share.tools import Runner, must
+from millrace.system import inside
+from millrace.system.run import Runner, must
 
 # Everyone may create and only owners delete; nobody but root where all is read-only, or below which homes are.
 SHARED, GUARDED, PRIVATE = 0o1777, 0o755, 0o700

@@ -4,16 +4,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from millrace.config import store
-from millrace.config.model import ADMIN, Config, Share
-from millrace.config.names import several, share_name, shown
-from millrace.config.sentence import checked
-from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Failed, Refused
 from millrace.share import directories, options, quota
 from millrace.share.change import Serving
 from millrace.share.model import ChangeReport
 from millrace.share.server import Server, this_server
+from millrace.state import store
+from millrace.state.model import ADMIN, Config, Share
+from millrace.system.documents import checked
+from millrace.system.names import several, share_name, shown
+from millrace.system.users import only_root, who
 
 Settings = Mapping[str, Any]
 Typed = Mapping[str, dict[str, Any]]

@@ -5,12 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace import paths
-from millrace.command import Result
-from millrace.config import names
 from millrace.errors import Failed
 from millrace.share import nfs
 from millrace.share.model import Share
-from millrace.share.tools import Runner, last_words, must
+from millrace.system import names
+from millrace.system.run import Result, Runner, last_words, must
 
 Table = dict[str, list[str]]
 

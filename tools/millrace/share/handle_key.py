@@ -10,7 +10,8 @@ import re
 import secrets
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
+from millrace.system.files import write_text
 
 # Where mkosi.extra/usr/lib/systemd/system/nfs-server.service.d/10-millrace.conf has nfsdctl read it.
 NAME = "nfs-handles.key"
@@ -37,4 +38,4 @@ def ensure() -> bool:
             path.chmod(0o600)
             return False
         path.unlink()
-    return store.write_text(path, f"{secrets.token_hex(BYTES)}\n", mode=0o600)
+    return write_text(path, f"{secrets.token_hex(BYTES)}\n", mode=0o600)

@@ -4,13 +4,14 @@
 from pathlib import Path
 
 from millrace import paths
-from millrace.config import files
+from millrace.paths import LOOK
 from millrace.share import nfs, quota, smb
 from millrace.share.rendered import record_file
 from millrace.share.smb_account import drop
-from millrace.share.tools import LOOK, Runner
+from millrace.state import files
+from millrace.system.run import Runner
 
-# Each is written under the lock of the wanted state, through a temporary file beside it (store.write_text).
+# Each is written under the lock of the wanted state, through a temporary file beside it (system.files.write_text).
 _WRITTEN = (nfs.EXPORTS, nfs.SETTINGS, nfs.LOOK, smb.CONFIGURATION, quota.PROJECTS, quota.PROJECT_NAMES)
 
 

@@ -3,17 +3,16 @@
 
 from collections.abc import Sequence
 
-from millrace import command
-from millrace.health.checks.filesystem import bytes_in_words
 from millrace.provision.model import Pool
 from millrace.share.desired import shares
-from millrace.share.interfaces import Interface
 from millrace.share.model import Share
-from millrace.share.tools import Runner
 from millrace.share.usage import usage
+from millrace.system.net import Interface
+from millrace.system.run import Runner, attempt
+from millrace.system.text import size
 
 
-def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = command.attempt) -> list[Share]:
+def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = attempt) -> list[Share]:
     """All shares with what they hold; null where XFS does not say: quotas are off, or nobody asked yet."""
     used, _ = usage(pool, run)
     return [one.model_copy(update={"used": used.get(one.project)}) for one in shares(pool, ports)]
@@ -26,8 +25,8 @@ def rows(found: Sequence[Share]) -> list[str]:
 
 
 def _space(share: Share) -> str:
-    used = "?" if share.used is None else bytes_in_words(share.used)
-    return used if share.size is None else f"{used} of {bytes_in_words(share.size)}"
+    used = "?" if share.used is None else size(share.used)
+    return used if share.size is None else f"{used} of {size(share.size)}"
 
 
 def _served(share: Share) -> str:

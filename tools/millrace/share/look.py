@@ -3,17 +3,17 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from millrace.config import store
-from millrace.config.model import Domain
-from millrace.config.names import shown
-from millrace.config.who import only_root
 from millrace.domain.demands import refuse_unmet
 from millrace.errors import BadInput, MillraceError
 from millrace.share import nfs, smb, truth_nfs, truth_smb
 from millrace.share.leftovers import sweep
 from millrace.share.model import Look, LookReport, Preview, Share
 from millrace.share.server import Server, this_server
-from millrace.share.tools import trouble
+from millrace.state import store
+from millrace.state.model import Domain
+from millrace.system.files import describe
+from millrace.system.names import shown
+from millrace.system.users import only_root
 
 
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
@@ -50,7 +50,7 @@ def _look(share: Share, domain: Domain | None, here: Server) -> Look:
     except MillraceError as error:
         return Look(name=share.name, seen=seen, problem=str(error))
     except OSError as error:
-        return Look(name=share.name, seen=seen, problem=trouble(error))
+        return Look(name=share.name, seen=seen, problem=describe(error))
     return Look(name=share.name, seen=seen, problem=share.obstacle)
 
 

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.config.model import NfsClient, Profile
-from millrace.inventory.model import Contract
+from millrace.state.model import NfsClient, Profile
+from millrace.system.documents import Contract
 
 
 class SmbAccess(Contract):

@@ -9,8 +9,8 @@ too.
 from collections.abc import Iterable, Iterator, Sequence
 from ipaddress import IPv4Network, IPv6Network, ip_network
 
-from millrace.share.interfaces import Interface, for_clients
 from millrace.share.model import FoundNetwork
+from millrace.system.net import Interface, for_clients
 
 Network = IPv4Network | IPv6Network
 

@@ -4,10 +4,10 @@
 from collections.abc import Sequence
 
 from millrace import paths
-from millrace.config.model import NfsClient
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
 from millrace.share.model import Share
+from millrace.state.model import NfsClient
 
 EXPORTS = "etc/exports.d/millrace.exports"
 # Beside it for the seconds of a look (share/truth_nfs.py).
@@ -36,7 +36,7 @@ def has_rdma_device() -> bool:
 def exports(shares: Sequence[Share]) -> str:
     """The text of millrace.exports, one line per share that has a client network."""
     # Here and not above: health looks at this module every 30 s and renders nothing.
-    from millrace.render import render
+    from millrace.system.render import render
 
     return render(f"{EXPORTS}.j2", shares=shares, options=options, not_for_nfs=NOT_FOR_NFS)
 
@@ -70,7 +70,7 @@ def scope(pool: Pool) -> str:
 
 def settings(nfsd: Nfsd, rdma: bool, scope: str) -> str:
     """The text of nfs.conf.d/millrace.conf."""
-    from millrace.render import render
+    from millrace.system.render import render
 
     return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma, scope=scope)
 

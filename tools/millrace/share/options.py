@@ -3,10 +3,10 @@
 
 import re
 
-from millrace.config.model import NfsClient
-from millrace.config.names import shown
-from millrace.config.sentence import checked
 from millrace.errors import BadInput
+from millrace.state.model import NfsClient
+from millrace.system.documents import checked
+from millrace.system.names import shown
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 _LISTS = ("sec", "xprtsec")

@@ -9,7 +9,7 @@ from millrace.errors import Failed
 from millrace.provision.model import Pool
 from millrace.share import rendered
 from millrace.share.model import Share
-from millrace.share.tools import Runner, last_words
+from millrace.system.run import Runner, last_words
 
 PROJECTS = "etc/projects"
 PROJECT_NAMES = "etc/projid"

@@ -9,9 +9,10 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import BadInput
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.files import write_text
 
 
 class Rendered(Contract):
@@ -35,7 +36,7 @@ def aside_dir() -> Path:
 def load() -> Rendered:
     """The record; an empty one where there is none or it is damaged, as nothing depends on it but drift."""
     try:
-        return store.read_model(record_file(), Rendered)
+        return read_model(record_file(), Rendered)
     except (BadInput, UnicodeDecodeError):
         return Rendered()
 
@@ -64,7 +65,7 @@ def put(name: str, text: str) -> bool:
         _keep_aside(path)
     # Ahead of the write: a kill in between must not make our own text look like an edit.
     _record(name, [wanted] if found is None else [found, wanted])
-    store.write_text(path, text)
+    write_text(path, text)
     _record(name, [wanted])
     return True
 
@@ -78,7 +79,7 @@ def remove(name: str) -> None:
     record = load()
     if name in record.files:
         files = {other: digests for other, digests in record.files.items() if other != name}
-        store.write_model(record_file(), record.model_copy(update={"files": files}))
+        write_model(record_file(), record.model_copy(update={"files": files}))
 
 
 def is_ours(name: str) -> bool:
@@ -89,13 +90,13 @@ def is_ours(name: str) -> bool:
 def set_quotas(states: Mapping[str, str]) -> None:
     """Remember the quotas that are set on whole trees."""
     record = load()
-    store.write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
+    write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 
 
 def _record(name: str, digests: list[str]) -> None:
     record = load()
     if record.files.get(name) != digests:
-        store.write_model(record_file(), record.model_copy(update={"files": {**record.files, name: digests}}))
+        write_model(record_file(), record.model_copy(update={"files": {**record.files, name: digests}}))
 
 
 def _digest(name: str) -> str | None:
@@ -105,4 +106,4 @@ def _digest(name: str) -> str | None:
 
 def _keep_aside(path: Path) -> None:
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    store.write_text(aside_dir() / f"{path.name}.{stamp}", path.read_text(errors="replace"), mode=0o600)
+    write_text(aside_dir() / f"{path.name}.{stamp}", path.read_text(errors="replace"), mode=0o600)

@@ -5,16 +5,16 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from millrace import command
-from millrace.config.model import Config
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.share import apply, desired, interfaces
-from millrace.share.approved import approved_plan
+from millrace.provision.pool_file import approved_plan
+from millrace.share import apply, desired
 from millrace.share.desired import Surroundings
-from millrace.share.interfaces import Interface, for_clients
 from millrace.share.model import RenderReport, Share
-from millrace.share.tools import Runner
+from millrace.state.model import Config
+from millrace.system import net
+from millrace.system.net import Interface, for_clients
+from millrace.system.run import Runner, attempt
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Server:
     pool: Pool
     here: Surroundings
     ports: Sequence[Interface]
-    run: Runner = command.attempt
+    run: Runner = attempt
     pause: Callable[[float], None] = time.sleep
 
     def shares(self, config: Config) -> list[Share]:
@@ -45,7 +45,7 @@ def this_server() -> Server:
     from millrace.provision.system import Linux
 
     pool = verify(Linux())
-    ports = interfaces.serving()
+    ports = net.serving()
     # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
     policy_in_force.keep()
     return Server(approved_plan(), pool, desired.surroundings(pool, policy_in_force.in_force(), ports), ports)

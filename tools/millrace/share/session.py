@@ -10,8 +10,8 @@ from typing import Any, Literal
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.inventory.model import Contract
-from millrace.share.tools import Runner, last_words
+from millrace.system.documents import Contract
+from millrace.system.run import Runner, last_words
 
 # clients/*/info is one `key: value` a line, strings in quotes; one clause a line.
 _LINE = re.compile(r'([a-z -]+?): *(?:"(.*)"|(.*))$', re.IGNORECASE)

@@ -13,10 +13,10 @@ def session() -> None:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def list_(as_json: bool) -> None:
     """Clients over NFS and SMB: host, protocol, transport, lanes, open files."""
-    from millrace import command
     from millrace.share.session import sessions
+    from millrace.system.run import attempt
 
-    found = sessions(lambda argv, stdin=None: command.attempt(argv, stdin, timeout=20))
+    found = sessions(lambda argv, stdin=None: attempt(argv, stdin, timeout=20))
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return

@@ -6,14 +6,14 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 
-from millrace.command import Result
-from millrace.config.model import Domain
 from millrace.domain import ids
 from millrace.errors import Failed
-from millrace.render import render
-from millrace.share.interfaces import Interface
 from millrace.share.model import Share
 from millrace.share.smb_parameters import parameters
+from millrace.state.model import Domain
+from millrace.system.net import Interface
+from millrace.system.render import render
+from millrace.system.run import Result
 
 CONFIGURATION = "etc/samba/smb.conf"
 

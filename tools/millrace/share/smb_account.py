@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millrace import paths
-from millrace.config.model import Domain
+from millrace.paths import LOOK
 from millrace.share.smb_parameters import CHECKER
-from millrace.share.tools import LOOK, Runner, must
+from millrace.state.model import Domain
+from millrace.system.run import Runner, must
 from millrace.user import accounts
 
 

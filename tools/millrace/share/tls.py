@@ -6,10 +6,11 @@ from typing import Literal
 
 from millrace import paths
 from millrace.certificate import files
-from millrace.config.model import NfsClient
 from millrace.errors import Failed
 from millrace.share.model import Share
-from millrace.share.tools import Runner, is_active, must
+from millrace.state.model import NfsClient
+from millrace.system.run import Runner, must
+from millrace.system.units import is_active
 
 CONFIGURATION = "etc/tlshd/config"
 UNIT = "tlshd.service"
@@ -39,7 +40,7 @@ def wanted(clients: Iterable[NfsClient]) -> bool:
 
 def configuration() -> str:
     """The text of tlshd's configuration."""
-    from millrace.render import render
+    from millrace.system.render import render
 
     # Not through ROOT: tlshd reads it on the server.
     directory = f"/{files.directory().relative_to(paths.ROOT)}"

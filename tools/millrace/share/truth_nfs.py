@@ -7,15 +7,17 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
-from millrace import paths, store
-from millrace.command import Result
-from millrace.config.model import Domain
-from millrace.config.names import several
+from millrace import paths
 from millrace.domain import keys
 from millrace.errors import Failed
+from millrace.paths import LOOK
 from millrace.share import exports, nfs, tls
 from millrace.share.model import Share
-from millrace.share.tools import LOOK, Runner, is_active, last_words
+from millrace.state.model import Domain
+from millrace.system.files import write_text
+from millrace.system.names import several
+from millrace.system.run import Result, Runner, last_words
+from millrace.system.units import is_active
 
 # For the seconds of a look only, and to nobody but root of this server (secure: a port below 1024): read-only, and
 # whoever comes is nobody. A lasting entry for the loopback would let any local program with such a port read.
@@ -96,7 +98,7 @@ def _exported_to_us(exported: Sequence[Share], demand: tls.Demand | None, run: R
     last = f",xprtsec={demand}" if demand else ""
     lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid}{last})\n" for share in exported]
     path = paths.ROOT / nfs.LOOK
-    store.write_text(path, "".join(lines))
+    write_text(path, "".join(lines))
     try:
         # Its status is that of any file, also of one that is not ours; what matters is whether the mount works.
         run(["exportfs", "-ra"])

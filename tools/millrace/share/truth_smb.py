@@ -6,13 +6,12 @@ Anonymous listing is refused by policy, and no person's password is known here.
 
 from collections.abc import Callable, Sequence
 
-from millrace.command import Result
-from millrace.config.model import Domain
-from millrace.config.names import several
 from millrace.errors import Failed
 from millrace.share.model import Share
 from millrace.share.smb_account import account
-from millrace.share.tools import Runner, last_words
+from millrace.state.model import Domain
+from millrace.system.names import several
+from millrace.system.run import Result, Runner, last_words
 
 HOST = "127.0.0.1"
 TRIES, PAUSE = 20, 0.5

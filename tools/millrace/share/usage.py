@@ -5,13 +5,13 @@ import os
 from datetime import UTC, datetime
 from typing import Literal
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import MillraceError
-from millrace.inventory.model import Contract
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.share import quota
-from millrace.share.tools import Runner
+from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.run import Runner
 
 
 class Usage(Contract):
@@ -33,7 +33,7 @@ def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
     try:
         if os.geteuid() == 0:
             return quota.usage(mountpoint, run), []
-        return store.read_model(paths.usage_file(), Usage).used, []
+        return read_model(paths.usage_file(), Usage).used, []
     except MillraceError as error:
         return {}, [f"what the shares hold is not known: {error}"]
 
@@ -47,7 +47,7 @@ def write(run: Runner) -> None:
         mountpoint = pool.filesystem.mountpoint
         if quota.enabled(mountpoint):
             at = datetime.now(UTC).isoformat(timespec="seconds")
-            store.write_model(paths.usage_file(), Usage(at=at, used=quota.usage(mountpoint, run)))
+            write_model(paths.usage_file(), Usage(at=at, used=quota.usage(mountpoint, run)))
     except MillraceError:
         # The checks of pool and file system say what is wrong.
         return

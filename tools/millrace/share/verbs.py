@@ -133,9 +133,9 @@ def verify(names: tuple[str, ...], as_json: bool) -> None:
 @_json
 def render(force: bool, as_json: bool) -> None:
     """Write the configuration of the NFS and SMB servers; changes only what differs."""
-    from millrace.config.store import load, only_writer
     from millrace.share.leftovers import sweep
     from millrace.share.server import this_server
+    from millrace.state.store import load, only_writer
 
     with only_writer():
         server = this_server()
@@ -166,10 +166,10 @@ def networks() -> None:
 @_json
 def list_networks(as_json: bool) -> None:
     """List the client networks that are confirmed, and the networks of this server's ports."""
-    from millrace.share import interfaces
     from millrace.share.confirm import client_networks, lines
+    from millrace.system import net
 
-    found = client_networks(interfaces.serving())
+    found = client_networks(net.serving())
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
 
 

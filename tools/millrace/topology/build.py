@@ -3,7 +3,7 @@
 
 from collections.abc import Sequence
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Refused
 from millrace.health.checks.nfsd_nodes import thread_cpus
 from millrace.inventory.cpus import ranges
@@ -18,7 +18,8 @@ from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
-from millrace.share.interfaces import Interface
+from millrace.system.documents import read_model
+from millrace.system.net import Interface
 from millrace.topology import parts, threads
 from millrace.topology.model import Topology, TopologyArray, TopologyFinding, TopologyNode, Where
 from millrace.tune.ethtool import Runner
@@ -28,7 +29,7 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     """The server as it is now; Refused before it was looked at in this boot. `interfaces` are those with addresses."""
     if not paths.inventory_file().exists():
         raise Refused("this server has not been looked at in this boot: systemctl status millrace-inventory")
-    at_boot = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
+    at_boot = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     there = present()
     inventory = _of_now(at_boot, there, nics(paths.ROOT, run))
     pool = known_pool()
@@ -62,8 +63,8 @@ def _of_now(at_boot: Inventory, there: Sequence[Drive], ports: Sequence[Nic]) ->
 def _proposal() -> Proposal | None:
     """The plan that the pool was made from, else what this boot proposes."""
     if paths.approved_plan_file().exists():
-        return store.read_model(paths.approved_plan_file(), Plan)
-    return store.read_model(paths.plan_file(), PlanFile).proposal if paths.plan_file().exists() else None
+        return read_model(paths.approved_plan_file(), Plan)
+    return read_model(paths.plan_file(), PlanFile).proposal if paths.plan_file().exists() else None
 
 
 def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[Array]:

@@ -3,10 +3,11 @@
 
 from typing import Literal
 
-from millrace.inventory.model import Contract, DriveState
+from millrace.inventory.model import DriveState
 from millrace.plan.finding import Severity
 from millrace.plan.model import Role
 from millrace.pool.model import MemberState
+from millrace.system.documents import Contract
 
 
 class Link(Contract):

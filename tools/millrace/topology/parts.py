@@ -5,12 +5,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millrace import paths
-from millrace.inventory import sysfs
 from millrace.inventory.cpus import cpu_list, ranges
 from millrace.inventory.model import Drive, Nic, PcieLink
 from millrace.plan.model import Array, Role
 from millrace.pool.model import LiveArray, MemberState
-from millrace.share.interfaces import Interface
+from millrace.system import sysfs
+from millrace.system.net import Interface
 from millrace.topology.model import Link, TopologyDrive, TopologyPort
 from millrace.tune.vectors import vectors
 

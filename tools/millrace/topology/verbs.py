@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 @click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 def topology(as_json: bool) -> None:
     """NUMA nodes with their drives, ports and NFS threads, and what of the hardware costs speed."""
-    from millrace import command
-    from millrace.share import interfaces
+    from millrace.system import net
+    from millrace.system.run import attempt
     from millrace.topology.build import topology as look
 
-    found = look(interfaces.serving(), lambda argv: command.attempt(argv, timeout=20))
+    found = look(net.serving(), lambda argv: attempt(argv, timeout=20))
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(_lines(found)))
 
 

@@ -3,8 +3,8 @@
 
 from millrace.plan.labels import array_path
 from millrace.plan.model import Plan
+from millrace.provision.devices import array_device, block, member_drives, requests
 from millrace.provision.model import Pool
-from millrace.tune.devices import array_device, block, member_drives, requests
 from millrace.tune.knob import Knob, Setting
 
 # Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.

@@ -4,10 +4,10 @@
 from collections.abc import Callable
 
 from millrace import paths
-from millrace.inventory import sysfs
 from millrace.plan.knobs import GUARANTEED_SYNC
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
+from millrace.system import sysfs
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
 from millrace.tune.ethtool import Runner

@@ -5,8 +5,8 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from millrace.command import Result
 from millrace.errors import Failed
+from millrace.system.run import Result
 from millrace.tune.knob import Setting
 
 Runner = Callable[[Sequence[str]], Result]

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import MillraceError
+from millrace.system.documents import read_model, write_model
 from millrace.tune.model import Originals
 
 
@@ -18,7 +19,7 @@ class Memory:
     def __init__(self) -> None:
         self._path = _directory() / "tune-originals.json"
         try:
-            self._known = store.read_model(self._path, Originals)
+            self._known = read_model(self._path, Originals)
         except (MillraceError, OSError):
             self._known = Originals()
 
@@ -48,7 +49,7 @@ class Memory:
 
     def _keep(self, known: Originals) -> None:
         self._known = known
-        store.write_model(self._path, known)
+        write_model(self._path, known)
 
 
 @contextmanager

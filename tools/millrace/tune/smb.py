@@ -7,11 +7,12 @@ Samba has no setting of its own for this; the processes of all clients inherit i
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace import paths, store
+from millrace import paths
 from millrace.errors import Failed
 from millrace.inventory.cpus import ranges
 from millrace.inventory.model import Nic
 from millrace.plan.nic import Core, smb_cpus
+from millrace.system.files import write_text
 from millrace.tune.ethtool import Runner
 from millrace.tune.knob import Setting
 
@@ -70,4 +71,4 @@ def _store(value: str) -> None:
     if value == NONE:
         path.unlink(missing_ok=True)
     else:
-        store.write_text(path, HEAD + "".join(f"{line}\n" for line in value.split()))
+        write_text(path, HEAD + "".join(f"{line}\n" for line in value.split()))

@@ -5,9 +5,9 @@ import re
 from pathlib import Path
 
 from millrace import paths
-from millrace.inventory import sysfs
 from millrace.inventory.cpus import cpu_list
 from millrace.plan.nic import Core
+from millrace.system import sysfs
 
 
 def node_cpus() -> dict[int, list[int]]:

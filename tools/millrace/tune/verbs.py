@@ -5,17 +5,16 @@ from collections.abc import Sequence
 
 import click
 
-from millrace import command
-from millrace.command import Result
 from millrace.errors import Failed
 from millrace.provision.pool_file import known_pool
+from millrace.system.run import Result, attempt
 from millrace.tune.model import TuneReport
 
 PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
 
 
 def _command(argv: Sequence[str]) -> Result:
-    return command.attempt(argv, timeout=PATIENCE)
+    return attempt(argv, timeout=PATIENCE)
 
 
 @click.command()
@@ -38,7 +37,7 @@ def tune(look_only: bool, revert: bool, as_json: bool) -> None:
 def _report(look_only: bool, revert: bool) -> TuneReport:
     from contextlib import nullcontext
 
-    from millrace.share.approved import approved_plan
+    from millrace.provision.pool_file import approved_plan
     from millrace.tune.collect import stages
     from millrace.tune.originals import one_at_a_time
     from millrace.tune.run import run

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace import paths
-from millrace.config.model import Config, Group, User
 from millrace.errors import Failed, Refused
-from millrace.share.tools import Runner, must
+from millrace.state.model import Config, Group, User
+from millrace.system.run import Runner, must
 
 # Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.
 SMBPASSWD = ("smbpasswd", "-c", "/dev/null")

@@ -4,14 +4,13 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from millrace.config import store
-from millrace.config.model import ADMIN, Config, Group, User
-from millrace.config.names import account_name
-from millrace.config.sentence import checked
-from millrace.config.who import only_root, who
 from millrace.errors import BadInput, Refused
-from millrace.inventory.model import Contract
-from millrace.share.tools import Runner
+from millrace.state import store
+from millrace.state.model import ADMIN, Config, Group, User
+from millrace.system.documents import Contract, checked
+from millrace.system.names import account_name
+from millrace.system.run import Runner
+from millrace.system.users import only_root, who
 from millrace.user import accounts
 from millrace.user.homes import make_homes
 from millrace.user.password import strong_password

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The home directories of a user that came, or came into a group, on shares that exist already."""
 
-from millrace.config.model import Config
 from millrace.errors import MillraceError
 from millrace.share import directories
+from millrace.state.model import Config
 
 
 def make_homes(config: Config) -> None:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lock-out of SMB: the limits of /etc/security/faillock.conf in Samba's own database of accounts."""
 
-from millrace.share.tools import Runner, must
+from millrace.system.run import Runner, must
 from millrace.user.accounts import PDBEDIT
 
 # attempts, then minutes; pdbedit(8) names them so

@@ -5,7 +5,7 @@
 """
 
 from millrace.errors import BadInput, Failed
-from millrace.share.tools import Runner
+from millrace.system.run import Runner
 
 # `minlen` in pwquality.conf.d/50-millrace.conf: a dialog checks the length before anything is sent.
 SHORTEST = 12

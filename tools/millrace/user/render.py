@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The accounts of the desired state and the lock-out of SMB, at every boot."""
 
-from millrace.config.model import Config, User
-from millrace.share.tools import Runner
+from millrace.state.model import Config, User
+from millrace.system.run import Runner
 from millrace.user import accounts, lockout
 
 

@@ -4,10 +4,10 @@
 import os
 from typing import BinaryIO
 
-from millrace.config import store
-from millrace.config.model import ADMIN
 from millrace.errors import BadInput
-from millrace.share.tools import Runner
+from millrace.state import store
+from millrace.state.model import ADMIN
+from millrace.system.run import Runner
 from millrace.user import accounts
 from millrace.user.password import checked_password
 

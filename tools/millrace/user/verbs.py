@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace import command
-from millrace.ask import secret
+from millrace.system.ask import secret
+from millrace.system.run import attempt
 
 if TYPE_CHECKING:
-    from millrace.config.model import Group, User
+    from millrace.state.model import Group, User
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
@@ -32,7 +32,7 @@ def user() -> None:
 @_json
 def list_users(as_json: bool) -> None:
     """The users that shares can name."""
-    from millrace.config.store import load
+    from millrace.state.store import load
     from millrace.user.edit import UserList
 
     found = UserList(users=load().users)
@@ -55,7 +55,7 @@ def create_user(name: str, groups: tuple[str, ...], console: bool | None, passwo
     """Make a user; the password is asked for, never taken from the command line."""
     from millrace.user.edit import create_user as create
 
-    made = create(name, groups, _password(password_stdin), command.attempt, bool(console))
+    made = create(name, groups, _password(password_stdin), attempt, bool(console))
     _report(f"Made {made.name}, number {made.uid}.", as_json, user=made)
 
 
@@ -68,7 +68,7 @@ def set_user(name: str, groups: tuple[str, ...], console: bool | None, as_json: 
     """The groups of a user: those named, and no other; and whether it may look at the web console."""
     from millrace.user.edit import set_user as change
 
-    changed = change(name, groups, command.attempt, console)
+    changed = change(name, groups, attempt, console)
     _report(f"{name}: {', '.join(changed.groups) or 'no group'}", as_json, user=changed)
 
 
@@ -80,7 +80,7 @@ def passwd(name: str, password_stdin: bool, as_json: bool) -> None:
     """A new password, for login and SMB."""
     from millrace.user.edit import change_password
 
-    change_password(name, _password(password_stdin), command.attempt)
+    change_password(name, _password(password_stdin), attempt)
     _report(f"The password of {name} is changed.", as_json)
 
 
@@ -91,7 +91,7 @@ def remove_user(name: str, as_json: bool) -> None:
     """Remove a user; what it owns stays."""
     from millrace.user.edit import remove_user as remove
 
-    remove(name, command.attempt)
+    remove(name, attempt)
     _report(f"{name} is removed.", as_json)
 
 
@@ -99,12 +99,12 @@ def remove_user(name: str, as_json: bool) -> None:
 @_json
 def render_users(as_json: bool) -> None:
     """Make the accounts that are wanted and not there."""
-    from millrace.config.store import load, only_writer
+    from millrace.state.store import load, only_writer
     from millrace.user.edit import UserList
     from millrace.user.render import render
 
     with only_writer():
-        made = render(load(), command.attempt)
+        made = render(load(), attempt)
     if as_json:
         click.echo(UserList(users=made).model_dump_json(indent=2))
         return
@@ -117,7 +117,7 @@ def sync_smb() -> None:
     """Called by PAM with a new password on standard input."""
     from millrace.user.sync import sync
 
-    sync(sys.stdin.buffer, command.attempt)
+    sync(sys.stdin.buffer, attempt)
 
 
 @click.group()
@@ -129,7 +129,7 @@ def group() -> None:
 @_json
 def list_groups(as_json: bool) -> None:
     """The groups that shares and users can name."""
-    from millrace.config.store import load
+    from millrace.state.store import load
     from millrace.user.edit import GroupList
 
     found = GroupList(groups=load().groups)
@@ -149,7 +149,7 @@ def create_group(name: str, as_json: bool) -> None:
     """Make a group."""
     from millrace.user.edit import create_group as create
 
-    made = create(name, command.attempt)
+    made = create(name, attempt)
     _report(f"Made {made.name}, number {made.gid}.", as_json, group=made)
 
 
@@ -160,7 +160,7 @@ def remove_group(name: str, as_json: bool) -> None:
     """Remove a group; what it owns stays."""
     from millrace.user.edit import remove_group as remove
 
-    remove(name, command.attempt)
+    remove(name, attempt)
     _report(f"{name} is removed.", as_json)
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace import paths
-from millrace.inventory import sysfs
+from millrace.provision.devices import array_device, block, member_drives
 from millrace.provision.model import Pool
 from millrace.share.session import NOT_ROOT
-from millrace.share.tools import Runner
-from millrace.tune.devices import array_device, block, member_drives
+from millrace.system import sysfs
+from millrace.system.run import Runner
 
 SECTOR = 512
 MICRO = 1e-6

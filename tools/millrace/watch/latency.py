@@ -8,7 +8,7 @@ answer. The trigger costs a fraction of a microsecond a call and stays after who
 import re
 
 from millrace import paths
-from millrace.inventory import sysfs
+from millrace.system import sysfs
 
 EVENT = "sys/kernel/tracing/events/sunrpc/svc_stats_latency"
 # By CPU: few entries, however many clients there are.

@@ -5,7 +5,7 @@ from typing import Literal
 
 from millrace.health.jobs import Job
 from millrace.health.model import Level
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 
 class ProtocolRates(Contract):

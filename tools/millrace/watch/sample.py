@@ -8,9 +8,9 @@ from millrace import paths
 from millrace.health.current import glance
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
-from millrace.inventory import sysfs
 from millrace.provision.model import Pool
-from millrace.share.tools import Runner
+from millrace.system import sysfs
+from millrace.system.run import Runner
 from millrace.watch import counters, latency
 from millrace.watch.counters import Disks, Port, Served
 from millrace.watch.model import DriveRates, PortRates, ProtocolRates, Watch

@@ -34,13 +34,13 @@ def watch(as_json: bool) -> None:
 
 
 def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
-    from millrace import command
     from millrace.health.host import Host
+    from millrace.system.run import Result, attempt
     from millrace.watch import latency
     from millrace.watch.sample import line, take
 
-    def run(argv: object, stdin: str | None = None) -> command.Result:
-        return command.attempt(argv, stdin, timeout=20)  # type: ignore[arg-type]
+    def run(argv: object, stdin: str | None = None) -> Result:
+        return attempt(argv, stdin, timeout=20)  # type: ignore[arg-type]
 
     before = None
     while True:
@@ -76,6 +76,6 @@ def _rates(one: "ProtocolRates") -> str:
 
 
 def _speed(rate: float | None) -> str:
-    from millrace.health.checks.filesystem import bytes_in_words
+    from millrace.system.text import size
 
-    return "-" if rate is None else f"{bytes_in_words(int(rate))}/s"
+    return "-" if rate is None else f"{size(int(rate))}/s"

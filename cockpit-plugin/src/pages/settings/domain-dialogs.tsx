@@ -29,7 +29,7 @@ function wordProblem(text: string, pattern: RegExp, sentence: string): string | 
     return text === "" || pattern.test(text) ? undefined : format(sentence, text);
 }
 
-/** As tools/millrace/config/domain_names.py has it. */
+/** As tools/millrace/state/domain_names.py has it. */
 const REALM = /^(?=.{1,254}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+\.?$/i;
 const ACCOUNT = /^[^-\s][^\n]*$/;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The editor's state: from the wanted state of the server, checked, and back to the words of the command line. */
-import type { Config, ConfigShare, NfsClient } from "../../types/millrace";
+import type { Config, StateShare, NfsClient } from "../../types/millrace";
 import { _, format } from "../../lib/i18n";
 import * as rules from "./rules";
 
@@ -53,7 +53,7 @@ export const NEW: Form = {
 
 export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", sec: ["sys"], xprtsec: [] };
 
-export function fromWanted(share: ConfigShare): Form {
+export function fromWanted(share: StateShare): Form {
     return {
         name: share.name,
         profile: share.profile,

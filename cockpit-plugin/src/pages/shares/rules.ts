@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
- * What may be typed, in the words of the command line: tools/millrace/config/names.py has the same rules, and
+ * What may be typed, in the words of the command line: tools/millrace/system/names.py has the same rules, and
  * test/golden/rules.json is asked of both. Each function returns the sentence for the person, or null.
  */
 import { address, network as parsed, printed } from "../../lib/ip";

@@ -5,14 +5,14 @@ import socket
 from datetime import UTC, datetime
 from pathlib import Path
 
-from millrace import store
 from millrace.bench import store as results
 from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import Connection
 from millrace.bench.remote.model import BenchClient, BenchClients
 from millrace.bench.remote.probe import works
-from millrace.config.who import only_root
 from millrace.errors import BadInput
+from millrace.system.documents import read_model, write_model
+from millrace.system.users import only_root
 
 
 def file() -> Path:
@@ -22,7 +22,7 @@ def file() -> Path:
 
 def load() -> BenchClients:
     """All of them."""
-    return store.read_model(file(), BenchClients) if file().exists() else BenchClients()
+    return read_model(file(), BenchClients) if file().exists() else BenchClients()
 
 
 def add(name: str, typed: str) -> BenchClient:
@@ -44,7 +44,7 @@ def add(name: str, typed: str) -> BenchClient:
     others = [one for one in load().clients if one.name != name]
     # first: a client without a token could not be driven, a token without a client harms nobody
     tokens.keep(name, token)
-    store.write_model(file(), BenchClients(clients=[*others, made]))
+    write_model(file(), BenchClients(clients=[*others, made]))
     return made
 
 
@@ -55,7 +55,7 @@ def remove(name: str) -> BenchClients:
     left = BenchClients(clients=[one for one in known.clients if one.name != name])
     if len(left.clients) == len(known.clients):
         raise BadInput(unknown(name))
-    store.write_model(file(), left)
+    write_model(file(), left)
     tokens.drop(name)
     return left
 

@@ -15,7 +15,8 @@ from pydantic import ValidationError
 
 from millrace.bench.measure import Stopped
 from millrace.bench.remote.model import ClientFacts
-from millrace.errors import Failed, Refused, one_line
+from millrace.errors import Failed, Refused
+from millrace.system.text import one_line
 from millrace_client import VERSION, listen, sealed
 
 STOPPED = "the measurement was stopped"

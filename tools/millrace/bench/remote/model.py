@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract
 
 Word = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
 """What a client says of itself is shown on terminals and pages: printable ASCII without blanks, in Rust's regex."""

@@ -12,7 +12,7 @@ from millrace.bench.remote import tokens
 from millrace.bench.remote.connection import MOUNT_SECONDS, Connection
 from millrace.bench.remote.model import BenchClient
 from millrace.errors import Failed
-from millrace.share.tools import Runner
+from millrace.system.run import Runner
 
 OPTIONS = {"nfs-tcp": loopback.TCP, "nfs-rdma": loopback.RDMA}
 

@@ -18,10 +18,11 @@ from millrace.bench.model import Layer, Provenance, Run, Rung, RunRequest, State
 from millrace.bench.remote.model import ClientFacts
 from millrace.bench.site import Site
 from millrace.bench.workloads import WORKS, digest
-from millrace.config.who import only_root, who
-from millrace.errors import BadInput, Failed, one_line
-from millrace.inventory.model import Contract
-from millrace.share.tools import Runner
+from millrace.errors import BadInput, Failed
+from millrace.system.documents import Contract
+from millrace.system.run import Runner
+from millrace.system.text import one_line
+from millrace.system.users import only_root, who
 from millrace_client import VERSION
 
 Words = Annotated[str, AfterValidator(one_line)]

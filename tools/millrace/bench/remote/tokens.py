@@ -6,10 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace import store
 from millrace.bench import store as results
 from millrace.errors import BadInput
-from millrace.inventory.model import Contract
+from millrace.system.documents import Contract, read_model, write_model
 from millrace_client import sealed
 
 
@@ -49,8 +48,8 @@ def drop(name: str) -> None:
 
 
 def _load() -> Tokens:
-    return store.read_model(file(), Tokens) if file().exists() else Tokens()
+    return read_model(file(), Tokens) if file().exists() else Tokens()
 
 
 def _write(tokens: dict[str, str]) -> None:
-    store.write_model(file(), Tokens(tokens=tokens), mode=0o600)
+    write_model(file(), Tokens(tokens=tokens), mode=0o600)

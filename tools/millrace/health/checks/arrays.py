@@ -4,13 +4,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, Member
+from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
-from millrace.tune.devices import block
+from millrace.system.names import several
 
 NAME = "arrays"
 

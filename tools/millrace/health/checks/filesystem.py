@@ -3,11 +3,12 @@
 
 import re
 
-from millrace import paths
 from millrace.health import heartbeats
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.provision.mount_unit import REMOUNT, differences
+from millrace.system.mounts import mount_options
+from millrace.system.text import size
 
 NAME = "filesystem"
 UNIT = "srv-pool.mount"
@@ -94,17 +95,6 @@ def _mounting(host: Host, mountpoint: str) -> Finding:
     )
 
 
-def mount_options(mountpoint: str) -> list[str] | None:
-    """The options of what is mounted last at `mountpoint`; None where nothing is."""
-    found = None
-    # That of process 1: a sandboxed service has a table of its own, in which most is read-only.
-    for line in (paths.ROOT / "proc/1/mounts").read_text().splitlines():
-        fields = line.split()
-        if fields[1] == mountpoint:
-            found = fields[3].split(",")
-    return found
-
-
 def _space(host: Host) -> Finding:
     assert host.pool is not None
     beat = host.heartbeat
@@ -113,16 +103,6 @@ def _space(host: Host) -> Finding:
     return Finding(
         check=NAME,
         level=level,
-        sentence=f"{host.pool.filesystem.mountpoint} is {used} % full, {bytes_in_words(beat.free or 0)} free.",
+        sentence=f"{host.pool.filesystem.mountpoint} is {used} % full, {size(beat.free or 0)} free.",
         todo=None if level is Level.OK else _ROOM,
     )
-
-
-def bytes_in_words(count: int) -> str:
-    """`123.4 TB`; decimal units, as drives are sold."""
-    value = float(count)
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if value < 1000:
-            return f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} PB"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Does the hardware do what it could? The findings of the planner, with the links and the heat of now."""
 
-from millrace import paths, store
+from millrace import paths
 from millrace.health.checks import drives
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
@@ -10,6 +10,7 @@ from millrace.inventory.refresh import refreshed
 from millrace.plan.audit import audit
 from millrace.plan.finding import Severity, merged
 from millrace.plan.model import Plan, PlanFile
+from millrace.system.documents import read_model
 
 NAME = "hardware"
 
@@ -31,7 +32,7 @@ def check(host: Host) -> list[Finding]:
                 todo="systemctl status millrace-inventory",
             )
         ]
-    inventory = refreshed(store.read_model(paths.inventory_file(), Inventory), paths.ROOT)
+    inventory = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     # Those of SMART are the drives' own check's, with the values of now.
     findings = [one for one in merged(audit(inventory, plan)) if one.name not in drives.SMART]
     if not findings:
@@ -47,8 +48,8 @@ def _found(level: Level, sentence: str, todo: str) -> Finding:
 def _plan() -> Plan | None:
     """The plan that the pool was made from, else the proposal of this boot."""
     if paths.approved_plan_file().exists():
-        return store.read_model(paths.approved_plan_file(), Plan)
+        return read_model(paths.approved_plan_file(), Plan)
     if not paths.plan_file().exists():
         return None
-    proposal = store.read_model(paths.plan_file(), PlanFile).proposal
+    proposal = read_model(paths.plan_file(), PlanFile).proposal
     return proposal if isinstance(proposal, Plan) else None

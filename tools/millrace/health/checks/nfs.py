@@ -2,14 +2,15 @@
 """Does nfsd listen and answer, and is a client network confirmed?"""
 
 from millrace import paths
-from millrace.config import store
-from millrace.config.names import several
 from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan import policy_in_force
-from millrace.share import interfaces, nfs
+from millrace.share import nfs
 from millrace.share.networks import found_networks, nfs_networks, remedy
+from millrace.state import store
+from millrace.system import net
+from millrace.system.names import several
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
@@ -52,7 +53,7 @@ def _closed(host: Host) -> list[Finding]:
     waiting = [one.name for one in config.shares if one.nfs.follows_networks]
     if not waiting or nfs_networks(policy_in_force.find().policy.nfs.networks, config.nfs.networks):
         return []
-    found = found_networks(interfaces.serving(lambda: host.ip_addresses), config.management)
+    found = found_networks(net.serving(lambda: host.ip_addresses), config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
     return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=remedy(found))]
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is there a pool, and if not: what is it waiting for?"""
 
-from millrace import paths, store
+from millrace import paths
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.provision.model import Pool, Transaction
+from millrace.system.documents import read_model
 
 NAME = "pool"
 
@@ -15,10 +16,10 @@ def check(host: Host) -> list[Finding]:
     if host.pool is not None:
         return [_exists(host.pool)]
     if paths.transaction_file().exists():
-        return [_under_way(store.read_model(paths.transaction_file(), Transaction))]
+        return [_under_way(read_model(paths.transaction_file(), Transaction))]
     if not paths.plan_file().exists():
         return [_unplanned(host)]
-    plan = store.read_model(paths.plan_file(), PlanFile)
+    plan = read_model(paths.plan_file(), PlanFile)
     if isinstance(plan.proposal, Refusal):
         return _refused(plan.proposal)
     return [_proposed(plan.proposal, plan.sha256 or plan.proposal.digest())]

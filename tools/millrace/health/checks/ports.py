@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Do the ports have the addresses that an administrator gave them, and is no client network on a management port?"""
 
-from millrace.config import store
-from millrace.config.model import Config
-from millrace.config.names import several
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan import policy_in_force
 from millrace.port.addressing import missing
 from millrace.port.links import parse
-from millrace.share import interfaces
 from millrace.share.networks import nfs_networks, on_management
+from millrace.state import store
+from millrace.state.model import Config
+from millrace.system import net
+from millrace.system.names import several
 
 NAME = "ports"
 
@@ -42,7 +42,7 @@ def _clients_on_management(host: Host, config: Config) -> list[Finding]:
     if not config.management:
         return []
     policy = policy_in_force.find().policy.nfs.networks
-    ports = interfaces.serving(lambda: host.ip_addresses)
+    ports = net.serving(lambda: host.ip_addresses)
     shared = on_management(nfs_networks(policy, config.nfs.networks), ports, config.management)
     if shared is None:
         return []

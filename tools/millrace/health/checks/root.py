@@ -4,9 +4,11 @@
 import os
 
 from millrace import paths
-from millrace.health.checks.filesystem import FULL, SCARCE, bytes_in_words, mount_options
+from millrace.health.checks.filesystem import FULL, SCARCE
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.system.mounts import mount_options
+from millrace.system.text import size
 
 NAME = "root"
 
@@ -29,7 +31,7 @@ def check(host: Host) -> list[Finding]:
     used = _percent(space.f_bavail, space.f_blocks)
     inodes = _percent(space.f_favail, space.f_files)
     level = Level.FAIL if max(used, inodes) >= FULL else Level.WARN if max(used, inodes) >= SCARCE else Level.OK
-    free = bytes_in_words(space.f_bavail * space.f_frsize)
+    free = size(space.f_bavail * space.f_frsize)
     return [
         Finding(
             check=NAME,

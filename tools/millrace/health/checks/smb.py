@@ -4,13 +4,13 @@
 from collections.abc import Sequence
 from ipaddress import ip_address
 
-from millrace.config import store
-from millrace.config.names import several
 from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.share import interfaces
-from millrace.share.listeners import SMB_PORT, Address, unheard
+from millrace.state import store
+from millrace.system import net
+from millrace.system.listeners import SMB_PORT, Address, unheard
+from millrace.system.names import several
 
 NAME = "smb"
 
@@ -21,8 +21,8 @@ def check(host: Host) -> list[Finding]:
         return []
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
-        every = interfaces.serving(lambda: host.ip_addresses)
-        ports = interfaces.for_clients(every, store.look().config.management)
+        every = net.serving(lambda: host.ip_addresses)
+        ports = net.for_clients(every, store.look().config.management)
         silent = unheard((one.ip for port in ports for one in port.addresses), SMB_PORT)
         if silent:
             sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from millrace.config.model import Config, NfsClient, Share, first_config
-from millrace.config.sentence import checked
 from millrace.errors import BadInput
+from millrace.state.model import Config, NfsClient, Share, first_config
+from millrace.system.documents import checked
 
 
 def share(**values: Any) -> Share:

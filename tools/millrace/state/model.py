@@ -8,7 +8,8 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from millrace.config import domain_names, names
+from millrace.state import domain_names
+from millrace.system import names
 
 SCHEMA: Final = 1
 ADMIN = "admin"  # made at first boot, not kept here; every share may name it

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.config import audit_log, store
-from millrace.config.model import Config
 from millrace.errors import Failed
+from millrace.state import audit_log, store
+from millrace.state.model import Config
 
 
 @pytest.fixture(autouse=True)

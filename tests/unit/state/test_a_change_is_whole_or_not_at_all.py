@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.config import files, history, store
-from millrace.config.model import Config, Share, first_config
 from millrace.errors import BadInput, Failed
+from millrace.state import files, history, store
+from millrace.state.model import Config, Share, first_config
 
 
 @pytest.fixture(autouse=True)

@@ -3,7 +3,7 @@
 
 import re
 
-from millrace.config.names import account_name, shown
+from millrace.system.names import account_name, shown
 
 SEPARATOR = "\\"
 

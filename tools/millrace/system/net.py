@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from pathlib import Path
 
-from millrace import command, paths
+from millrace import paths
 from millrace.errors import Failed
+from millrace.system.run import attempt, must
 
 Address = IPv4Interface | IPv6Interface
 
@@ -31,7 +32,7 @@ class Interface:
 
 def addresses_json() -> str:
     """The kernel's addresses as iproute2 prints them."""
-    return command.run(["ip", "-j", "addr"], timeout=20)
+    return must(lambda argv, stdin=None: attempt(argv, stdin, timeout=20), ["ip", "-j", "addr"])
 
 
 def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:

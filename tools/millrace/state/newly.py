@@ -7,9 +7,9 @@ here: it holds for what a change makes or alters, and a server that has it from 
 
 from ipaddress import ip_address, ip_interface
 
-from millrace.config import names
-from millrace.config.model import Config, Port, Share
 from millrace.errors import BadInput
+from millrace.state.model import Config, Port, Share
+from millrace.system import names
 
 # polkit, sudo or a daemon of some package gives the members of these groups the rights of root. The image has none of
 # them; one that it has is refused as an account of the system.

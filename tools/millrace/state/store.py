@@ -11,12 +11,11 @@ from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from millrace import store
-from millrace.config import audit_log, files, history, newly
-from millrace.config.history import Change
-from millrace.config.model import Config, first_config
-from millrace.config.sentence import checked
 from millrace.errors import BadInput, Failed, Refused
+from millrace.state import audit_log, files, history, newly
+from millrace.state.history import Change
+from millrace.state.model import Config, first_config
+from millrace.system.documents import checked, read_model, write_model
 
 Mutate = Callable[[Config], Config]
 Effect = Callable[[Config, Config], None]
@@ -44,7 +43,7 @@ def look() -> Loaded:
     Failed where the file is damaged and no change can stand in: serving a default instead would open what was closed.
     """
     try:
-        return Loaded(store.read_model(files.config_file(), Config))
+        return Loaded(read_model(files.config_file(), Config))
     except (BadInput, OSError, UnicodeDecodeError) as error:
         damage = _damage(error)
     change = history.last_good()
@@ -129,7 +128,7 @@ def _keep(new: Config, who: str, what: str, damaged: bool) -> None:
     history.record(Change(number=new.serial, who=who, when=when, what=what, config=new))
     if damaged and files.config_file().exists():
         os.replace(files.config_file(), files.unreadable_file())
-    store.write_model(files.config_file(), new)
+    write_model(files.config_file(), new)
     audit_log.record(new.serial, who, what)
 
 

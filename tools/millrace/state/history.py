@@ -3,10 +3,10 @@
 
 from typing import Literal
 
-from millrace import store
-from millrace.config import files
-from millrace.config.model import Config, Wanted
 from millrace.errors import BadInput, Refused
+from millrace.state import files
+from millrace.state.model import Config, Wanted
+from millrace.system.documents import read_model, write_model
 
 KEPT = 50
 
@@ -27,7 +27,7 @@ def record(change: Change) -> None:
 
     A change above it was recorded and never became the state (the power went in between): it is gone with this.
     """
-    store.write_model(files.history_file(change.number), change)
+    write_model(files.history_file(change.number), change)
     for number in files.history_numbers():
         if number <= change.number - KEPT or number > change.number:
             files.history_file(number).unlink(missing_ok=True)
@@ -39,14 +39,14 @@ def read(number: int) -> Change:
         kept = files.history_numbers()
         span = f"kept are {kept[0]} to {kept[-1]}" if kept else "none is kept"
         raise Refused(f"there is no change {number}; {span}: millrace config history")
-    return store.read_model(files.history_file(number), Change)
+    return read_model(files.history_file(number), Change)
 
 
 def last_good() -> Change | None:
     """The newest change that can be read."""
     for number in reversed(files.history_numbers()):
         try:
-            return store.read_model(files.history_file(number), Change)
+            return read_model(files.history_file(number), Change)
         except (BadInput, OSError, UnicodeDecodeError):
             continue
     return None
@@ -57,7 +57,7 @@ def changes(up_to: int) -> list[Change]:
     found = []
     for number in reversed(files.history_numbers()):
         try:
-            change = store.read_model(files.history_file(number), Change)
+            change = read_model(files.history_file(number), Change)
         except (BadInput, OSError, UnicodeDecodeError):
             continue
         if change.number <= up_to:

@@ -5,6 +5,7 @@ import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from millrace.errors import Failed
 
@@ -16,6 +17,12 @@ class Result:
     status: int
     out: str
     err: str
+
+
+class Runner(Protocol):
+    """Runs a tool; secrets go through `stdin` only."""
+
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result: ...
 
 
 def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> Result:
@@ -41,10 +48,14 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
     return Result(done.returncode, done.stdout, done.stderr)
 
 
-def run(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> str:
-    """Run a tool that must succeed and return its standard output; Failed carries its last words."""
-    result = attempt(argv, stdin, timeout)
+def last_words(result: Result) -> str:
+    """The last line that a tool said, for a sentence."""
+    return (result.err.strip() or result.out.strip() or "no message").splitlines()[-1].rstrip(".")
+
+
+def must(run: Runner, argv: Sequence[str], stdin: str | None = None) -> str:
+    """Run a tool that must succeed and return its output; Failed carries its last words."""
+    result = run(argv, stdin)
     if result.status != 0:
-        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
-        raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {words}")
+        raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {last_words(result)}")
     return result.out

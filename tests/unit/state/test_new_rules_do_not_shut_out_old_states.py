@@ -5,11 +5,11 @@ from collections.abc import Callable
 
 import pytest
 
-from millrace import store as files
-from millrace.config import store
-from millrace.config.files import config_file
-from millrace.config.model import Config, Group, Nfs, Port, Share, Smb, User, first_config
 from millrace.errors import BadInput
+from millrace.state import store
+from millrace.state.files import config_file
+from millrace.state.model import Config, Group, Nfs, Port, Share, Smb, User, first_config
+from millrace.system.documents import write_model
 from tests.unit.share.appliance import Appliance
 
 NOBODY = Share(name="sm", profile="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
@@ -41,7 +41,7 @@ def test_change_that_brings_it_is_refused(appliance: Appliance, words: str) -> N
 
 @pytest.mark.parametrize("words", NEW)
 def test_state_that_has_it_is_read_and_other_things_are_changed(appliance: Appliance, words: str) -> None:
-    files.write_model(config_file(), NEW[words](first_config()))
+    write_model(config_file(), NEW[words](first_config()))
     before = store.load()
     changed = before.shares[0].model_copy(update={"comment": "x"})
     after = store.change(

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files that are written completely or not at all."""
+
+import os
+import tempfile
+from pathlib import Path
+
+
+def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
+    """Write `text` to `path` atomically and durably; False if it already said so.
+
+    The directory is synced too: after a power cut the old or the new file is there.
+    """
+    if path.is_file() and path.read_text() == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+    return True
+
+
+def describe(error: OSError) -> str:
+    """What the operating system said of a file, for a sentence: of the pool's, whose file system may have shut down."""
+    where = f"{error.filename} fails" if error.filename else "a file of this server fails"
+    return f"{where} ({error.strerror or error}): millrace health says what is wrong"

@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Text for people: bytes in words, and what others wrote made fit for a terminal."""
+
+KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
+
+LONGEST = 600
+
+
+def printable(text: str) -> str:
+    """Text that others wrote, on one line: control characters become escapes such as \\x1b."""
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
+
+
+def one_line(text: str) -> str:
+    """Text that may quote what others wrote, fit for a terminal: one line, no control characters, LONGEST characters.
+
+    The middle of a longer text is left out.
+    """
+    shown = printable(text)
+    if len(shown) <= LONGEST:
+        return shown
+    half = (LONGEST - 3) // 2
+    return f"{shown[:half]} … {shown[-half:]}"
+
+
+def size(count: int) -> str:
+    """Name a capacity in bytes in powers of ten, as drives are sold: `7.68 TB`, `61.4 TB`, `960 GB`."""
+    value, unit = float(count), "B"
+    for larger in ("kB", "MB", "GB", "TB", "PB"):
+        # 999.96 kB is 1 MB, not 1000 kB
+        if float(f"{value:.3g}") < 1000:
+            break
+        value, unit = value / 1000, larger
+    # As the pages do (cockpit-plugin/src/lib/format.ts): three digits that count.
+    return f"{value:.3g} {unit}"
+
+
+def binary(count: int) -> str:
+    """Name an amount of memory, a chunk or a stripe in bytes in powers of two: `128 KiB`, `1 MiB`, `503.4 GiB`."""
+    for factor, unit in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
+        if count >= factor:
+            return f"{round(count / factor, 2):g} {unit}"
+    return f"{count} B"

@@ -82,6 +82,11 @@ def test_only_what_is_served_listens(box: Box) -> None:
     assert "22" not in open_ports
 
 
+def test_ports_that_units_opened_stay_open_when_the_firewall_is_loaded_again(box: Box) -> None:
+    box.say("systemctl restart millrace-roce.service && systemctl reload nftables.service")
+    assert "4791" in box.say("nft -j list set inet millrace udp_services")
+
+
 def test_console_says_what_a_person_needs(box: Box) -> None:
     box.say("systemctl start millrace-health.service")
     banner = box.say("cat /run/issue.d/50-millrace.issue")

@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Ports that units open while the server runs stay open when the firewall is loaded again."""
+
+import re
+
+import pytest
+
+from host.layout import REPO
+from tests.unit.boot.units import unit
+
+OPENED = "/run/millrace/nftables"
+SHIPPED = "/usr/lib/millrace/nftables"
+
+
+def test_firewall_includes_what_units_have_opened() -> None:
+    rules = (REPO / "mkosi.extra/etc/nftables.conf").read_text()
+    assert rules.rstrip().endswith(f'include "{OPENED}/*.nft"'), "after the table that it adds to"
+
+
+@pytest.mark.parametrize(
+    ("name", "setting", "file", "port"),
+    [("ssh.service", "ExecStartPost", "ssh.nft", "22"), ("millrace-roce.service", "ExecStart", "roce.nft", "4791")],
+)
+def test_unit_opens_its_port_by_the_file_that_a_reload_includes(name: str, setting: str, file: str, port: str) -> None:
+    commands = unit(name)[setting]
+    assert f"/usr/bin/cp {SHIPPED}/{file} {OPENED}/" in commands
+    assert commands[-1] == f"/usr/sbin/nft -f {OPENED}/{file}"
+    added = (REPO / f"mkosi.extra{SHIPPED}/{file}").read_text()
+    (which,) = re.findall(rf"^add element inet millrace (\w+) {{ {port} }}$", added, re.MULTILINE)
+    assert f"set {which} {{" in (REPO / "mkosi.extra/etc/nftables.conf").read_text()
+
+
+def test_ssh_that_stops_closes_its_port_for_the_next_load_too() -> None:
+    assert f"-/usr/bin/rm -f {OPENED}/ssh.nft" in unit("ssh.service")["ExecStopPost"]
+
+
+def test_directory_of_opened_ports_is_of_root_alone() -> None:
+    lines = (REPO / "mkosi.extra/usr/lib/tmpfiles.d/millrace.conf").read_text().splitlines()
+    assert ["d", OPENED, "0755", "root", "root", "-"] in [line.split() for line in lines]

@@ -9,7 +9,7 @@ from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
-from millrace.plan.policy import SAFE_MOUNT_OPTIONS, Policy, XfsPolicy
+from millrace.plan.policy import MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
 from millrace.system.text import MIB, TIB, binary
 
@@ -18,7 +18,6 @@ LARGEST_LOG = 2038 * MIB
 MD_HEADROOM = 32 * MIB
 SECTOR = 4096
 AUTOFSCK: Literal["check"] = "check"
-MOUNT_OPTIONS = (*SAFE_MOUNT_OPTIONS, "noatime", "logbsize=256k", "largeio", "prjquota")
 
 
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:

@@ -16,6 +16,7 @@ from millrace.system.documents import Contract
 MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
 # A client writes what it likes into the pool: a setuid program or a device node of its making must gain nothing here.
 SAFE_MOUNT_OPTIONS = ("nosuid", "nodev", "noexec")
+MOUNT_OPTIONS = (*SAFE_MOUNT_OPTIONS, "noatime", "logbsize=256k", "largeio", "prjquota")
 UNSAFE_MOUNT_OPTIONS = {"suid", "dev", "exec", "defaults"}
 # These follow from the layout, or would make a pool that serves nothing.
 OWN_MOUNT_OPTIONS = {"logdev", "norecovery", "ro", "rtdev", "sunit", "swidth"}

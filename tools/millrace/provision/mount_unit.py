@@ -5,9 +5,8 @@ from collections.abc import Collection
 from pathlib import Path
 
 from millrace import paths
-from millrace.plan.filesystem import MOUNT_OPTIONS
 from millrace.plan.model import Filesystem
-from millrace.plan.policy import SAFE_MOUNT_OPTIONS, UNSAFE_MOUNT_OPTIONS
+from millrace.plan.policy import MOUNT_OPTIONS, SAFE_MOUNT_OPTIONS, UNSAFE_MOUNT_OPTIONS
 
 REMOUNT = "Remove drop-ins of srv-pool.mount (systemctl cat srv-pool.mount), then restart the server: systemctl reboot"
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from millrace.bench.remote.model import BenchClient, ClientFacts
+from millrace.bench.result.client import BenchClient, ClientFacts
 from millrace_client import listen
 
 HERE = "127.0.0.1"

@@ -3,11 +3,11 @@
 
 from typing import Any
 
-from millrace.bench import result
-from millrace.bench.fio_output import Flow, Histogram, Outcome
-from millrace.bench.ladder import ladder, pending
-from millrace.bench.model import Direction, Layer, Moment, Rung, State
-from millrace.bench.sizes import sizes
+from millrace.bench.plan.sizes import sizes
+from millrace.bench.plan.steps import ladder, pending
+from millrace.bench.result import figures
+from millrace.bench.result.fio_output import Flow, Histogram, Outcome
+from millrace.bench.result.model import Direction, Layer, Moment, Rung, State
 from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 
@@ -46,6 +46,6 @@ def done(name: str, bandwidth: float = 1e9, *, now: Moment | None = None, **more
     direction = "commit" if name.endswith("fsync") else direction
     repeats = [repeat(direction, bandwidth=bandwidth, **more)] * 3
     moments = [now or Moment(at=1, read=bandwidth, written=bandwidth)]
-    rung = result.completed(waiting(name), repeats, moments, 3)
+    rung = figures.completed(waiting(name), repeats, moments, 3)
     assert rung.state is State.DONE
     return rung

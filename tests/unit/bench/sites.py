@@ -5,8 +5,8 @@ import dataclasses
 from functools import cache
 from typing import Any
 
-from millrace.bench.model import RunRequest
-from millrace.bench.site import Site
+from millrace.bench.plan.site import Site
+from millrace.bench.result.model import RunRequest
 from millrace.plan.model import Plan
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose

@@ -15,8 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths
-from millrace.bench.remote import clients, connection, tokens
-from millrace.bench.remote.connection import Connection, Unreachable
+from millrace.bench.run.remote import clients, connection, tokens
+from millrace.bench.run.remote.connection import Connection, Unreachable
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput, Failed
 from millrace_client import VERSION, listen, sealed

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from millrace import paths
-from millrace.bench import store as results
-from millrace.bench.model import Run, State
-from millrace.bench.remote import take
-from millrace.bench.remote.bundle import bundle
+from millrace.bench.plan.client_program import bundle
+from millrace.bench.result import store as results
+from millrace.bench.result.model import Run, State
+from millrace.bench.run.remote import take
 from millrace.errors import BadInput
 from millrace_client import by_hand
 from tests.unit.bench.remotes import FACTS, tool

@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 
 from millrace import cli, paths
-from millrace.bench import live, text
-from millrace.bench.ceilings import with_ceilings
-from millrace.bench.estimate import estimate
-from millrace.bench.ladder import ladder
-from millrace.bench.model import Environment, Provenance, Run, State
-from millrace.bench.reports import Progress
-from millrace.bench.sizes import sizes
-from millrace.bench.tell import Teller
+from millrace.bench.plan.estimate import estimate
+from millrace.bench.plan.sizes import sizes
+from millrace.bench.plan.steps import ladder
+from millrace.bench.report import text
+from millrace.bench.result import live
+from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.model import Environment, Provenance, Run, State
+from millrace.bench.result.outputs import Progress
+from millrace.bench.run.progress import Teller
 from tests.unit.bench.rungs import done
 from tests.unit.bench.sites import request, site
 

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from millrace import paths
-from millrace.bench import session
-from millrace.bench.ladder import Step, ladder
-from millrace.bench.measure import Spot
-from millrace.bench.model import Layer, Rung, State
-from millrace.bench.order import Order
-from millrace.bench.prepare import Prepared
-from millrace.bench.sizes import sizes
+from millrace.bench.plan.prepare import Prepared
+from millrace.bench.plan.sizes import sizes
+from millrace.bench.plan.steps import Step, ladder
+from millrace.bench.result.model import Layer, Rung, State
+from millrace.bench.run import session
+from millrace.bench.run.local import Spot
+from millrace.bench.run.order import Order
 from tests.unit.bench.rungs import done
 from tests.unit.bench.sites import request, site
 from tests.unit.share.samples import Tools
@@ -34,7 +34,7 @@ def test_a_missing_device_is_the_reason_of_its_rungs_alone(tmp_path: Path, monke
     def climb(_: Any, rung: Rung, *rest: Any) -> Rung:
         return done(rung.id)
 
-    monkeypatch.setattr(session.places, "place", place)
+    monkeypatch.setattr(session.targets, "place", place)
     monkeypatch.setattr(session.space, "make", lambda *_: tmp_path)
     monkeypatch.setattr(session.Climber, "climb", climb)
     wanted = request(profiles=["seq"], layers=[Layer.L1])

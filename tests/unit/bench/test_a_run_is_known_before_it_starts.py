@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from millrace import cli, paths
-from millrace.bench.estimate import estimate
-from millrace.bench.ladder import Step, ladder, pending
-from millrace.bench.model import Layer, Profile, State
-from millrace.bench.sizes import MODES, sizes
-from millrace.bench.workloads import RANKS, WORKS, works
+from millrace.bench.plan.estimate import estimate
+from millrace.bench.plan.sizes import MODES, sizes
+from millrace.bench.plan.steps import Step, ladder, pending
+from millrace.bench.plan.workloads import RANKS, WORKS, works
+from millrace.bench.result.model import Layer, Profile, State
 from millrace.errors import BadInput, Refused
 from tests.unit.bench.sites import GIB, request, site
 
@@ -109,7 +109,7 @@ def test_a_number_that_no_run_can_have_is_one_sentence(
 ) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr("millrace.bench.site.site", lambda **_: site())
+    monkeypatch.setattr("millrace.bench.plan.site.site", lambda **_: site())
     monkeypatch.chdir(tmp_path)
     assert cli.run([*verb, option]) == 2
     said = capsys.readouterr()

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from millrace import paths
-from millrace.bench import guard, order
+from millrace.bench.run import guard, order
 from millrace.errors import Refused
 from millrace.system.run import Result
 from tests.unit.bench.remotes import client

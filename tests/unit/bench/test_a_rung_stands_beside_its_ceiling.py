@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 import pytest
 
-from millrace.bench import result
-from millrace.bench.capacity import accelerators, checkpoint
-from millrace.bench.ceilings import with_ceilings
-from millrace.bench.model import Moment, Profile, Rung
+from millrace.bench.result import figures
+from millrace.bench.result.capacity import accelerators, checkpoint
+from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.model import Moment, Profile, Rung
 from millrace_client.au import TRAININGS
 from tests.unit.bench.rungs import done, repeat, waiting
 from tests.unit.bench.sites import site
@@ -23,7 +23,7 @@ def judged(*rungs: Rung, degraded: bool = False) -> Sequence[Rung]:
 
 def test_the_median_and_the_range_are_kept_with_every_repeat() -> None:
     repeats = [repeat(bandwidth=value) for value in (100.0, 96.0, 104.0)]
-    rung = result.completed(waiting("L1/xfs/seq/read"), repeats, [], 3)
+    rung = figures.completed(waiting("L1/xfs/seq/read"), repeats, [], 3)
     found = rung.find("bandwidth", "read")
     assert found is not None
     assert (found.values, found.median, found.low, found.high) == ([100, 96, 104], 100, 96, 104)
@@ -33,13 +33,13 @@ def test_the_median_and_the_range_are_kept_with_every_repeat() -> None:
 
 
 def test_repeats_that_differ_by_more_than_5_percent_are_flagged() -> None:
-    rung = result.completed(waiting("L1/xfs/seq/read"), [repeat(bandwidth=b) for b in (100.0, 94.0, 101.0)], [], 3)
+    rung = figures.completed(waiting("L1/xfs/seq/read"), [repeat(bandwidth=b) for b in (100.0, 94.0, 101.0)], [], 3)
     assert "not-repeatable" in rung.flags
     assert "repeats differ by more than 5 %" in judged(rung)[0].diagnosis
 
 
 def test_latencies_are_of_all_repeats_together() -> None:
-    rung = result.completed(waiting("L1/xfs/rand/read"), [repeat(nanoseconds=n) for n in (10, 10, 1000)], [], 3)
+    rung = figures.completed(waiting("L1/xfs/rand/read"), [repeat(nanoseconds=n) for n in (10, 10, 1000)], [], 3)
     (latency,) = rung.latencies
     assert latency.count == 30
     assert latency.p50 == pytest.approx(10e-9)
@@ -153,7 +153,7 @@ def test_minutes_of_a_checkpoint_count_gibibytes() -> None:
 def test_the_slowest_rank_is_the_checkpoint() -> None:
     rung = waiting("L1/xfs/checkpoint/save")
     repeats = [repeat("write", bandwidth=8e9, slowest=4.0)] * 3
-    saved = result.worth(result.completed(rung, repeats, [], 3), "8b")
+    saved = figures.worth(figures.completed(rung, repeats, [], 3), "8b")
     assert saved.checkpoint is not None
     assert saved.find("bandwidth", "write").median == pytest.approx(2e9)  # type: ignore[union-attr]
     assert saved.checkpoint.save_seconds == pytest.approx(105 * (1 << 30) / 2e9)

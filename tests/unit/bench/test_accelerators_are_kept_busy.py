@@ -14,11 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from millrace.bench import fio_output, result, text
-from millrace.bench.measure import Job, Spot, job_file, own_program
-from millrace.bench.model import DISCLAIMER, Profile, Run
-from millrace.bench.sizes import Files
-from millrace.bench.workloads import works
+from millrace.bench.plan.sizes import Files
+from millrace.bench.plan.workloads import works
+from millrace.bench.report import text
+from millrace.bench.result import figures, fio_output
+from millrace.bench.result.model import DISCLAIMER, Profile, Run
+from millrace.bench.run.local import Job, Spot, job_file, own_program
 from millrace_client import au
 from millrace_client.au import TRAININGS, Probe, Training
 from tests.unit.bench.rungs import done, waiting
@@ -195,12 +196,12 @@ def document(*counts: int) -> fio_output.Outcome:
 
 
 def test_a_rung_has_the_repeat_in_the_middle() -> None:
-    rung = result.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1), document(5, 2), document(4, 1)], [], 9)
+    rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1), document(5, 2), document(4, 1)], [], 9)
     assert [(one.accelerator, one.count, one.au, one.floor) for one in rung.accelerators] == [
         ("H100", 4, 91.0, 90.0),
         ("B200", 1, 94.0, 90.0),
     ]
-    assert result.worth(rung, "8b").accelerators == rung.accelerators
+    assert figures.worth(rung, "8b").accelerators == rung.accelerators
     assert rung.find("bandwidth", "read") is not None
 
 
@@ -221,8 +222,8 @@ def test_a_client_of_the_ladder_reads_the_files_that_fio_laid_out(tmp_path: Path
 
 
 def test_a_person_reads_how_many_and_from_where() -> None:
-    rung = result.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
-    formula = result.worth(done("L1/xfs/unet3d/read", 45e9), "8b")
+    rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
+    formula = figures.worth(done("L1/xfs/unet3d/read", 45e9), "8b")
     assert text.accelerators(Run.model_construct(rungs=[formula, rung])) == [
         "L1/xfs/unet3d/read keeps busy (at least 90 %): 15 H100 by the formula, 7 B200 by the formula",
         "L1/xfs/unet3d/train keeps busy (at least 90 %): 3 H100 at 92.0 % utilisation, 1 B200 at 94.0 % utilisation",

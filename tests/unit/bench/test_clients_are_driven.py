@@ -16,19 +16,20 @@ from unittest.mock import Mock
 import pytest
 
 from millrace import cli, paths
-from millrace.bench import fio_output, guard
-from millrace.bench import store as results
-from millrace.bench.fio_output import Outcome
-from millrace.bench.ladder import ladder, layouts
-from millrace.bench.measure import Job, Local, Spot, Stopped
-from millrace.bench.model import Direction, Profile
-from millrace.bench.remote import clients, place, tokens
-from millrace.bench.remote.connection import Connection, Unreachable
-from millrace.bench.remote.measurer import Remote, together
-from millrace.bench.remote.probe import NOTHING
-from millrace.bench.sizes import Files
+from millrace.bench.plan.sizes import Files
+from millrace.bench.plan.steps import ladder, layouts
+from millrace.bench.plan.workloads import works
+from millrace.bench.result import fio_output
+from millrace.bench.result import store as results
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Direction, Profile
+from millrace.bench.run import guard
+from millrace.bench.run.local import Job, Local, Spot, Stopped
+from millrace.bench.run.remote import clients, target, tokens
+from millrace.bench.run.remote.connection import Connection, Unreachable
+from millrace.bench.run.remote.measurer import Remote, together
+from millrace.bench.run.remote.probe import NOTHING
 from millrace.bench.verbs import bench
-from millrace.bench.workloads import works
 from millrace.errors import BadInput, Failed
 from millrace.system.text import MIB
 from millrace_client import VERSION, au, listen
@@ -242,7 +243,7 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
     tools, directory = Tools(), Path("/srv/pool/.millrace-bench")
     with (
         listening(monkeypatch) as calls,
-        place.clients("nfs-tcp", directory, [client()], Event(), tools) as (spot, made),
+        target.clients("nfs-tcp", directory, [client()], Event(), tools) as (spot, made),
     ):
         assert (spot.directory, spot.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
         (export,) = [call for call in tools.calls if call[0] == "exportfs"]
@@ -259,7 +260,7 @@ def test_a_client_that_cannot_mount_is_one_sentence(root: Path, monkeypatch: pyt
     tokens.keep("gpu1", TOKEN)
     tools = Tools()
     refusal = {"mount -t": (32, "mount.nfs4: access denied by server")}
-    there = place.clients("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
+    there = target.clients("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
     sentence = r"client gpu1: .* does not mount: mount\.nfs4"
     with listening(monkeypatch, answers=refusal), pytest.raises(Failed, match=sentence), there:
         raise AssertionError

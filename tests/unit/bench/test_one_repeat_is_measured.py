@@ -9,12 +9,12 @@ from threading import Event, Thread
 
 import pytest
 
-from millrace.bench.fio_output import Outcome
-from millrace.bench.ladder import ladder
-from millrace.bench.measure import Job, Local, Spot, Stopped, job_file
-from millrace.bench.model import Profile
-from millrace.bench.sizes import Files, sizes
-from millrace.bench.workloads import WORKS, Work, works
+from millrace.bench.plan.sizes import Files, sizes
+from millrace.bench.plan.steps import ladder
+from millrace.bench.plan.workloads import WORKS, Work, works
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Profile
+from millrace.bench.run.local import Job, Local, Spot, Stopped, job_file
 from millrace.errors import Failed
 from millrace.system.text import MIB
 from millrace_client import kvcache

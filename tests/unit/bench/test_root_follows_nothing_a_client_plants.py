@@ -10,13 +10,13 @@ from threading import Thread
 
 import pytest
 
-from millrace.bench import space
-from millrace.bench.climb import Climber
-from millrace.bench.fio_output import Outcome
-from millrace.bench.measure import Job, Live, Spot
-from millrace.bench.model import Profile
-from millrace.bench.sizes import Files, Sizes
-from millrace.bench.workloads import works
+from millrace.bench.plan.sizes import Files, Sizes
+from millrace.bench.plan.workloads import works
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Profile
+from millrace.bench.run import space
+from millrace.bench.run.local import Job, Live, Spot
+from millrace.bench.run.step_runner import Climber
 from millrace.errors import Failed
 from millrace.system import inside
 

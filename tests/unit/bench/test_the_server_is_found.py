@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.bench import site as sites
+from millrace.bench.plan import site as sites
 from millrace.errors import Refused
 from millrace.system.files import write_text
 from tests.unit.bench.sites import site

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.bench import fio_output
-from millrace.bench.fio_output import Full, Histogram, Stream, documents, final, outcome
+from millrace.bench.result import fio_output
+from millrace.bench.result.fio_output import Full, Histogram, Stream, documents, final, outcome
 from millrace.errors import Failed
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.bench import live
-from millrace.bench.model import State
-from millrace.bench.reports import Progress
+from millrace.bench.result import live
+from millrace.bench.result.model import State
+from millrace.bench.result.outputs import Progress
 from millrace.health.current import as_seen, current, stopped
 from millrace.health.host import Host
 from millrace.health.jobs import jobs

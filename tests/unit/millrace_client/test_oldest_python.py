@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 import millrace_client
-from millrace.bench import fio_output
+from millrace.bench.result import fio_output
 from tests.fakes import fio_server
 from tests.unit.bench.remotes import TOKEN, tool
 from tests.unit.bench.sites import request, site
@@ -36,7 +36,7 @@ def finished(argv: list[str], **environment: str) -> "subprocess.CompletedProces
 
 def bundled(directory: Path, profiles: list[str]) -> Path:
     """The benchmark's program as clients have it."""
-    from millrace.bench.remote.bundle import bundle
+    from millrace.bench.plan.client_program import bundle
 
     program = directory / "millrace-bench.pyz"
     program.write_bytes(bundle(request(profiles=profiles, size=64 << 20, seconds=1, repeats=1), site()))
@@ -141,7 +141,7 @@ listen.serve(connection, listen.Client(peer[0]), {"program": 2, "host": "gpu1"},
 
 @WITH_OLDEST
 def test_listening_client_exchanges_sealed_lines(tmp_path: Path, python: str) -> None:
-    from millrace.bench.remote import connection
+    from millrace.bench.run.remote import connection
 
     argv = [python, "-I", "-S", "-c", LISTENING, str(bundled(tmp_path, ["seq"])), TOKEN]
     with subprocess.Popen(argv, stdout=subprocess.PIPE, text=True) as client:

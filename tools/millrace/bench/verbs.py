@@ -9,8 +9,8 @@ import click
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from millrace.bench.model import RunRequest
-    from millrace.bench.reports import Progress
+    from millrace.bench.result.model import RunRequest
+    from millrace.bench.result.outputs import Progress
 
 LAYERS = ("L0", "L1", "L2", "L3")
 PROFILES = ("seq", "rand", "mixed", "fsync", "meta", "unet3d", "retinanet", "checkpoint", "kvcache")
@@ -54,7 +54,8 @@ def bench() -> None:
 @_json
 def estimate(as_json: bool, **options: object) -> None:
     """What a run would take: time, space, and what stands in its way. Starts nothing."""
-    from millrace.bench import order, text
+    from millrace.bench.report import text
+    from millrace.bench.run import order
 
     found = order.estimate(_made(options))
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(text.estimate(found)))
@@ -65,7 +66,8 @@ def estimate(as_json: bool, **options: object) -> None:
 @_json
 def start(as_json: bool, **options: object) -> None:
     """Start a run and leave it to itself: it goes on when this terminal is closed."""
-    from millrace.bench import order, text
+    from millrace.bench.report import text
+    from millrace.bench.run import order
 
     ready, labels = order.ready(_made(options))
     if not as_json:
@@ -81,7 +83,8 @@ def start(as_json: bool, **options: object) -> None:
 @_lines
 def run(as_json: bool, **options: object) -> None:
     """Start a run and watch it until it ends; Ctrl-C leaves it running."""
-    from millrace.bench import order, text
+    from millrace.bench.report import text
+    from millrace.bench.run import order
     from millrace.errors import Failed
 
     ready, labels = order.ready(_made(options))
@@ -97,8 +100,8 @@ def run(as_json: bool, **options: object) -> None:
 @_json
 def stop(as_json: bool) -> None:
     """End the run that is on, and take away what any run left behind."""
-    from millrace.bench import sweep, unit
-    from millrace.bench.reports import Stopped
+    from millrace.bench.result.outputs import Stopped
+    from millrace.bench.run import cleanup, unit
     from millrace.system.run import attempt
     from millrace.system.users import only_root
 
@@ -106,7 +109,7 @@ def stop(as_json: bool) -> None:
     running = unit.active()
     if running:
         unit.stop()
-    ended = Stopped(running=running, removed=sweep.sweep(attempt))
+    ended = Stopped(running=running, removed=cleanup.sweep(attempt))
     if as_json:
         click.echo(ended.model_dump_json(indent=2))
         return
@@ -118,7 +121,7 @@ def stop(as_json: bool) -> None:
 @bench.command(hidden=True)
 def execute() -> None:
     """What millrace-bench.service does."""
-    from millrace.bench.session import execute as go
+    from millrace.bench.run.session import execute as go
 
     done = go()
     click.echo(f"{done.id}: {done.state}{': ' + done.reason if done.reason else ''}")
@@ -127,10 +130,10 @@ def execute() -> None:
 @bench.command("sweep", hidden=True)
 def sweep_() -> None:
     """Take away what a run that was killed left behind."""
-    from millrace.bench import sweep
+    from millrace.bench.run import cleanup
     from millrace.system.run import attempt
 
-    for line in sweep.sweep(attempt):
+    for line in cleanup.sweep(attempt):
         click.echo(f"removed: {line}")
 
 
@@ -138,7 +141,8 @@ def sweep_() -> None:
 @_json
 def list_(as_json: bool) -> None:
     """The runs that were made, newest first."""
-    from millrace.bench import store, text
+    from millrace.bench.report import text
+    from millrace.bench.result import store
 
     found = store.listing()
     click.echo(found.model_dump_json(indent=2)) if as_json else text.runs(found)
@@ -149,7 +153,8 @@ def list_(as_json: bool) -> None:
 @_json
 def show(name: str, as_json: bool) -> None:
     """One run: each rung beside its ceiling, and what binds it."""
-    from millrace.bench import store, text
+    from millrace.bench.report import text
+    from millrace.bench.result import store
 
     found = store.load(name)
     click.echo(found.model_dump_json(indent=2)) if as_json else text.run(found)
@@ -161,8 +166,9 @@ def show(name: str, as_json: bool) -> None:
 @_json
 def compare(first: str, second: str, as_json: bool) -> None:
     """Two runs side by side; a change counts only if it is more than noise."""
-    from millrace.bench import store, text
-    from millrace.bench.compare import compare as compared
+    from millrace.bench.report import text
+    from millrace.bench.report.compare import compare as compared
+    from millrace.bench.result import store
 
     found = compared(store.load(first), store.load(second))
     click.echo(found.model_dump_json(indent=2)) if as_json else text.comparison(found)
@@ -174,8 +180,8 @@ def compare(first: str, second: str, as_json: bool) -> None:
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def export(name: str, kind: str, output: BinaryIO) -> None:
     """Write a run to a file, or to standard output with -."""
-    from millrace.bench import store
-    from millrace.bench.export import FORMATS as makers
+    from millrace.bench.report.export import FORMATS as makers
+    from millrace.bench.result import store
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
     made = makers[kind](store.load(name))
@@ -196,7 +202,7 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     Asks for the token that the program shows there; it is never taken from the command line.
     """
-    from millrace.bench.remote import clients
+    from millrace.bench.run.remote import clients
     from millrace.system.ask import secret
 
     made = clients.add(host, secret("Token", token_stdin, "--token-stdin"))
@@ -208,8 +214,8 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 @_json
 def list_clients(as_json: bool) -> None:
     """The clients that were added."""
-    from millrace.bench import text
-    from millrace.bench.remote import clients
+    from millrace.bench.report import text
+    from millrace.bench.run.remote import clients
 
     found = clients.load()
     click.echo(found.model_dump_json(indent=2)) if as_json else text.clients(found)
@@ -220,7 +226,7 @@ def list_clients(as_json: bool) -> None:
 @_json
 def remove(host: str, as_json: bool) -> None:
     """Forget a client."""
-    from millrace.bench.remote import clients
+    from millrace.bench.run.remote import clients
 
     left = clients.remove(host)
     click.echo(left.model_dump_json(indent=2) if as_json else f"{host} is forgotten")
@@ -231,8 +237,9 @@ def remove(host: str, as_json: bool) -> None:
 @_json
 def take(file: Path, as_json: bool) -> None:
     """Keep what somebody measured by hand on a client as a run (`millrace client bench`)."""
-    from millrace.bench import site, text
-    from millrace.bench.remote.take import take as taken
+    from millrace.bench.plan import site
+    from millrace.bench.report import text
+    from millrace.bench.run.remote.take import take as taken
     from millrace.system.run import attempt
 
     made = taken(file, site.site(), attempt)
@@ -247,8 +254,9 @@ def follow(as_json: bool) -> None:
 
 
 def _follow(as_json: bool) -> "Progress | None":
-    from millrace.bench import live, unit
-    from millrace.bench.text import bar
+    from millrace.bench.report.text import bar
+    from millrace.bench.result import live
+    from millrace.bench.run import unit
     from millrace.errors import Refused
 
     if not unit.active() and live.latest() is None:
@@ -263,6 +271,6 @@ def _follow(as_json: bool) -> "Progress | None":
 
 
 def _made(options: dict[str, object]) -> "RunRequest":
-    from millrace.bench.prepare import request
+    from millrace.bench.plan.prepare import request
 
     return request(options)

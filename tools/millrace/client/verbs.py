@@ -86,9 +86,9 @@ def check_script() -> None:
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def bench(output: BinaryIO, **options: object) -> None:
     """Write the program that measures this server from a client: `python3 millrace-bench.pyz DIRECTORY`."""
-    from millrace.bench import site
-    from millrace.bench.prepare import request
-    from millrace.bench.remote.bundle import bundle
+    from millrace.bench.plan import site
+    from millrace.bench.plan.client_program import bundle
+    from millrace.bench.plan.prepare import request
 
     wanted = request({"layers": [], "clients": [], "write_drives": [], **options})
     made = bundle(wanted, site.site())

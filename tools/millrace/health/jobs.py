@@ -49,8 +49,8 @@ def _benchmark() -> list[Job]:
     if not paths.progress_file().exists():
         return []
     # A tenth of what a status costs, for a run that there is hardly ever.
-    from millrace.bench import live
-    from millrace.bench.model import State
+    from millrace.bench.result import live
+    from millrace.bench.result.model import State
 
     try:
         last = live.latest()

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run measures and how much: workloads, sizes, steps, an estimate. Moves no data."""

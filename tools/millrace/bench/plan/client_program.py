@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program for clients: one file with everything that runs there, and what it is to do by hand."""
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from millrace.bench.plan.site import Site
+from millrace.bench.plan.sizes import Sizes, sizes
+from millrace.bench.plan.steps import QUICK, Step, layouts
+from millrace.bench.plan.workloads import Work, digest, works
+from millrace.bench.result.model import Layer, Profile, RunRequest
+from millrace.bench.run.local import OWN, Job, Spot, job_file, own_program
+from millrace.bench.run.step_runner import UNREAD
+from millrace_client import source
+from millrace_client.by_hand import PLACE
+
+PARTS = ("__init__.py", "bench.py", "listen.py", "sealed.py", "by_hand.py", "au.py", "kvcache.py")
+"""Files of `millrace_client` that are in it."""
+BEFORE = {"create": "empty", "stat": "small", "delete": "small", "save": "gone"}
+THEN = (1980, 1, 1, 0, 0, 0)
+"""The same program has the same bytes."""
+
+
+def bundle(request: RunRequest, site: Site) -> bytes:
+    """The file: `python3 millrace-bench.pyz`."""
+    out = io.BytesIO(b"#!/usr/bin/env python3\n")
+    out.seek(0, io.SEEK_END)
+    contents = {"__main__.py": source("__main__.py"), "plan.json": json.dumps(plan(request, site))}
+    contents |= {f"millrace_client/{name}": source(name) for name in PARTS}
+    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+        for name, text in contents.items():
+            archive.writestr(zipfile.ZipInfo(name, THEN), text)
+    return out.getvalue()
+
+
+def plan(request: RunRequest, site: Site) -> dict[str, Any]:
+    """What a client does by hand."""
+    chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
+    steps = [Step(Layer.L3, "hand", work) for work in chosen if Layer.L3 in work.layers]
+    measure = sizes(request, site.free, site.memory, site.cores, layouts(steps))
+    rungs = [_rung(step.work, measure) for step in steps]
+    space = sum({one["layout"]: one["jobs"] * one["per_job"] * one["size"] for one in rungs}.values())
+    made = {"repeats": measure.repeats, "space": space, "model": request.model, "rungs": rungs}
+    return {**made, "sha256": digest(made)}
+
+
+def _rung(work: Work, measure: Sizes) -> dict[str, Any]:
+    files, jobs = measure.files(work), measure.jobs_of(work)
+    seconds = measure.seconds if work.timed else None
+    here = Spot(directory=Path(PLACE))
+    job = Job(work, here, jobs, files, seconds)
+    warm = Job(work, here, jobs, files, measure.warm if work.timed else None)
+    own = own_program(job, here.directory / work.layout) if work.engine == OWN and here.directory else None
+    most = max(jobs, measure.jobs) if work.layout == "common" else jobs
+    laid_out = work.layout not in UNREAD and work.operation != "save"
+    return {
+        "id": work.name,
+        "profile": work.profile,
+        "operation": work.operation,
+        "layout": work.layout,
+        "jobs": jobs,
+        "per_job": files.per_job,
+        "size": files.mean,
+        "scaled": files.scaled,
+        "lay_out": job_file(Job(work, here, most, files, None, create_only=True)) if laid_out else None,
+        "warm": None if own else job_file(warm),
+        "job": None if own else job_file(job),
+        "own": own,
+        "before": BEFORE.get(work.operation, "forget"),
+    }

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the ladder can stand on at this server: drives, the array, the pool, protocols. Reads only."""
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from millrace import paths
+from millrace.bench.result.client import BenchClient
+from millrace.errors import Refused
+from millrace.inventory.model import Drive, DriveState, Inventory
+from millrace.plan.model import Plan, Role
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import load_pool
+from millrace.share.nfs import has_rdma_device
+from millrace.system.documents import read_model
+
+
+@dataclass(frozen=True)
+class Site:
+    """One server. `data` and `log` are the drives of the pool, `blank` those that may be overwritten if confirmed.
+
+    `device` is the array below the file system; `free` and `memory` in bytes. `clients` are those of the request.
+    """
+
+    pool: Pool
+    inventory: Inventory
+    plan: Plan | None
+    data: list[Drive]
+    log: list[Drive]
+    blank: list[Drive]
+    device: str
+    mountpoint: str
+    free: int
+    memory: int
+    cores: int
+    protocols: list[str] = field(default_factory=lambda: ["nfs-tcp", "smb"])
+    clients: list[BenchClient] = field(default_factory=list)
+
+
+def site(clients: Sequence[BenchClient] = ()) -> Site:
+    """Look at this server; Refused where there is no pool to measure. `clients` are those that a run drives."""
+    pool = load_pool()
+    mountpoint = pool.filesystem.mountpoint
+    where = paths.ROOT / mountpoint.lstrip("/")
+    if not os.path.ismount(where):
+        raise Refused(f"{mountpoint} is not mounted, so there is nothing to measure: `millrace status` says why")
+    space = os.statvfs(where)
+    inventory = read_model(paths.inventory_file(), Inventory)
+    approved = paths.approved_plan_file()
+    by_role: dict[Role, set[str]] = {Role.DATA: set(), Role.LOG: set()}
+    for record in pool.arrays:
+        by_role.setdefault(record.array.role, set()).update(one.serial for one in record.members)
+    # log partitions on data drives: such a drive is a data drive
+    log = by_role[Role.LOG] - by_role[Role.DATA]
+    return Site(
+        pool=pool,
+        inventory=inventory,
+        plan=read_model(approved, Plan) if approved.exists() else None,
+        data=[one for one in inventory.drives if one.serial in by_role[Role.DATA]],
+        log=[one for one in inventory.drives if one.serial in log],
+        blank=[one for one in inventory.drives if one.state is DriveState.BLANK],
+        device=pool.filesystem.device,
+        mountpoint=mountpoint,
+        free=space.f_bavail * space.f_frsize,
+        memory=inventory.memory,
+        cores=sum(node.cores for node in inventory.nodes),
+        clients=list(clients),
+        protocols=["nfs-tcp", *(["nfs-rdma"] if has_rdma_device() else []), "smb"],
+    )

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which rungs a run climbs, lowest first. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.bench.plan.site import Site
+from millrace.bench.plan.sizes import Sizes
+from millrace.bench.plan.workloads import Work, works
+from millrace.bench.result.model import Layer, Profile, Rung, RunRequest, State
+from millrace.errors import BadInput, Refused
+
+QUICK = (Profile.SEQ, Profile.RAND, Profile.MIXED, Profile.FSYNC, Profile.META)
+LOCAL = (Layer.L0, Layer.L1, Layer.L2)
+
+
+@dataclass(frozen=True)
+class Step:
+    """One rung to be climbed. `devices` are block devices by path, empty where the work is on files of the pool.
+
+    `names` are what the parts of the result are called, one a device. `skipped` says why it is left out. Each of
+    `copies` clients has files of its own.
+    """
+
+    layer: Layer
+    target: str
+    work: Work
+    devices: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    skipped: str | None = None
+    copies: int = 1
+
+    @property
+    def id(self) -> str:
+        """The same in every run of every server: what is compared."""
+        return f"{self.layer}/{self.target}/{self.work.name}"
+
+
+def ladder(request: RunRequest, site: Site) -> list[Step]:
+    """All rungs of a request on this server; BadInput or Refused where it asks for what is not there."""
+    layers = request.layers or ([*LOCAL, Layer.L3] if request.clients else list(LOCAL))
+    chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
+    if Layer.L3 in layers and not request.clients:
+        raise BadInput("L3 needs clients: `millrace bench clients add HOST`, then --client HOST")
+    if request.clients and Layer.L3 not in layers:
+        raise BadInput("--client is for L3: add --layer L3, or leave --layer out")
+    steps: list[Step] = []
+    if Layer.L0 in layers:
+        steps += _drives(request, site, chosen)
+    if Layer.L1 in layers:
+        steps += _array(site, chosen)
+        steps += [Step(Layer.L1, "xfs", work) for work in chosen if Layer.L1 in work.layers]
+    if Layer.L2 in layers:
+        steps += [Step(Layer.L2, protocol, work) for protocol in site.protocols for work in chosen]
+        if "nfs-rdma" not in site.protocols:
+            why = "this server has no RDMA device"
+            steps += [Step(Layer.L2, "nfs-rdma", work, skipped=why) for work in chosen]
+    if Layer.L3 in layers:
+        steps += _remote(site, chosen)
+    if not steps:
+        names = ", ".join(request.profiles)
+        raise Refused(f"{names} cannot be measured at {', '.join(layers)}: it is work on files, take L1 or L2")
+    return steps
+
+
+def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Step]:
+    here = [work for work in chosen if Layer.L0 in work.layers]
+    reads = [work for work in here if not work.writes]
+    paths = tuple(f"/dev/{one.name}" for one in site.data)
+    steps = [Step(Layer.L0, "drives", work, paths, tuple(one.serial for one in site.data)) for work in reads]
+    if request.mode == "full":
+        for one in [*site.data, *site.log]:
+            steps += [Step(Layer.L0, one.serial, work, (f"/dev/{one.name}",), (one.serial,)) for work in reads]
+    blank = {one.serial: one for one in site.blank}
+    for serial in request.write_drives:
+        if serial not in blank:
+            raise Refused(f"{serial} is not a blank drive of this server, so it is not written: `millrace inventory`")
+        device = (f"/dev/{blank[serial].name}",)
+        steps += [Step(Layer.L0, serial, work, device, (serial,)) for work in here]
+    return steps
+
+
+def _array(site: Site, chosen: Sequence[Work]) -> list[Step]:
+    """The array itself is only read: what is written to it goes through the file system."""
+    reads = [work for work in chosen if Layer.L0 in work.layers and not work.writes]
+    return [Step(Layer.L1, "array", work, (site.device,), ("array",)) for work in reads]
+
+
+def _remote(site: Site, chosen: Sequence[Work]) -> list[Step]:
+    """What the clients that were named measure."""
+    without = [one.name for one in site.clients if not one.facts.rdma]
+    reasons = {
+        "nfs-tcp": None,
+        "nfs-rdma": "this server has no RDMA device" if "nfs-rdma" not in site.protocols else None,
+        "smb": "over SMB a client measures by hand: `millrace client bench`",
+    }
+    if without and reasons["nfs-rdma"] is None:
+        reasons["nfs-rdma"] = f"client {without[0]} has no RDMA device"
+    return [
+        Step(Layer.L3, target, work, skipped=why, copies=len(site.clients))
+        for target, why in reasons.items()
+        for work in chosen
+    ]
+
+
+def layouts(steps: Sequence[Step]) -> int:
+    """How many sets of files are in the pool together; small files count for nothing."""
+    copies: dict[str, int] = {}
+    for step in steps:
+        if not step.devices and not step.skipped and step.work.layout != "meta":
+            copies[step.work.layout] = max(step.copies, copies.get(step.work.layout, 1))
+    return sum(copies.values())
+
+
+def pending(step: Step, sizes: Sizes) -> Rung:
+    """The rung before it is climbed."""
+    files = sizes.files(step.work)
+    on_files = not step.devices
+    jobs = sizes.jobs_of(step.work) if on_files else len(step.devices)
+    return Rung(
+        id=step.id,
+        layer=step.layer,
+        target=step.target,
+        workload=step.work.workload(files.scaled if on_files else None),
+        state=State.SKIPPED if step.skipped else State.PENDING,
+        reason=step.skipped,
+        jobs=jobs,
+        size=step.copies * jobs * files.per_job * files.mean if on_files else 0,
+        flags=["scaled"] if on_files and files.scaled else [],
+    )

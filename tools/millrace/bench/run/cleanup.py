@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a run that was killed, or a power cut, left behind: taken away after every run, at boot, before the next run."""
+
+import os
+from datetime import UTC, datetime
+
+from millrace import paths
+from millrace.bench.result import live
+from millrace.bench.result import store as results
+from millrace.bench.result.model import Rung, State
+from millrace.bench.run import loopback, order, space
+from millrace.errors import MillraceError
+from millrace.provision.pool_file import known_pool
+from millrace.system.run import Runner
+
+WHY = "the program was killed, or the power was cut"
+
+
+def sweep(run: Runner) -> list[str]:
+    """What was taken away, in words; Refused while a run is on."""
+    with order.alone():
+        return _sweep(run)
+
+
+def _sweep(run: Runner) -> list[str]:
+    found = [f"the export {target}" for target in loopback.release(run)]
+    pool = known_pool()
+    if pool is not None:
+        mountpoint = pool.filesystem.mountpoint
+        # an empty mount point is not the pool: the next sweep finds what is on it
+        if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
+            found.append(f"files in {mountpoint}")
+    last = live.latest()
+    if last is not None and last.state is State.RUNNING:
+        live.say(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
+    return found + [f"run {name} is marked as interrupted" for name in mark()]
+
+
+def mark() -> list[str]:
+    """Names of the runs that nobody ended; they are now interrupted, with the rungs that they had finished."""
+    marked = []
+    for name in results.ids():
+        try:
+            run = results.load(name)
+        except MillraceError:
+            continue
+        if run.state is State.RUNNING:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            rungs = [_given_up(rung) for rung in run.rungs]
+            results.save(
+                run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now, "rungs": rungs})
+            )
+            marked.append(name)
+    return marked
+
+
+def _given_up(rung: Rung) -> Rung:
+    return rung.model_copy(update={"state": State.INTERRUPTED}) if rung.state is State.RUNNING else rung

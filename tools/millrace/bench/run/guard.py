@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands in the way of a run, and what its results must be labelled with. Reads only."""
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from millrace import paths
+from millrace.bench.plan.site import Site
+from millrace.bench.result.model import Label, RunRequest
+from millrace.bench.run import unit
+from millrace.bench.run.remote import tokens
+from millrace.bench.run.remote.connection import Connection, Unreachable
+from millrace.errors import BadInput, Refused
+from millrace.provision.devices import array_device, block
+from millrace.share.session import sessions
+from millrace.system import sysfs
+from millrace.system.run import Runner
+
+LOCAL = ("127.", "::1")
+VIRTUAL = {"none", ""}
+
+
+@dataclass
+class Verdict:
+    """`obstacles` are sentences, none of them is a yes; `labels` go with the results."""
+
+    obstacles: list[str] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    def demand(self) -> list[Label]:
+        """The labels; Refused with the first obstacle."""
+        if self.obstacles:
+            raise Refused(self.obstacles[0])
+        return self.labels
+
+
+def look(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
+    """Whether a run may start now. `running` is whether another one is on, where that is known."""
+    verdict = Verdict()
+    if unit.active() if running is None else running:
+        verdict.obstacles.append("a benchmark is running already: `millrace bench follow` watches it, `stop` ends it")
+    _writable(site.mountpoint, verdict)
+    _arrays(request, site, verdict)
+    _clients(request, site, run, verdict)
+    if not verdict.obstacles:
+        _reachable(site, verdict)
+    # facts: emulation measures ratios; its GB/s mean nothing
+    if hypervisor(run):
+        verdict.labels.append("emulated")
+    return verdict
+
+
+def hypervisor(run: Runner) -> str | None:
+    """Name of what this server is emulated or virtualised by; None on metal."""
+    said = run(["systemd-detect-virt", "--vm"]).out.strip()
+    return None if said in VIRTUAL else said
+
+
+def _writable(mountpoint: str, verdict: Verdict) -> None:
+    # A sandboxed unit has a table of its own under /proc/self.
+    for line in _lines(paths.ROOT / "proc/1/mounts"):
+        fields = line.split()
+        if fields[1] == mountpoint and "ro" in fields[3].split(","):
+            verdict.obstacles.append(f"{mountpoint} is read-only: `millrace health` and `journalctl -k` say why")
+
+
+def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
+    missing, syncing = [], []
+    for record in site.pool.arrays:
+        device = array_device(record.array.name)
+        md = block(device or "none") / "md"
+        if sysfs.number(md / "degraded"):
+            missing.append(record.array.name)
+        if (sysfs.text(md / "sync_action") or "idle") not in ("idle", "frozen"):
+            syncing.append(record.array.name)
+    groups: list[tuple[list[str], Label, str]] = [
+        (missing, "degraded", "is missing a drive"),
+        (syncing, "rebuilding", "is being synchronised or checked"),
+    ]
+    for names, label, words in groups:
+        if names and request.degraded:
+            verdict.labels.append(label)
+        elif names:
+            verdict.obstacles.append(
+                f"array {names[0]} {words}, which would be measured, too: wait (`millrace health`), or say --degraded"
+            )
+
+
+def _reachable(site: Site, verdict: Verdict) -> None:
+    for client in site.clients:
+        try:
+            Connection(client.name, client.address, tokens.of(client.name)).close()
+        except (Unreachable, BadInput) as error:
+            verdict.obstacles.append(str(error))
+
+
+def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> None:
+    found = sessions(run)
+    # clients of this very run are no reason not to start it
+    mine = {one.address for one in site.clients}
+    hosts = sorted({one.host for one in found.sessions} - mine)
+    others = [host for host in hosts if not host.startswith(LOCAL)]
+    if others and request.with_clients:
+        verdict.labels.append("with-clients")
+    elif others:
+        verdict.obstacles.append(
+            f"{_count(others)} connected ({', '.join(others[:3])}{', …' if len(others) > 3 else ''}) and would be "
+            "slowed down: wait until they are gone, or say --with-clients"
+        )
+
+
+def _count(hosts: list[str]) -> str:
+    return "1 client is" if len(hosts) == 1 else f"{len(hosts)} clients are"
+
+
+def _lines(path: Path) -> list[str]:
+    return path.read_text().splitlines() if os.path.exists(path) else []

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark's directory through NFS and SMB, from this server to itself, for as long as it is measured.
+
+Nothing of the owner's is changed. The export is to this server only and squashes everybody to the benchmark's user.
+SMB is a second smbd with the settings of the first, one share, one account with a random password and a port of its
+own, on the loopback only: the owner's smb.conf, accounts and connections are not touched. Mounts are made in the mount
+namespace of the unit, so they end with it whatever happens; the export is what `release` takes back.
+"""
+
+import os
+import pwd
+import secrets
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from uuid import NAMESPACE_URL, uuid5
+
+from millrace import paths
+from millrace.bench.run.local import USER
+from millrace.bench.run.space import NAME
+from millrace.errors import Failed
+from millrace.share import nfs, smb
+from millrace.share.model import Share, SmbAccess
+from millrace.system import net
+from millrace.system.run import Runner, last_words, must
+from millrace.system.units import is_active
+
+LOOPBACK = "127.0.0.1"
+RDMA_PORT = 20049
+SMB_PORT = 44500
+MOUNT_SECONDS = "120"
+READY_SECONDS = 120.0
+# Attributes are asked for each time: metadata is measured at the server and not in the memory of the client.
+COMMON = "nosuid,nodev,noexec,actimeo=0"
+# soft: a server that is stopped meanwhile ends the run instead of hanging it
+NFS = f"vers=4.2,soft,timeo=600,retrans=3,{COMMON}"
+TCP = f"{NFS},proto=tcp,nconnect=8"
+RDMA = f"{NFS},proto=rdma,port={RDMA_PORT}"
+SHARE = "millrace-bench"
+
+
+@contextmanager
+def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
+    """The directory mounted over NFS and TCP."""
+    with exported(path, LOOPBACK, run), _mounted("nfs4", f"{LOOPBACK}:{path}", TCP, where, run):
+        yield where
+
+
+@contextmanager
+def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
+    """The directory mounted over NFS and RDMA, through the port of the first RDMA device that has an address."""
+    address = rdma_address()
+    with exported(path, address, run), _mounted("nfs4", f"{address}:{path}", RDMA, where, run):
+        yield where
+
+
+@contextmanager
+def smb_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
+    """The directory mounted over SMB from an smbd of its own."""
+    state = paths.run_dir() / "bench/smb"
+    who = pwd.getpwnam(USER)
+    with _smbd(path, state, run) as credentials:
+        options = f"vers=3.1.1,credentials={credentials},port={SMB_PORT},uid={who.pw_uid},gid={who.pw_gid},{COMMON}"
+        with _mounted("cifs", f"//{LOOPBACK}/{SHARE}", options, where, run):
+            yield where
+
+
+PROTOCOLS = {"nfs-tcp": nfs_tcp, "nfs-rdma": nfs_rdma, "smb": smb_tcp}
+
+
+def release(run: Runner) -> list[str]:
+    """Take back every export of a benchmark, whoever left it; which ones."""
+    if not is_active("nfs-server.service", run):
+        return []
+    found = []
+    for line in run(["exportfs", "-s"]).out.splitlines():
+        words = line.split()
+        if len(words) >= 2 and f"/{NAME}" in words[0]:
+            target = f"{words[1].partition('(')[0]}:{words[0]}"
+            run(["exportfs", "-u", target])
+            found.append(target)
+    return found
+
+
+def rdma_address() -> str:
+    """An IPv4 address behind an RDMA device; Failed where none has one."""
+    ports = {one.name: one for one in net.serving()}
+    for device in sorted((paths.ROOT / "sys/class/infiniband").glob("*")):
+        name = (device / "ports/1/gid_attrs/ndevs/0").read_text().strip()
+        for address in ports[name].addresses if name in ports else []:
+            if address.version == 4:
+                return str(address.ip)
+    raise Failed("no RDMA device has an IPv4 address, so NFS over RDMA cannot be measured: `ip addr`, `rdma link`")
+
+
+@contextmanager
+def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
+    """The directory exported to one address only."""
+    if not is_active("nfs-server.service", run):
+        raise Failed("the NFS server is not running: systemctl status nfs-server.service")
+    who = pwd.getpwnam(USER)
+    identity = f"all_squash,anonuid={who.pw_uid},anongid={who.pw_gid},fsid={uuid5(NAMESPACE_URL, str(path))}"
+    target = f"{address}:{path}"
+    must(run, ["exportfs", "-o", f"rw,sync,no_wdelay,no_subtree_check,{nfs.SIGNED},secure,{identity}", target])
+    try:
+        yield
+    finally:
+        run(["exportfs", "-u", target])
+
+
+@contextmanager
+def _mounted(kind: str, source: str, options: str, where: Path, run: Runner) -> Iterator[None]:
+    where.mkdir(parents=True, exist_ok=True)
+    result = run(["timeout", MOUNT_SECONDS, "mount", "-t", kind, "-o", options, source, str(where)])
+    if result.status != 0:
+        # mount.cifs ends with where to read on
+        words = next((line for line in result.err.splitlines() if "error" in line), last_words(result))
+        raise Failed(f"{source} does not mount from this server: {words}")
+    try:
+        yield
+    finally:
+        if run(["timeout", MOUNT_SECONDS, "umount", str(where)]).status != 0:
+            run(["umount", "--force", "--lazy", str(where)])
+
+
+@contextmanager
+def _smbd(path: Path, state: Path, run: Runner) -> Iterator[Path]:
+    """An smbd on the loopback; the path of the credentials of its only account."""
+    state.mkdir(mode=0o700, parents=True, exist_ok=True)
+    configuration, credentials = state / "smb.conf", state / "credentials"
+    configuration.write_text(smbd_configuration(path, state))
+    password = secrets.token_urlsafe(32)
+    for name in DIRECTORIES:
+        (state / name.replace(" ", "-")).mkdir(mode=0o700, exist_ok=True)
+    _private(credentials, f"username={USER}\npassword={password}\n")
+    must(run, ["smbpasswd", "-c", str(configuration), "-s", "-a", USER], f"{password}\n{password}\n")
+    argv = ["smbd", "--foreground", "--no-process-group", f"--configfile={configuration}", f"--port={SMB_PORT}"]
+    with ExitStack() as stack:
+        log = stack.enter_context((state / "smbd.log").open("ab"))
+        # a session of its own: when smbd ends, it ends its process group
+        smbd = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        stack.callback(_end, smbd)
+        _answers(smbd)
+        yield credentials
+
+
+DIRECTORIES = ("lock directory", "state directory", "cache directory", "pid directory", "private dir", "ncalrpc dir")
+
+
+def smbd_configuration(path: Path, state: Path) -> str:
+    """The owner's settings with one share, fast profile; everything that smbd keeps is in `state`."""
+    share = Share(
+        name=SHARE,
+        path=str(path),
+        profile="training",
+        comment="",
+        project=0,
+        size=None,
+        soft_size=None,
+        nfs=False,
+        networks=[],
+        exports=[],
+        privileged_ports=True,
+        fsid=uuid5(NAMESPACE_URL, str(path)),
+        smb=SmbAccess(users=[USER], groups=[], networks=[], encryption="offered", time_machine=False, io_uring=True),
+        homes={},
+        obstacle=None,
+    )
+    own = {name: str(state / name.replace(" ", "-")) for name in DIRECTORIES}
+    # last, so that it counts: no domain of the owner
+    own |= {"server role": "standalone server", "passdb backend": f"tdbsam:{state / 'passdb.tdb'}"}
+    own |= {"log file": str(state / "log.smbd")}
+    lines = "".join(f"{name} = {value}\n" for name, value in own.items())
+    return f"{smb.configuration([share], [])}\n[global]\n{lines}"
+
+
+def _answers(smbd: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + READY_SECONDS
+    while time.monotonic() < deadline:
+        if smbd.poll() is not None:
+            break
+        try:
+            socket.create_connection((LOOPBACK, SMB_PORT), 1).close()
+            return
+        except OSError:
+            time.sleep(0.2)
+    raise Failed("the SMB server of the benchmark does not start: journalctl -u millrace-bench")
+
+
+def _end(smbd: subprocess.Popen[bytes]) -> None:
+    smbd.terminate()
+    try:
+        smbd.wait(10)
+    except subprocess.TimeoutExpired:
+        smbd.kill()
+        smbd.wait()
+
+
+def _private(path: Path, text: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)

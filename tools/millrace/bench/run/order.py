@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From the verb to the unit: what is to be done, and one run at a time."""
+
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from pydantic import Field
+
+from millrace import paths
+from millrace.bench.plan import prepare
+from millrace.bench.result import live
+from millrace.bench.result import store as results
+from millrace.bench.result.model import Label, RunRequest, State
+from millrace.bench.result.outputs import Estimate, Progress, Started
+from millrace.bench.run import guard, unit
+from millrace.errors import Failed
+from millrace.system import locks
+from millrace.system.documents import Contract, write_model
+from millrace.system.run import attempt, last_words
+from millrace.system.users import only_root, who
+
+
+class Order(Contract):
+    """What the unit reads."""
+
+    run: str
+    by: str
+    request: RunRequest
+    labels: list[Label] = Field(default_factory=list)
+
+
+def file() -> Path:
+    """The order of this boot."""
+    return paths.run_dir() / "bench/order.json"
+
+
+def estimate(request: RunRequest) -> Estimate:
+    """What a run would take, and everything that stands in its way."""
+    ready = prepare.prepare(request)
+    verdict = guard.look(request, ready.site, attempt)
+    return ready.estimate.model_copy(update={"obstacles": verdict.obstacles})
+
+
+def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
+    """A run that may start now, and its labels; Refused or BadInput, and nothing done, where it may not."""
+    only_root()
+    found = prepare.prepare(request)
+    return found, guard.look(request, found.site, attempt).demand()
+
+
+def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
+    """Start the unit; Failed, and nothing left behind, where it does not."""
+    order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
+    live.begin()
+    live.say(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
+    write_model(file(), order)
+    unit.allow_writing([device for step in ready.steps if step.work.writes for device in step.devices])
+    result = attempt(["systemctl", "start", unit.NAME])
+    if result.status != 0:
+        file().unlink(missing_ok=True)
+        raise Failed(f"{unit.NAME} does not start: {last_words(result)}")
+    return Started(run=order.run, unit=unit.NAME, estimate=ready.estimate)
+
+
+def alone() -> AbstractContextManager[None]:
+    """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
+    sentence = "a benchmark is running already: `millrace bench follow` watches it"
+    return locks.held(paths.run_dir() / "bench/lock", sentence)

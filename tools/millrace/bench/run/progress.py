@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How far a run is, for whoever watches."""
+
+import time
+
+from millrace.bench.result import live
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Rung, State
+from millrace.bench.result.outputs import Estimate, Progress
+
+
+class Teller:
+    """Writes lines of progress. Time left goes by the estimate, corrected by how right it was so far."""
+
+    def __init__(self, run: str, estimate: Estimate | None) -> None:
+        self._run, self._estimate = run, estimate
+        self._began = time.monotonic()
+        self._number, self._what = 0, "starting"
+        self._repeat = 0
+        self._before: tuple[float, float, float] | None = None
+
+    @classmethod
+    def of_nothing(cls, run: str) -> "Teller":
+        """For a run that could not begin."""
+        return cls(run, None)
+
+    def begin(self, number: int, rung: str) -> None:
+        """A rung begins, by its place in the estimate."""
+        self._number, self._what, self._repeat = number, rung, 0
+        self._say()
+
+    def repeat(self, number: int, now: Outcome | None) -> None:
+        """A repeat begins, or there is news of it; number 0 is the warm-up."""
+        self._repeat = number
+        if now is None:
+            self._before = None
+            self._say()
+            return
+        flows = now.flows.values()
+        total = (time.monotonic(), float(sum(one.bytes for one in flows)), float(sum(one.count for one in flows)))
+        rates: tuple[float | None, float | None] = (None, None)
+        if self._before is not None and total[0] > self._before[0]:
+            seconds = total[0] - self._before[0]
+            rates = ((total[1] - self._before[1]) / seconds, (total[2] - self._before[2]) / seconds)
+        self._before = total
+        self._say(bandwidth=rates[0], operations=rates[1])
+
+    def finished(self, rung: Rung) -> None:
+        """A rung has its result."""
+        self._repeat = self._repeats
+        self._say(finished=rung)
+
+    def end(self, state: State, reason: str | None) -> None:
+        """The last line."""
+        what = reason or ("all is measured" if state is State.DONE else state.value)
+        progress = 1.0 if state is State.DONE else self._progress()
+        line = Progress(run=self._run, time=time.time(), state=state, what=what, progress=progress, steps=self._steps)
+        live.say(line.model_copy(update={"step": self._number + 1 if self._estimate else 0}))
+
+    @property
+    def _steps(self) -> int:
+        return len(self._estimate.rungs) if self._estimate else 0
+
+    @property
+    def _repeats(self) -> int:
+        return self._estimate.repeats if self._estimate else 0
+
+    def _progress(self) -> float:
+        if not self._estimate:
+            return 0.0
+        seconds = [rung.seconds for rung in self._estimate.rungs]
+        here = seconds[self._number] if self._number < len(seconds) else 0.0
+        done = sum(seconds[: self._number]) + here * self._repeat / (1 + self._repeats)
+        return min(1.0, done / sum(seconds)) if sum(seconds) else 0.0
+
+    def _say(
+        self, bandwidth: float | None = None, operations: float | None = None, finished: Rung | None = None
+    ) -> None:
+        progress = self._progress()
+        passed = time.monotonic() - self._began
+        left = passed * (1 - progress) / progress if progress > 0 else None
+        if left is None and self._estimate:
+            left = self._estimate.seconds
+        live.say(
+            Progress(
+                run=self._run,
+                time=time.time(),
+                state=State.RUNNING,
+                what=self._what,
+                rung=self._what if self._what != "starting" else None,
+                step=self._number + 1,
+                steps=self._steps,
+                repeat=self._repeat,
+                repeats=self._repeats,
+                progress=round(progress, 4),
+                seconds_left=round(left, 1) if left is not None else None,
+                bandwidth=bandwidth,
+                operations=operations,
+                finished=finished,
+            )
+        )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One client's program, asked in JSON lines that are sealed with its token; see millrace_client/listen.py for its side.
+
+What a client says is hostile input: it is bounded, parsed as JSON, and believed only where a contract takes it.
+"""
+
+import json
+import socket
+import time
+from threading import Event
+from types import TracebackType
+from typing import Any, Self
+
+from pydantic import ValidationError
+
+from millrace.bench.result.client import ClientFacts
+from millrace.bench.run.local import Stopped
+from millrace.errors import Failed, Refused
+from millrace.system.text import one_line
+from millrace_client import VERSION, listen, sealed
+
+STOPPED = "the measurement was stopped"
+HELLO_SECONDS = 10.0
+MOUNT_SECONDS = 200.0
+SENTENCE = 300
+"""Characters of a client's own words that are shown."""
+READ = 1 << 20
+LONGEST = 32 << 20
+"""Bytes of an answer at most: fio's report of 16 jobs has 2 MB."""
+NO_TOKEN = "the token of client {0} is not known here: `millrace bench clients add {0}` asks for it"
+OTHER_TOKEN = (
+    "client {0} uses a different token (its program makes a new one at each start): add it again with the token that "
+    "it shows: `millrace bench clients add {0}`"
+)
+
+
+class Unreachable(Refused):
+    """A client that is not there, or not as it must be."""
+
+
+class Connection:
+    """Says what the client is to do; when it ends, the client undoes everything."""
+
+    def __init__(self, name: str, address: str, token: str | None, stop: Event | None = None) -> None:
+        """Unreachable where nobody is there, or it does not prove that it knows `token`."""
+        self.name, self.address = name, address
+        self._stop = stop or Event()
+        self._rest = bytearray()
+        if token is None:
+            raise Unreachable(NO_TOKEN.format(name))
+        try:
+            self._socket = socket.create_connection((address, listen.PORT), HELLO_SECONDS)
+        except OSError as error:
+            raise Unreachable(unreachable(name, error)) from error
+        self._socket.settimeout(0.5)
+        try:
+            self.facts = self._hello(token)
+        except BaseException:
+            self.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Hang up."""
+        self._socket.close()
+
+    @property
+    def here(self) -> str:
+        """The address of this server that the client sees."""
+        return str(self._socket.getsockname()[0])
+
+    def ask(
+        self, verb: str, seconds: float = HELLO_SECONDS, *, whatever: bool = False, **more: object
+    ) -> dict[str, Any]:
+        """One request; Failed with the client's sentence, or where it does not answer in time.
+
+        A stop ends it, and the connection with it, unless `whatever`.
+        """
+        try:
+            self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))
+        except OSError as error:
+            raise Failed(f"client {self.name} went away: {error.strerror}") from error
+        answer = self._answer(self._line(seconds, whatever))
+        if answer.get("error"):
+            raise Failed(f"client {self.name}: {one_line(str(answer['error'])[:SENTENCE])}")
+        return answer
+
+    def _hello(self, token: str) -> ClientFacts:
+        """Prove to the client that the token is known here, and have it do the same."""
+        try:
+            first = self._parsed(self._line(HELLO_SECONDS))
+        except Stopped:
+            raise
+        except Failed as error:
+            raise Unreachable(f"{error}; another server may be driving it") from error
+        if "program" not in first:
+            raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`")
+        if first["program"] != VERSION:
+            raise Unreachable(
+                f"client {self.name} runs another version of the program: `millrace client bench` has this one"
+            )
+        nonce = sealed.new_nonce()
+        try:
+            self._mine, self._theirs = (
+                sealed.Seal(token, nonce, str(first.get("nonce")), who) for who in (sealed.SERVER, sealed.CLIENT)
+            )
+            self._socket.sendall(json.dumps({"nonce": nonce}).encode() + b"\n")
+            return ClientFacts.model_validate(self.ask("hello"))
+        except (ValueError, ValidationError) as error:
+            raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`") from error
+        except OSError as error:
+            raise Unreachable(unreachable(self.name, error)) from error
+        except Stopped:
+            raise
+        except Failed as error:
+            raise Unreachable(str(error)) from error
+
+    def _answer(self, line: bytes) -> dict[str, Any]:
+        """What a sealed line says; Unreachable where the client does not accept the token, or does not know it."""
+        try:
+            return self._parsed(self._theirs.open(line))
+        except sealed.Unsealed:
+            raise Unreachable(OTHER_TOKEN.format(self.name)) from None
+
+    def _line(self, seconds: float, whatever: bool = False) -> bytes:
+        deadline = time.monotonic() + seconds
+        while b"\n" not in self._rest:
+            if self._stop.is_set() and not whatever:
+                self.close()
+                raise Stopped(STOPPED)
+            try:
+                piece = self._socket.recv(READ)
+            except TimeoutError:
+                piece = None
+            except OSError as error:
+                raise Failed(f"client {self.name} went away: {error.strerror}") from error
+            if piece == b"":
+                raise Failed(f"client {self.name} hung up: is this the server that was named with --listen?")
+            if time.monotonic() > deadline:
+                raise Failed(f"client {self.name} did not answer in {seconds:g} s")
+            self._rest += piece or b""
+            if len(self._rest) > LONGEST:
+                self.close()
+                raise Failed(f"client {self.name} sent an answer of more than {LONGEST >> 20} MiB")
+        line, _, rest = bytes(self._rest).partition(b"\n")
+        self._rest = bytearray(rest)
+        return line
+
+    def _parsed(self, line: bytes) -> dict[str, Any]:
+        try:
+            answer = json.loads(line)
+        # RecursionError: brackets without end
+        except (ValueError, RecursionError) as error:
+            raise Failed(f"client {self.name} sent an invalid reply: it is not JSON") from error
+        if not isinstance(answer, dict):
+            raise Failed(f"client {self.name} sent an invalid reply")
+        return answer
+
+
+def unreachable(name: str, error: OSError) -> str:
+    """The sentence for a client that is not there."""
+    return (
+        f"client {name} does not answer on port {listen.PORT} ({error.strerror or error}): run "
+        "`python3 millrace-bench.pyz --listen SERVER` there as root (`millrace client bench` writes that file)"
+    )

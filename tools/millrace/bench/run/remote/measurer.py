@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One repeat on all clients at once: each runs fio, or a load that fio cannot make, and sends its report.
+
+fio's own client/server protocol is not spoken: there the client does what the server says, and the server may ask for
+any file (fio 3.41, FIO_NET_CMD_SENDFILE).
+"""
+
+import json
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+from typing import Any, TypeVar
+
+from millrace.bench.result import fio_output
+from millrace.bench.result.fio_output import Document, Outcome
+from millrace.bench.result.model import Direction
+from millrace.bench.run.local import CREATED, OWN, Job, Live, Local, directory_of, job_file, own_program
+from millrace.bench.run.remote.connection import Connection
+from millrace.errors import Failed
+from millrace_client import au
+from millrace_client.au import Probe, Training
+
+PATIENCE = 20
+"""A load that has not ended after so many times its length does not end."""
+START = 120.0
+SLOWEST, FEWEST = 20e6, 50
+"""Bytes/s and files/s of a client: work of a given amount is given up after PATIENCE times what it takes then."""
+Understood = TypeVar("Understood")
+
+
+@dataclass(frozen=True)
+class Remote:
+    """`local` lays files out on this server; each client has a copy of its own."""
+
+    local: Local
+    clients: Sequence[Connection]
+
+    def run(self, job: Job, live: Live | None = None) -> Outcome:
+        """One repeat; Failed, Full or Stopped where it did not get to its end on any client."""
+        if job.create_only:
+            return self.local.run(job, live)
+        if job.work.operation == "train":
+            return self._trained(job)
+        if job.work.engine == OWN:
+            return self._own(job)
+        asked = [{"verb": "fio", "job": job_file(copy)} for copy in self.copies(job)]
+        return self._summed(asked, self._length(job), CREATED.get(job.work.engine))
+
+    def copies(self, job: Job) -> list[Job]:
+        """The same job for each client, on its own files."""
+        return [replace(job, spot=replace(job.spot, copy=number)) for number in range(len(self.clients))]
+
+    @staticmethod
+    def _length(job: Job) -> float:
+        """Seconds of a repeat: as asked, or for its bytes and files at the slowest that is worth waiting for."""
+        count = job.jobs * job.files.per_job
+        return job.seconds or count * job.files.most / SLOWEST + count / FEWEST
+
+    def _own(self, job: Job) -> Outcome:
+        arguments = [own_program(copy, directory_of(copy)) for copy in self.copies(job)]
+        return self._summed([{"verb": "run", "arguments": one} for one in arguments], job.seconds or 0)
+
+    def _summed(
+        self, asked: Sequence[dict[str, Any]], seconds: float, as_direction: Direction | None = None
+    ) -> Outcome:
+        total = Outcome()
+        for client, document in zip(self.clients, self._all(asked, seconds), strict=True):
+            one = understood(client, lambda document=document: fio_output.outcome(document, as_direction))  # type: ignore[misc]
+            one.parts = dict(zip([client.address], one.parts.values(), strict=False))
+            total.merge(one)
+            total.raw[client.name] = document
+        return total
+
+    def _trained(self, job: Job) -> Outcome:
+        """One search over all clients: each number of accelerators is spread over them evenly."""
+        trainings = [one for one in au.TRAININGS if one.profile == job.work.profile]
+        most = sum(au.MOST_PER_CPU * one.facts.cpus for one in self.clients)
+        text = au.searched(trainings, job.seconds or 0, most, lambda *what: self._probe(job, *what))
+        document = json.loads(text)
+        return fio_output.outcome(document)
+
+    def _probe(self, job: Job, training: Training, count: int, seconds: float) -> Probe:
+        shares = [
+            count // len(self.clients) + (number < count % len(self.clients)) for number in range(len(self.clients))
+        ]
+        asked: list[dict[str, Any]] = []
+        for copy, share in zip(self.copies(job), shares, strict=True):
+            more = ("--accelerator", training.accelerator, "--count", str(share))
+            arguments = [*own_program(replace(copy, seconds=seconds), directory_of(copy)), *more]
+            asked.append({"verb": "run", "arguments": arguments} if share else {})
+        length = max(seconds, au.STEPS * training.compute)
+        said = zip(self.clients, self._all(asked, length), strict=True)
+        return together([understood(client, lambda one=one: probe(one)) for client, one in said if one])  # type: ignore[misc]
+
+    def _all(self, asked: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
+        """What each client said, all having run at the same time; nothing of one that had nothing to do."""
+
+        def one(client: Connection, what: dict[str, Any]) -> Document:
+            return report(client, client.ask(seconds=START + PATIENCE * seconds, **what)) if what else {}
+
+        with ThreadPoolExecutor(len(self.clients)) as pool:
+            return list(pool.map(one, self.clients, asked))
+
+
+def report(client: Connection, said: dict[str, Any]) -> Document:
+    """The report in what a client said; Failed, or Full, where its load did not get to its end."""
+    return understood(client, lambda: fio_output.final(str(said["out"]), int(said["status"]), str(said["err"])))
+
+
+def understood(client: Connection, read: Callable[[], Understood]) -> Understood:
+    """What `read` makes of a client's words, which may be anything; Failed where they are no report."""
+    try:
+        return read()
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
+        raise Failed(f"client {client.name} sent an invalid reply: it is not a report of its load") from error
+
+
+def probe(said: Document) -> Probe:
+    """A probe in a report; ValueError or KeyError where there is none."""
+    values = said["probe"]
+    numbers = {one.name: float(values[one.name]) for one in fields(Probe)}
+    if min(numbers.values()) < 0 or not numbers["seconds"]:
+        raise ValueError("a probe takes time, and counts")
+    counts = {name: int(numbers.pop(name)) for name in ("count", "bytes", "files")}
+    return Probe(**counts, au=numbers["au"], seconds=numbers["seconds"])
+
+
+def together(probes: Sequence[Probe]) -> Probe:
+    """Probes of several clients as one: the sum of their rates, the utilisation of the slowest.
+
+    In a training all wait for all at each step, so that nobody is busier than the slowest; clients do not share a
+    barrier here.
+    """
+    count = sum(one.count for one in probes)
+    size = sum(one.bytes for one in probes)
+    rate = sum(one.bandwidth for one in probes)
+    seconds = size / rate if rate else probes[0].seconds
+    return Probe(count, min(one.au for one in probes), size, sum(one.files for one in probes), seconds)

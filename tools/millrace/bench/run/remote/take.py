@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result that somebody measured by hand on a client becomes a run of this server."""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, ValidationError
+
+from millrace import __version__
+from millrace.bench.plan.site import Site
+from millrace.bench.plan.workloads import WORKS, digest
+from millrace.bench.result import figures, fio_output
+from millrace.bench.result import store as results
+from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.client import ClientFacts
+from millrace.bench.result.model import Layer, Provenance, Run, Rung, RunRequest, State
+from millrace.bench.run import guard
+from millrace.bench.run.environment import environment
+from millrace.bench.run.local import CREATED
+from millrace.errors import BadInput, Failed
+from millrace.system.documents import Contract
+from millrace.system.run import Runner
+from millrace.system.text import one_line
+from millrace.system.users import only_root, who
+from millrace_client import VERSION
+
+Words = Annotated[str, AfterValidator(one_line)]
+"""A client's words are shown on terminals and pages."""
+LATEST = 253_402_300_799
+"""The end of the year 9999, in seconds since 1970: as far as dates go."""
+LARGEST = 256 << 20
+"""Bytes of a file that are looked at."""
+
+
+class Mount(Contract):
+    """What the directory was on the client."""
+
+    source: Words
+    where: Words
+    type: Words
+    options: Words
+    target: str = Field(pattern="^(nfs-tcp|nfs-rdma|smb)$")
+
+
+class Measured(Contract):
+    """One workload; `raw` holds what fio said in each repeat, `error` why there is nothing."""
+
+    id: str
+    jobs: int = Field(ge=1, le=1 << 16)
+    size: int = Field(ge=0, le=1 << 60)
+    scaled: Words | None
+    raw: list[dict[str, Any]]
+    error: Words | None
+    seconds: float = Field(ge=0, le=1e9)
+
+
+class ByHand(Contract):
+    """The file. Times in seconds since 1970."""
+
+    plan: str
+    model: Literal["8b", "70b", "405b", "1t"]
+    facts: ClientFacts
+    mount: Mount
+    started: float = Field(ge=0, le=LATEST)
+    ended: float = Field(ge=0, le=LATEST)
+    rungs: list[Measured] = Field(min_length=1)
+
+
+def take(file: Path, site: Site, run: Runner) -> Run:
+    """Read a file and keep it as a run; BadInput, and nothing kept, where it is not a result."""
+    only_root()
+    said = _read(file)
+    name = results.new_id()
+    found, raws = [], []
+    for one in said.rungs:
+        rung, raw = _rung(one, said, file)
+        found.append(rung)
+        raws.append(raw)
+    kept = [
+        rung.model_copy(
+            update={
+                "raw": [results.keep(results.directory(name), rung.id, n, one) for n, one in enumerate(raw, start=1)]
+            }
+        )
+        for rung, raw in zip(found, raws, strict=True)
+    ]
+    made = Run(
+        id=name,
+        started=_clock(said.started),
+        ended=_clock(said.ended),
+        state=State.DONE,
+        reason=f"measured by hand on {said.facts.host} ({said.mount.source}); this server was not watched meanwhile",
+        request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(one.workload.profile for one in kept))),
+        labels=["emulated"] if guard.hypervisor(run) else [],
+        provenance=Provenance(
+            version=__version__,
+            workload_hash=digest(sorted({one.workload.sha256 for one in kept})),
+            fio=said.facts.fio,
+            started_by=who(),
+        ),
+        environment=environment(site, run).model_copy(update={"clients": [said.facts]}),
+        rungs=with_ceilings(kept, site.inventory, site.plan, degraded=False),
+    )
+    results.save(made)
+    return made
+
+
+def _read(file: Path) -> ByHand:
+    try:
+        with file.open("rb") as content:
+            # not its size, which a device does not have
+            text = content.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise BadInput(f"{file} is too large for the result of a benchmark")
+        said = ByHand.model_validate(json.loads(text))
+    except OSError as error:
+        raise BadInput(f"{file} cannot be read: {error.strerror}") from error
+    # RecursionError: brackets without end
+    except (ValueError, ValidationError, RecursionError) as error:
+        raise BadInput(f"{file} is not what the program of `millrace client bench` writes") from error
+    if said.facts.program != VERSION:
+        raise BadInput(f"{file} was made by another version of the program: `millrace client bench` has this one")
+    return said
+
+
+def _rung(one: Measured, said: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
+    """The workload is this server's own by that name, whatever the file says of it."""
+    work = {work.name: work for work in WORKS}.get(one.id)
+    if work is None or (one.error is None and not one.raw):
+        raise BadInput(f"{file} has a workload {one.id} that this server does not know, or nothing of it")
+    rung = Rung(
+        id=f"L3/{said.mount.target}/{work.name}",
+        layer=Layer.L3,
+        target=said.mount.target,
+        workload=work.workload(one.scaled),
+        state=State.PENDING,
+        jobs=one.jobs,
+        size=one.size,
+        flags=["scaled"] if one.scaled else [],
+    )
+    if one.error is not None:
+        return rung.model_copy(update={"state": State.FAILED, "reason": f"{work.name}: {one.error}"}), []
+    try:
+        repeats = [
+            fio_output.outcome(fio_output.final(json.dumps(raw), 0, ""), CREATED.get(work.engine)) for raw in one.raw
+        ]
+        if not all(repeat.flows for repeat in repeats):
+            raise Failed("nothing was measured")
+        done = figures.completed(rung, repeats, [], one.seconds)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, Failed) as error:
+        raise BadInput(f"{file} has a report of {one.id} that is not one of fio: {error}") from error
+    return figures.worth(done, said.model), one.raw
+
+
+def _clock(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")

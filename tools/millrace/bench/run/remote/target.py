@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The benchmark's directory on real clients while they measure: exported to them alone, and mounted."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from threading import Event
+
+from millrace.bench.result.client import BenchClient
+from millrace.bench.run import loopback
+from millrace.bench.run.local import Spot
+from millrace.bench.run.remote import tokens
+from millrace.bench.run.remote.connection import MOUNT_SECONDS, Connection
+from millrace.errors import Failed
+from millrace.system.run import Runner
+
+OPTIONS = {"nfs-tcp": loopback.TCP, "nfs-rdma": loopback.RDMA}
+
+
+@contextmanager
+def clients(
+    target: str, directory: Path, chosen: Sequence[BenchClient], stop: Event, run: Runner
+) -> Iterator[tuple[Spot, list[Connection]]]:
+    """Connections to all clients, which are ready to measure; afterwards they have nothing of it any more."""
+    with ExitStack() as stack:
+        made = [stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen]
+        where = ""
+        for one in made:
+            stack.enter_context(loopback.exported(directory, one.address, run))
+            answer = one.ask("mount", MOUNT_SECONDS, path=str(directory), options=OPTIONS[target])
+            where = str(answer["directory"])
+            # before the export goes
+            stack.callback(_release, one)
+        yield Spot(directory=Path(where), copies=len(made)), made
+
+
+def _release(one: Connection) -> None:
+    # a client that is gone, or that was hung up on, does it by itself
+    with suppress(Failed):
+        one.ask("release", MOUNT_SECONDS, whatever=True)

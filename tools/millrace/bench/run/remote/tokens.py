@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tokens of clients that runs drive: kept apart from what is listed, for root alone."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.bench.result import store as results
+from millrace.errors import BadInput
+from millrace.system.documents import Contract, read_model, write_model
+from millrace_client import sealed
+
+
+class Tokens(Contract):
+    """`/var/lib/millrace/bench/tokens.json`: by the name of the client."""
+
+    schema_version: Literal[1] = 1
+    tokens: dict[str, str] = Field(default_factory=dict)
+
+
+def file() -> Path:
+    """Where they are kept; mode 0600."""
+    return results.home() / "tokens.json"
+
+
+def checked(typed: str) -> str:
+    """A token as it is kept; BadInput where it cannot be one."""
+    try:
+        return sealed.plain_token(typed)
+    except ValueError as error:
+        raise BadInput(str(error)) from error
+
+
+def of(name: str) -> str | None:
+    """The token of a client; None where none is kept. BadInput where the file cannot be read: it is root's."""
+    return _load().tokens.get(name)
+
+
+def keep(name: str, token: str) -> None:
+    """Keep a token, instead of the one before."""
+    _write({**_load().tokens, name: token})
+
+
+def drop(name: str) -> None:
+    """Forget the token of a client."""
+    _write({one: token for one, token in _load().tokens.items() if one != name})
+
+
+def _load() -> Tokens:
+    return read_model(file(), Tokens) if file().exists() else Tokens()
+
+
+def _write(tokens: dict[str, str]) -> None:
+    write_model(file(), Tokens(tokens=tokens), mode=0o600)

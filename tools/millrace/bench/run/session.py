@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A whole run: every rung in its place, watched, saved after each, and everything taken away at the end."""
+
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
+from itertools import groupby
+from pathlib import Path
+from threading import Event
+
+from millrace import __version__
+from millrace.bench.plan.prepare import Prepared, prepare
+from millrace.bench.plan.steps import Step, pending
+from millrace.bench.plan.workloads import digest
+from millrace.bench.report.export import METRICS, open_metrics
+from millrace.bench.result import store as results
+from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.fio_output import Full
+from millrace.bench.result.model import Layer, Provenance, Run, State
+from millrace.bench.run import cleanup, space, targets
+from millrace.bench.run.environment import environment
+from millrace.bench.run.local import Local, Spot, Stopped
+from millrace.bench.run.monitor import Monitor
+from millrace.bench.run.order import Order, alone, file
+from millrace.bench.run.progress import Teller
+from millrace.bench.run.remote import target as remote
+from millrace.bench.run.remote.connection import Unreachable
+from millrace.bench.run.remote.measurer import Remote
+from millrace.bench.run.samples import Sampler
+from millrace.bench.run.step_runner import Climber, Measurer
+from millrace.bench.run.watch import Watch
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.inventory.model import DriveState
+from millrace.plan.labels import array_path
+from millrace.provision.devices import array_device
+from millrace.provision.system import Linux
+from millrace.system.documents import read_model
+from millrace.system.files import write_text
+from millrace.system.run import Runner, attempt
+
+
+def execute(run: Runner = attempt) -> Run:
+    """Do what the order says; the run as it ended. Failed or Refused where it could not even begin."""
+    order = read_model(file(), Order)
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        with alone():
+            cleanup.mark()
+            ready = prepare(order.request)
+            return Session(order, ready, run, stop).go()
+    except MillraceError as error:
+        teller = Teller.of_nothing(order.run)
+        teller.end(State.FAILED, str(error))
+        raise
+    finally:
+        file().unlink(missing_ok=True)
+
+
+class Session:
+    """One run under way."""
+
+    def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
+        self.ready, self.labels, self._run, self._stop = ready, order.labels, run, stop
+        self.rungs = [pending(step, ready.sizes) for step in ready.steps]
+        self.teller = Teller(order.run, ready.estimate)
+        self.made = Run(
+            id=order.run,
+            started=_now(),
+            state=State.RUNNING,
+            request=order.request,
+            labels=order.labels,
+            provenance=Provenance(
+                version=__version__,
+                workload_hash=digest(sorted({rung.workload.sha256 for rung in self.rungs})),
+                fio=attempt(["fio", "--version"]).out.strip(),
+                started_by=order.by,
+            ),
+            environment=environment(ready.site, run),
+            rungs=self.rungs,
+        )
+
+    def go(self) -> Run:
+        """Climb everything; whatever happens, nothing stays but the result."""
+        self._save(State.RUNNING)
+        state, reason = State.FAILED, None
+        try:
+            with ExitStack() as stack:
+                monitor = self._monitor()
+                stack.callback(monitor.close)
+                state, reason = self._climb(stack, monitor)
+        except (MillraceError, OSError) as error:
+            reason = str(error)
+        finally:
+            with suppress(MillraceError, OSError):
+                space.remove(self.ready.site.mountpoint, self._run)
+            self._save(state, reason, ended=True)
+            write_text(results.home() / METRICS, open_metrics(self.made))
+            self.teller.end(state, reason)
+        return self.made
+
+    def _climb(self, stack: ExitStack, monitor: Monitor) -> tuple[State, str | None]:
+        site = self.ready.site
+        nodes = stack.enter_context(targets.device_nodes(self._run))
+        directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
+        stack.callback(space.remove, site.mountpoint, self._run)
+        climber = Climber(self.ready.sizes, directory, results.directory(self.made.id), monitor)
+        local = Local(_scratch(), self._stop)
+        monitor.start()
+        numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
+        # a protocol is mounted once for all its rungs, device nodes are made for each
+        for (_, target, _), group in groupby(numbered, key=lambda one: _place_of(*one)):
+            steps = list(group)
+            try:
+                with self._place(steps[0][1], directory, nodes, local) as (spot, measurer):
+                    for number, step in steps:
+                        self._one(number, step, spot, climber, measurer)
+            except Stopped:
+                return State.STOPPED, monitor.reason or "somebody stopped it"
+            except Full as error:
+                return State.STOPPED, str(error)
+            except (Failed, Unreachable, OSError) as error:
+                self._give_up([number for number, _ in steps], f"{target}: {error}")
+            self._save(State.RUNNING)
+        failed = [rung for rung in self.rungs if rung.state is State.FAILED]
+        if failed and not any(rung.state is State.DONE for rung in self.rungs):
+            return State.FAILED, failed[0].reason
+        return State.DONE, f"{len(failed)} of {len(numbered)} workloads failed" if failed else None
+
+    @contextmanager
+    def _place(self, step: Step, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Spot, Measurer]]:
+        """The place of a step, and who measures there."""
+        if step.layer is not Layer.L3:
+            with targets.place(step, directory, nodes, self._run) as spot:
+                yield spot, local
+            return
+        chosen = self.ready.site.clients
+        with remote.clients(step.target, directory, chosen, self._stop, self._run) as (spot, connections):
+            yield spot, Remote(local, connections)
+
+    def _one(self, number: int, step: Step, spot: Spot, climber: Climber, measurer: Measurer) -> None:
+        if spot.write_devices:
+            self._still_blank(step)
+        self.rungs[number] = self.rungs[number].model_copy(update={"state": State.RUNNING})
+        self.teller.begin(number, step.id)
+        try:
+            self.rungs[number] = climber.climb(self.rungs[number], step, spot, measurer, self.teller.repeat)
+        except (Stopped, Full):
+            self.rungs[number] = self.rungs[number].model_copy(update={"state": State.STOPPED})
+            raise
+        except (Failed, OSError) as error:
+            self._give_up([number], str(error))
+        self._save(State.RUNNING)
+        self.teller.finished(self.rungs[number])
+
+    def _still_blank(self, step: Step) -> None:
+        """Right before the first write: every probe once more."""
+        states = {one.serial: one.state for one in Linux().scan().drives}
+        for serial in step.names:
+            if states.get(serial) is not DriveState.BLANK:
+                raise Refused(f"drive {serial} is not blank any more, so it is not written")
+
+    def _give_up(self, numbers: list[int], why: str) -> None:
+        for number in numbers:
+            if self.rungs[number].state in (State.PENDING, State.RUNNING):
+                self.rungs[number] = self.rungs[number].model_copy(update={"state": State.FAILED, "reason": why})
+
+    def _monitor(self) -> Monitor:
+        site = self.ready.site
+        arrays = [(device, one.array.name) for one in site.pool.arrays if (device := array_device(one.array.name))]
+        by_path = {array_path(title): device for device, title in arrays}
+        watch = Watch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
+        sampler = Sampler([one.name for one in site.data], by_path.get(site.device))
+        return Monitor(sampler, watch, self._stop)
+
+    def _save(self, state: State, reason: str | None = None, ended: bool = False) -> None:
+        site = self.ready.site
+        rungs = with_ceilings(self.rungs, site.inventory, site.plan, "degraded" in self.labels)
+        update = {"state": state, "reason": reason, "rungs": rungs, "ended": _now() if ended else None}
+        self.made = self.made.model_copy(update=update)
+        results.save(self.made)
+
+
+def _place_of(number: int, step: Step) -> tuple[Layer, str, int]:
+    return step.layer, step.target, number if step.devices else -1
+
+
+def _scratch() -> Path:
+    """fio's working directory, which it must be able to enter and not to write."""
+    where = targets.scratch()
+    shutil.rmtree(where / "cwd", ignore_errors=True)
+    (where / "cwd").mkdir(parents=True)
+    return where
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

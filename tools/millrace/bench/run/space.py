@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The only place in the pool that a benchmark writes to, and how it goes away: always, also after a crash.
+
+Beside the shares, like the trash of removed ones: no share can have a name that begins with a dot.
+"""
+
+import os
+import pwd
+import shutil
+import stat
+from pathlib import Path
+
+from millrace import paths
+from millrace.bench.run.local import USER
+from millrace.errors import Failed, Refused
+from millrace.share.quota import enabled
+from millrace.state.model import FIRST_PROJECT
+from millrace.system.run import Runner, last_words
+
+NAME = ".millrace-bench"
+PROJECT = FIRST_PROJECT - 1
+
+
+def home(mountpoint: str) -> Path:
+    """The directory of all runs; it exists only while one is on."""
+    return paths.ROOT / mountpoint.lstrip("/") / NAME
+
+
+def make(mountpoint: str, budget: int, run: Runner) -> Path:
+    """An empty directory that nobody but the benchmark's user can enter, limited to a little more than `budget` bytes.
+
+    What a run before left there is removed. Refused where the pool cannot be written.
+    """
+    path = home(mountpoint)
+    remove(mountpoint, run)
+    who = pwd.getpwnam(USER)
+    try:
+        path.mkdir(0o700)
+    except OSError as error:
+        raise Refused(f"{mountpoint} cannot be written ({error.strerror}): `millrace health` says more") from error
+    try:
+        os.chown(path, who.pw_uid, who.pw_gid, follow_symlinks=False)
+        if enabled(mountpoint):
+            _limit(path, mountpoint, budget, run)
+    except BaseException:
+        remove(mountpoint, run)
+        raise
+    return path
+
+
+def remove(mountpoint: str, run: Runner) -> bool:
+    """Remove everything that benchmarks left in the pool; whether there was anything."""
+    path = home(mountpoint)
+    if not os.path.lexists(path):
+        return False
+    # lstat above and rmtree here: a link would be removed, never followed
+    if path.is_symlink() or not path.is_dir():
+        raise Failed(f"{path} is not a directory of a benchmark; move it away")
+    shutil.rmtree(path)
+    if enabled(mountpoint):
+        run(["xfs_quota", "-x", "-c", f"limit -p bsoft=0 bhard=0 {PROJECT}", mountpoint])
+    return True
+
+
+def forget_cached(at: int) -> None:
+    """Drop the server's own cache of the files in a directory: what is read next comes from the drives."""
+    for _, _, names, where in os.fwalk(".", dir_fd=at, follow_symlinks=False):
+        for name in names:
+            try:
+                # a client may have put a pipe there: opening it would wait for its other end
+                descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=where)
+            except OSError:
+                # a link or a socket, or gone
+                continue
+            try:
+                if stat.S_ISREG(os.fstat(descriptor).st_mode):
+                    os.fdatasync(descriptor)
+                    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_DONTNEED)
+            finally:
+                os.close(descriptor)
+
+
+def _limit(path: Path, mountpoint: str, budget: int, run: Runner) -> None:
+    # room for the metadata of many small files
+    most = (budget * 9 // 8 >> 10) + (64 << 10)
+    for command in (f"project -s -p {path} {PROJECT}", f"limit -p bsoft=0 bhard={most}k {PROJECT}"):
+        result = run(["xfs_quota", "-x", "-c", command, mountpoint])
+        if result.status != 0 or "cannot" in result.err:
+            raise Failed(f"the space of the benchmark cannot be limited: {last_words(result)}")

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One rung: its files, a warm-up that is thrown away, the repeats."""
+
+import os
+import pwd
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from millrace.bench.plan.sizes import Files, Sizes
+from millrace.bench.plan.steps import Step
+from millrace.bench.result import figures
+from millrace.bench.result import store as results
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Rung
+from millrace.bench.run import space
+from millrace.bench.run.local import USER, Job, Live, Spot, folder
+from millrace.bench.run.monitor import Monitor
+from millrace.bench.run.targets import EDGE
+from millrace.system import inside
+
+UNREAD = ("meta", "kvcache")
+"""Layouts whose files are not read back as fio laid them out."""
+
+
+class Measurer(Protocol):
+    """Runs one repeat: `Local` on this server, others on clients."""
+
+    def run(self, job: Job, live: Live | None = None) -> Outcome: ...
+
+
+@dataclass
+class Climber:
+    """Climbs rungs. `directory` is the benchmark's own in the pool, `results` that of the run.
+
+    `tell` is called with the number of the repeat (0: the warm-up) and what is known of it so far.
+    """
+
+    sizes: Sizes
+    directory: Path
+    results: Path
+    monitor: Monitor
+    user: str | None = USER
+    laid_out: set[str] = field(default_factory=set)
+
+    def climb(
+        self, rung: Rung, step: Step, spot: Spot, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
+    ) -> Rung:
+        """The rung with its result; Failed, Full or Stopped where there is none."""
+        job = self._job(rung, step, spot)
+        if not spot.devices:
+            for copy in range(spot.copies):
+                self._lay_out(job, copy, measurer)
+        self.monitor.rung(spot.mount)
+        began = time.monotonic()
+        if step.work.warmed:
+            tell(0, None)
+            self._ready(job)
+            measurer.run(self._warm(job))
+        repeats: list[Outcome] = []
+        for number in range(1, self.sizes.repeats + 1):
+            tell(number, None)
+            self._ready(job)
+            self.monitor.record(True)
+            try:
+                found = measurer.run(job, lambda now, number=number: tell(number, now))  # type: ignore[misc]
+            finally:
+                self.monitor.record(False)
+            repeats.append(found)
+        raw = [results.keep(self.results, rung.id, number, one.raw) for number, one in enumerate(repeats, start=1)]
+        done = figures.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
+        return figures.worth(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
+
+    def _job(self, rung: Rung, step: Step, spot: Spot) -> Job:
+        files = self.sizes.files(step.work)
+        if spot.write_devices:
+            # only of the one drive that was named: a part of it, the ends stay blank
+            files = Files(1, room := self._room(spot), room)
+        seconds = self.sizes.seconds if step.work.timed else None
+        return Job(step.work, spot, rung.jobs, files, seconds)
+
+    def _room(self, spot: Spot) -> int:
+        (_, node) = spot.devices[0]
+        with open(node, "rb") as device:
+            size = device.seek(0, os.SEEK_END)
+        return min(self.sizes.budget, size - 2 * EDGE)
+
+    def _warm(self, job: Job) -> Job:
+        warm = self.sizes.warm if job.seconds is not None else None
+        return Job(job.work, job.spot, job.jobs, job.files, warm)
+
+    def _lay_out(self, job: Job, copy: int, measurer: Measurer) -> None:
+        """The files, made once and through the local file system: over a protocol they are only measured."""
+        name = folder(job.work, copy)
+        if name in self.laid_out:
+            return
+        # clients have the directory mounted meanwhile: they may put a link there
+        with inside.directory(self.directory) as home:
+            inside.make_directory(name, 0o700, home, self._owner)
+        if job.work.layout not in UNREAD and job.work.operation != "save":
+            here = Spot(directory=self.directory, copy=copy)
+            measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
+            self.laid_out.add(name)
+
+    def _most_jobs(self, job: Job) -> int:
+        """Workloads with fewer jobs use some of the files of those with more."""
+        return max(job.jobs, self.sizes.jobs) if job.work.layout == "common" else job.jobs
+
+    def _ready(self, job: Job) -> None:
+        """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
+        if not job.spot.devices:
+            with inside.directory(self.directory) as home:
+                for copy in range(job.spot.copies):
+                    self._ready_files(home, folder(job.work, copy), job)
+
+    def _ready_files(self, home: int, name: str, job: Job) -> None:
+        if job.work.operation == "create":
+            shutil.rmtree(name, dir_fd=home)
+            inside.make_directory(name, 0o700, home, self._owner)
+            return
+        with inside.directory(name, home) as where:
+            if job.work.operation in ("delete", "stat"):
+                for number in range(job.jobs):
+                    for one in range(job.files.per_job):
+                        inside.make_file(f"f.{number}.{one}", job.files.most, where, self._owner)
+            elif job.work.operation == "save":
+                for file in os.listdir(where):
+                    if file.startswith("f."):
+                        os.unlink(file, dir_fd=where)
+            else:
+                space.forget_cached(where)
+
+    @property
+    def _owner(self) -> tuple[int, int] | None:
+        if self.user is None:
+            return None
+        who = pwd.getpwnam(self.user)
+        return who.pw_uid, who.pw_gid

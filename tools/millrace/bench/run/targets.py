@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a rung of this server stands: device nodes that are only read, the pool's own directory, a loopback mount."""
+
+import os
+import pwd
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace import paths
+from millrace.bench.plan.steps import Step
+from millrace.bench.result.model import Layer
+from millrace.bench.run import loopback
+from millrace.bench.run.local import USER, Spot
+from millrace.errors import Failed
+from millrace.system.run import Runner, must
+
+# Both ends stay as they are, where partition tables and labels are: a blank drive is blank afterwards, too.
+EDGE = 64 << 20
+
+
+def scratch() -> Path:
+    """What a run needs beside the pool; gone with the boot."""
+    return paths.run_dir() / "bench"
+
+
+@contextmanager
+def device_nodes(run: Runner) -> Iterator[Path]:
+    """A directory that may hold device nodes, in the mount namespace of the unit alone."""
+    where = scratch() / "dev"
+    where.mkdir(parents=True, exist_ok=True)
+    must(run, ["mount", "-t", "tmpfs", "-o", "mode=0755,size=1M,nosuid,noexec", "tmpfs", str(where)])
+    try:
+        yield where
+    finally:
+        run(["umount", "--lazy", str(where)])
+
+
+@contextmanager
+def place(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Spot]:
+    """Open the place of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes."""
+    if step.devices:
+        named = zip(step.names, step.devices, strict=True)
+        made = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)
+        yield Spot(devices=made, write_devices=step.work.writes, offset=EDGE)
+    elif step.layer is Layer.L2:
+        where = scratch() / "mnt" / step.target
+        with loopback.PROTOCOLS[step.target](directory, where, run) as mounted:
+            yield Spot(directory=mounted, mount=str(mounted))
+    else:
+        yield Spot(directory=directory)
+
+
+def _node(nodes: Path, device: str, write: bool) -> Path:
+    """A node of a block device that the benchmark's user can open for reading only, unless `write`."""
+    source = paths.ROOT / device.lstrip("/")
+    found = os.stat(source)
+    # A regular file under /dev would be measured as a drive, and written.
+    if not stat.S_ISBLK(found.st_mode):
+        raise Failed(f"{device} is not a block device")
+    node = nodes / f"{Path(device).name}{'-w' if write else ''}"
+    if not node.exists():
+        mode = 0o600 if write else 0o400
+        os.mknod(node, stat.S_IFBLK | mode, found.st_rdev)
+        who = pwd.getpwnam(USER)
+        os.chown(node, who.pw_uid, who.pw_gid)
+        os.chmod(node, mode)
+    return node

@@ -34,6 +34,7 @@ def file_system_equals_the_plan(box: Box) -> None:
     assert box.say("xfs_property /srv/pool get autofsck") == f"autofsck={filesystem['autofsck']}"
     assert geometry["meta-data.sectsz"] == filesystem["sector"] == 4096
     assert set(filesystem["mount_options"]) <= box.mount_options()
+    assert "not mounted as planned" not in box.millrace("pool verify").err
     if filesystem["log_device"]:
         assert geometry["log.blocks"] * geometry["log.bsize"] == filesystem["log_size"]
         (log,) = (option.split("=")[1] for option in box.mount_options() if option.startswith("logdev="))

@@ -14,11 +14,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Event
 
-from host import build, pages
+from host import build, docs, pages
 from host.entry import finish
-from host.layout import REPO
+from host.layout import REPO, caches
 
-PARTS = ("unit", "pages", "image", "browser", "perf", "vm")
+PARTS = ("unit", "docs", "pages", "image", "browser", "perf", "vm")
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "perf", "vm")
@@ -182,6 +182,14 @@ def tested_pages() -> Count:
     return total + (count + Count(failed=1) if status and count.failed == 0 else count)
 
 
+def tested_manual() -> Count:
+    """Build the manual; a link or an anchor that leads nowhere is a failure."""
+    print("== docs", flush=True)
+    if complaint := docs.check(caches()):
+        print(complaint)
+    return Count(failed=1) if complaint else Count(passed=1)
+
+
 @contextmanager
 def building(parts: Sequence[str]) -> Iterator[Images]:
     """Bring the images of these parts up to date while the context lasts, nicer than what runs meanwhile."""
@@ -214,6 +222,8 @@ def run_step(step: Step, images: Images) -> Count:
     wait_for_image(step, images)
     if step.part == "pages":
         return tested_pages()
+    if step.part == "docs":
+        return tested_manual()
     if step.part == "unit":
         lint = checked("ruff", ["ruff", "check", "--no-cache", *LINTED])
         types = checked("mypy", ["mypy", "--strict", f"--cache-dir={os.devnull}", *TYPED])

@@ -48,7 +48,7 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == alone
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
     main, beside, last = lanes(PARTS, MEMORY_OF_THREE, 2)
-    assert [step.part for step in main.steps] == ["unit", "pages", "image", "browser", "vm"]
+    assert [step.part for step in main.steps] == ["unit", "docs", "pages", "image", "browser", "vm"]
     assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "--ignore=tests/vm/shares"))
     assert beside == Lane([Step("vm", ("tests/vm/shares",))], BESIDE)
     assert last == Lane([Step("perf", ("tests/perf",))], IDLE)
@@ -56,7 +56,7 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
 
 def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
     main, beside = lanes(PARTS, MEMORY_OF_THREE - 1, 2)
-    assert [step.part for step in main.steps] == ["unit", "pages", "image", "browser", "vm"]
+    assert [step.part for step in main.steps] == ["unit", "docs", "pages", "image", "browser", "vm"]
     assert [step.part for step in beside.steps] == ["vm", "perf"]
 
 

@@ -4,7 +4,7 @@
 from typing import Any
 
 from millrace.bench.plan.sizes import sizes
-from millrace.bench.plan.steps import ladder, pending
+from millrace.bench.plan.steps import pending, planned_steps
 from millrace.bench.result import figures
 from millrace.bench.result.fio_output import Flow, Histogram, Outcome
 from millrace.bench.result.model import Direction, Layer, Moment, Rung, State
@@ -32,16 +32,16 @@ def repeat(direction: Direction = "read", **more: Any) -> Outcome:
 
 
 def waiting(name: str, **wanted: Any) -> Rung:
-    """A rung of the 1U12 before it is climbed, by its id."""
+    """A rung of the 1U12 before its step runs, by its id."""
     measure = sizes(request(**wanted), 1 << 40, 128 << 30, 32)
     clients = [client("gpu1")]
     wanted = {"layers": list(Layer), "clients": ["gpu1"], **wanted}
-    steps = ladder(request(mode="full", **wanted), site(clients=clients))
+    steps = planned_steps(request(mode="full", **wanted), site(clients=clients))
     return next(pending(step, measure) for step in steps if step.id == name)
 
 
 def done(name: str, bandwidth: float = 1e9, *, now: Moment | None = None, **more: Any) -> Rung:
-    """A rung that was climbed: three equal repeats."""
+    """A rung that was measured: three equal repeats."""
     direction: Direction = "read" if name.endswith(("read", "load")) else "write"
     direction = "commit" if name.endswith("fsync") else direction
     repeats = [repeat(direction, bandwidth=bandwidth, **more)] * 3

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 1U12 whose pool exists, as the ladder sees it."""
+"""A 1U12 whose pool exists, as a run sees it."""
 
 import dataclasses
 from functools import cache

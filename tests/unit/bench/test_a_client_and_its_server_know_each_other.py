@@ -15,7 +15,8 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths
-from millrace.bench.run.remote import clients, connection, tokens
+from millrace.bench.plan import clients
+from millrace.bench.run.remote import connection, register, tokens
 from millrace.bench.run.remote.connection import Connection, Unreachable
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput, Failed
@@ -45,7 +46,7 @@ def test_every_token_is_new_and_taken_as_it_is_typed() -> None:
 @pytest.mark.parametrize("typed", ["", "abcd", TOKEN + "x", TOKEN.replace("a", "0"), "é" * 20, "a" * 100_000])
 def test_what_is_no_token_is_one_sentence(root: Path, typed: str) -> None:
     with pytest.raises(BadInput, match="a token has 5 groups of 4 letters and digits"):
-        clients.add(HERE, typed)
+        register.add(HERE, typed)
 
 
 def test_a_line_opens_once_in_its_place_for_the_same_token_and_direction() -> None:
@@ -70,7 +71,7 @@ def test_a_line_opens_once_in_its_place_for_the_same_token_and_direction() -> No
 def test_a_server_without_the_token_is_obeyed_in_nothing(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
         with pytest.raises(Unreachable, match=f"client {HERE} uses a different token"):
-            clients.add(HERE, OTHER)
+            register.add(HERE, OTHER)
         assert not clients.file().exists() and not tokens.file().exists()
         with pytest.raises(Unreachable, match="the token of client gpu1 is not known here"):
             Connection("gpu1", HERE, None)

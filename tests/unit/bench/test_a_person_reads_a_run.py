@@ -9,13 +9,14 @@ import pytest
 from millrace import cli, paths
 from millrace.bench.plan.estimate import estimate
 from millrace.bench.plan.sizes import sizes
-from millrace.bench.plan.steps import ladder
+from millrace.bench.plan.steps import planned_steps
 from millrace.bench.report import text
 from millrace.bench.result import live
 from millrace.bench.result.ceilings import with_ceilings
-from millrace.bench.result.model import Environment, Provenance, Run, State
+from millrace.bench.result.environment import Environment
+from millrace.bench.result.model import Provenance, Run, State
 from millrace.bench.result.outputs import Progress
-from millrace.bench.run.progress import Teller
+from millrace.bench.run.progress import ProgressReporter
 from tests.unit.bench.rungs import done
 from tests.unit.bench.sites import request, site
 
@@ -59,14 +60,16 @@ def test_mlperf_is_named_only_to_say_that_this_is_none_of_it(capsys: pytest.Capt
 
 
 @pytest.fixture
-def teller(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> Teller:
+def teller(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> ProgressReporter:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     live.begin()
     wanted = request(profiles=["seq"], layers=["L1"])
-    return Teller("20260101-000000", estimate(wanted, ladder(wanted, site()), sizes(wanted, 1 << 40, 1 << 36, 8)))
+    return ProgressReporter(
+        "20260101-000000", estimate(wanted, planned_steps(wanted, site()), sizes(wanted, 1 << 40, 1 << 36, 8))
+    )
 
 
-def test_progress_grows_until_the_last_word(teller: Teller) -> None:
+def test_progress_grows_until_the_last_word(teller: ProgressReporter) -> None:
     for number, name in enumerate(("L1/array/seq/read", "L1/xfs/seq/read", "L1/xfs/seq/write")):
         teller.begin(number, name)
         for repeat in range(4):
@@ -86,20 +89,20 @@ def test_progress_grows_until_the_last_word(teller: Teller) -> None:
     assert live.latest() == lines[-1]
 
 
-def test_a_run_that_died_gets_a_last_word(teller: Teller) -> None:
+def test_a_run_that_died_gets_a_last_word(teller: ProgressReporter) -> None:
     teller.begin(0, "L1/array/seq/read")
     lines = list(live.follow(lambda: False))
     assert [line.state for line in lines] == [State.RUNNING, State.INTERRUPTED]
 
 
-def test_who_follows_late_sees_everything_and_waits_for_more(teller: Teller) -> None:
+def test_who_follows_late_sees_everything_and_waits_for_more(teller: ProgressReporter) -> None:
     teller.begin(0, "L1/array/seq/read")
     rounds = []
 
     def wait(seconds: float) -> None:
         rounds.append(seconds)
         if len(rounds) == 2:
-            live.say(Progress(run="x", time=time.time(), state=State.STOPPED, what="enough"))
+            live.write(Progress(run="x", time=time.time(), state=State.STOPPED, what="enough"))
 
     # the last word is said before the unit has cleaned up, and before that no other run may start
     followed = live.follow(lambda: len(rounds) < 4, wait)
@@ -107,12 +110,12 @@ def test_who_follows_late_sees_everything_and_waits_for_more(teller: Teller) -> 
     assert len(rounds) == 4
 
 
-def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: Teller) -> None:
+def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: ProgressReporter) -> None:
     teller.end(State.DONE, None)
 
     def wait(_: float) -> None:
         live.begin()
-        live.say(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
+        live.write(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
 
     assert [line.state for line in live.follow(lambda: True, wait)] == [State.DONE]
 

@@ -9,7 +9,7 @@ import pytest
 from millrace import cli, paths
 from millrace.bench.plan.estimate import estimate
 from millrace.bench.plan.sizes import MODES, sizes
-from millrace.bench.plan.steps import Step, ladder, pending
+from millrace.bench.plan.steps import Step, pending, planned_steps
 from millrace.bench.plan.workloads import RANKS, WORKS, works
 from millrace.bench.result.model import Layer, Profile, State
 from millrace.errors import BadInput, Refused
@@ -21,7 +21,7 @@ def ids(*steps: Step) -> list[str]:
 
 
 def test_a_quick_run_climbs_from_the_drives_to_the_protocols() -> None:
-    steps = ladder(request(profiles=["seq"]), site())
+    steps = planned_steps(request(profiles=["seq"]), site())
     assert ids(*steps) == [
         "L0/drives/seq/read",
         "L1/array/seq/read",
@@ -33,19 +33,19 @@ def test_a_quick_run_climbs_from_the_drives_to_the_protocols() -> None:
 
 
 def test_a_full_run_has_every_profile_and_each_drive_alone() -> None:
-    steps = ladder(request(mode="full"), site())
+    steps = planned_steps(request(mode="full"), site())
     assert {step.work.profile for step in steps} == set(Profile)
     alone = {step.target for step in steps if step.layer is Layer.L0} - {"drives"}
     assert alone == {f"SN{number:03}" for number in range(12)}
 
 
 def test_drives_and_the_array_are_only_read() -> None:
-    steps = ladder(request(mode="full"), site())
+    steps = planned_steps(request(mode="full"), site())
     assert not [step.id for step in steps if step.devices and step.work.writes]
 
 
 def test_a_blank_drive_is_written_only_if_its_serial_was_typed() -> None:
-    steps = ladder(request(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"]), site())
+    steps = planned_steps(request(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"]), site())
     written = [step for step in steps if step.work.writes]
     assert ids(*written) == ["L0/BLANK1/seq/write"]
     assert written[0].devices == ("/dev/nvme20n1",)
@@ -54,11 +54,11 @@ def test_a_blank_drive_is_written_only_if_its_serial_was_typed() -> None:
 @pytest.mark.parametrize("serial", ["SN003", "BOOT", "NOBODY"])
 def test_no_other_drive_is_ever_written(serial: str) -> None:
     with pytest.raises(Refused, match=f"{serial} is not a blank drive"):
-        ladder(request(write_drives=[serial]), site())
+        planned_steps(request(write_drives=[serial]), site())
 
 
 def test_rdma_is_left_out_with_its_reason_where_there_is_no_device() -> None:
-    steps = ladder(request(profiles=["fsync"], layers=["L2"]), site(protocols=["nfs-tcp", "smb"]))
+    steps = planned_steps(request(profiles=["fsync"], layers=["L2"]), site(protocols=["nfs-tcp", "smb"]))
     (skipped,) = [step for step in steps if step.skipped]
     assert (skipped.id, skipped.skipped) == ("L2/nfs-rdma/fsync/fsync", "this server has no RDMA device")
     assert pending(skipped, sizes(request(), 1 << 40, GIB, 4)).state is State.SKIPPED
@@ -66,12 +66,12 @@ def test_rdma_is_left_out_with_its_reason_where_there_is_no_device() -> None:
 
 def test_clients_are_named_or_not_measured() -> None:
     with pytest.raises(BadInput, match="L3 needs clients"):
-        ladder(request(layers=["L3"]), site())
+        planned_steps(request(layers=["L3"]), site())
 
 
 def test_work_on_files_needs_files() -> None:
     with pytest.raises(Refused, match="meta cannot be measured at L0"):
-        ladder(request(layers=["L0"], profiles=["meta"]), site())
+        planned_steps(request(layers=["L0"], profiles=["meta"]), site())
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: work.name)
@@ -139,8 +139,8 @@ def test_another_model_is_a_size_equivalent() -> None:
 
 def test_the_hash_is_of_the_work_and_not_of_the_site() -> None:
     small, large = sizes(request(), 100 * GIB, GIB, 2), sizes(request(mode="full"), 1 << 40, 64 * GIB, 64)
-    one = {pending(step, small).id: pending(step, small).workload.sha256 for step in ladder(request(), site())}
-    other = {pending(step, large).id: pending(step, large).workload.sha256 for step in ladder(request(), site())}
+    one = {pending(step, small).id: pending(step, small).workload.sha256 for step in planned_steps(request(), site())}
+    other = {pending(step, large).id: pending(step, large).workload.sha256 for step in planned_steps(request(), site())}
     assert one == other
     # the same work at another rung is the same work; other work is not
     assert one["L1/xfs/seq/read"] == one["L2/smb/seq/read"]
@@ -151,7 +151,7 @@ def test_an_estimate_adds_up() -> None:
     wanted = request(profiles=["seq"], layers=["L1"], seconds=10, repeats=4)
     here = site()
     measure = sizes(wanted, here.free, here.memory, here.cores)
-    found = estimate(wanted, ladder(wanted, here), measure)
+    found = estimate(wanted, planned_steps(wanted, here), measure)
     assert len(found.rungs) == 3
     assert all(rung.seconds > 4 * 10 for rung in found.rungs)
     assert found.seconds >= sum(rung.seconds for rung in found.rungs)

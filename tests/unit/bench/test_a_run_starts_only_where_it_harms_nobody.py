@@ -54,7 +54,7 @@ def look(
         "smbstatus": Result(0, smbstatus(host), ""),
         "systemd-detect-virt": Result(1, vm + "\n", ""),
     }
-    return guard.look(request(**(wanted or {})), site(**here), Tools(answers), running)
+    return guard.check(request(**(wanted or {})), site(**here), Tools(answers), running)
 
 
 def test_a_healthy_server_is_measured(root: Path) -> None:

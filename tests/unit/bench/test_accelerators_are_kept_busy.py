@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from millrace.bench.plan.job import Job, Target, job_file, own_program
 from millrace.bench.plan.sizes import Files
 from millrace.bench.plan.workloads import works
 from millrace.bench.report import text
 from millrace.bench.result import figures, fio_output
 from millrace.bench.result.model import DISCLAIMER, Profile, Run
-from millrace.bench.run.local import Job, Spot, job_file, own_program
 from millrace_client import au
 from millrace_client.au import TRAININGS, Probe, Training
 from tests.unit.bench.rungs import done, waiting
@@ -182,7 +182,7 @@ def test_an_accelerator_without_a_computation_time_is_wrong_usage(tmp_path: Path
     assert "H100 has no computation time for retinanet" in done.stderr
 
 
-# In the ladder
+# In a run
 
 
 def document(*counts: int) -> fio_output.Outcome:
@@ -214,11 +214,11 @@ def test_a_training_says_what_it_emulates_and_what_it_is_not() -> None:
 
 def test_a_client_of_the_ladder_reads_the_files_that_fio_laid_out(tmp_path: Path) -> None:
     (work,) = [one for one in works([Profile.RETINANET]) if one.operation == "train"]
-    job = Job(work, Spot(directory=tmp_path), 2, Files(3, 4096, 4096), 5)
+    job = Job(work, Target(directory=tmp_path), 2, Files(3, 4096, 4096), 5)
     assert own_program(job, tmp_path / work.layout) == [
         *("au", str(tmp_path / "retinanet"), "retinanet", "--seconds", "5")
     ]
-    assert "rw=read\n" in job_file(Job(work, job.spot, 2, job.files, None, create_only=True))
+    assert "rw=read\n" in job_file(Job(work, job.target, 2, job.files, None, create_only=True))
 
 
 def test_a_person_reads_how_many_and_from_where() -> None:

@@ -16,19 +16,21 @@ from unittest.mock import Mock
 import pytest
 
 from millrace import cli, paths
+from millrace.bench.plan import clients
+from millrace.bench.plan.job import Job, Target
 from millrace.bench.plan.sizes import Files
-from millrace.bench.plan.steps import ladder, layouts
+from millrace.bench.plan.steps import layouts, planned_steps
 from millrace.bench.plan.workloads import works
 from millrace.bench.result import fio_output
 from millrace.bench.result import store as results
 from millrace.bench.result.fio_output import Outcome
 from millrace.bench.result.model import Direction, Profile
 from millrace.bench.run import guard
-from millrace.bench.run.local import Job, Local, Spot, Stopped
-from millrace.bench.run.remote import clients, target, tokens
+from millrace.bench.run.local import Local, Stopped
+from millrace.bench.run.remote import register, target, tokens
 from millrace.bench.run.remote.connection import Connection, Unreachable
 from millrace.bench.run.remote.measurer import Remote, together
-from millrace.bench.run.remote.probe import NOTHING
+from millrace.bench.run.remote.register import NOTHING
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput, Failed
 from millrace.system.text import MIB
@@ -83,7 +85,7 @@ def test_a_directory_or_a_server_has_to_be_named(capsys: pytest.CaptureFixture[s
 
 def test_a_client_that_answers_is_added_and_listed(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
-        made = clients.add("localhost", TOKEN)
+        made = register.add("localhost", TOKEN)
     assert (made.name, made.address, made.facts.cpus) == ("localhost", HERE, 4)
     assert [one.name for one in clients.load().clients] == ["localhost"]
     # fio was there for a moment only, contained
@@ -92,10 +94,10 @@ def test_a_client_that_answers_is_added_and_listed(root: Path, monkeypatch: pyte
     assert {f"--property={one}" for one in contained} <= set(start)
     assert start[-4:] == [*listen.FIO, NOTHING]
     assert ["systemctl", "stop", listen.UNIT] in calls[calls.index(start) :]
-    assert clients.remove("localhost").clients == []
+    assert register.remove("localhost").clients == []
     assert tokens.of("localhost") is None
     with pytest.raises(BadInput, match="localhost is not a client of this benchmark: `millrace bench clients add"):
-        clients.remove("localhost")
+        register.remove("localhost")
 
 
 def test_a_client_that_is_not_there_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -103,9 +105,9 @@ def test_a_client_that_is_not_there_is_one_sentence_and_not_kept(root: Path, mon
         pass
     refused = r"does not answer on port \d+ \(Connection refused\): run `python3 millrace-bench.pyz --listen"
     with pytest.raises(Unreachable, match=refused):
-        clients.add(HERE, TOKEN)
+        register.add(HERE, TOKEN)
     with pytest.raises(BadInput, match=r"no-such-host\.invalid is not a name or an address"):
-        clients.add("no-such-host.invalid", TOKEN)
+        register.add("no-such-host.invalid", TOKEN)
     assert not clients.file().exists()
 
 
@@ -113,7 +115,7 @@ def test_no_fio_of_this_server_speaks_with_a_client(root: Path, monkeypatch: pyt
     """The server's side of fio's protocol may ask the client's side, which was root here, for any file."""
     tool(root / "bin", "fio", f"echo $* >> {root}/started; cat {SAMPLES}/status-interval.json")
     with listening(monkeypatch):
-        clients.add(HERE, TOKEN)
+        register.add(HERE, TOKEN)
         with Connection("gpu1", HERE, TOKEN) as connection:
             (root / "cwd").mkdir()
             made = Remote(Local(root, Event(), user=None), [connection]).run(job(Profile.MIXED, "mixed"))
@@ -123,15 +125,15 @@ def test_no_fio_of_this_server_speaks_with_a_client(root: Path, monkeypatch: pyt
 
 def test_a_client_whose_program_was_started_again_is_added_again(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch):
-        clients.add("localhost", TOKEN.upper().replace("-", " "))
+        register.add("localhost", TOKEN.upper().replace("-", " "))
     with listening(monkeypatch, {**FACTS, "cpus": 9}):
-        clients.add("localhost", TOKEN)
+        register.add("localhost", TOKEN)
     assert [one.facts.cpus for one in clients.load().clients] == [9]
 
 
 def test_a_fio_that_does_not_work_is_one_sentence_and_not_kept(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch, report="illegal instruction") as calls, pytest.raises(Unreachable) as why:
-        clients.add(HERE, TOKEN)
+        register.add(HERE, TOKEN)
     assert str(why.value) == f"fio-3.41 of client {HERE} does not work: fio ended without a report (status 0)"
     assert not clients.file().exists() and not tokens.file().exists()
     assert calls[-1] == ["systemctl", "stop", listen.UNIT]
@@ -140,10 +142,10 @@ def test_a_fio_that_does_not_work_is_one_sentence_and_not_kept(root: Path, monke
 def test_another_version_of_the_program_is_refused(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     other = {**client().facts.model_dump(), "program": 7}
     with listening(monkeypatch, other), pytest.raises(Unreachable, match="another version"):
-        clients.add(HERE, TOKEN)
+        register.add(HERE, TOKEN)
     wrong = {"program": VERSION, "hello": "world"}
     with listening(monkeypatch, wrong), pytest.raises(Unreachable, match="is not the program of"):
-        clients.add(HERE, TOKEN)
+        register.add(HERE, TOKEN)
 
 
 # What a client does
@@ -243,9 +245,9 @@ def test_the_pool_is_exported_to_the_clients_of_the_run_only_while_it_lasts(
     tools, directory = Tools(), Path("/srv/pool/.millrace-bench")
     with (
         listening(monkeypatch) as calls,
-        target.clients("nfs-tcp", directory, [client()], Event(), tools) as (spot, made),
+        target.opened("nfs-tcp", directory, [client()], Event(), tools) as (where, made),
     ):
-        assert (spot.directory, spot.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
+        assert (where.directory, where.copies, [one.name for one in made]) == (Path(listen.MOUNT), 1, ["gpu1"])
         (export,) = [call for call in tools.calls if call[0] == "exportfs"]
         assert export[-1] == f"{HERE}:{directory}"
         # a client of the run is a client of shares too, and all are on one file system
@@ -260,7 +262,7 @@ def test_a_client_that_cannot_mount_is_one_sentence(root: Path, monkeypatch: pyt
     tokens.keep("gpu1", TOKEN)
     tools = Tools()
     refusal = {"mount -t": (32, "mount.nfs4: access denied by server")}
-    there = target.clients("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
+    there = target.opened("nfs-tcp", Path("/srv/pool/.millrace-bench"), [client()], Event(), tools)
     sentence = r"client gpu1: .* does not mount: mount\.nfs4"
     with listening(monkeypatch, answers=refusal), pytest.raises(Failed, match=sentence), there:
         raise AssertionError
@@ -290,7 +292,7 @@ def remote(tmp_path: Path, *of: Answers) -> Remote:
 
 def job(profile: Profile, operation: str, **more: Any) -> Job:
     (work,) = [one for one in works([profile]) if one.operation == operation]
-    return Job(work, Spot(directory=Path("/mnt"), copies=2), 2, Files(1, MIB, MIB), 1, **more)
+    return Job(work, Target(directory=Path("/mnt"), copies=2), 2, Files(1, MIB, MIB), 1, **more)
 
 
 def test_two_clients_are_summed_exactly(root: Path) -> None:
@@ -392,30 +394,30 @@ def test_rates_of_probes_are_summed_and_the_slowest_sets_the_pace() -> None:
     assert found.bandwidth == pytest.approx(300 + 200)
 
 
-# In the ladder
+# In a run
 
 
 def test_l3_has_a_rung_for_each_way_that_clients_reach_the_server() -> None:
     here = site(clients=[client("a", rdma=True), client("b", rdma=True)])
     wanted = request(layers=["L3"], profiles=["seq"], clients=["a", "b"])
-    steps = ladder(wanted, here)
+    steps = planned_steps(wanted, here)
     assert [(step.id, step.copies) for step in steps if not step.skipped] == [
         (f"L3/{target}/seq/{way}", 2) for target in ("nfs-tcp", "nfs-rdma") for way in ("read", "write")
     ]
     assert layouts(steps) == 2
-    reasons = {step.target: step.skipped for step in ladder(wanted, site(clients=[client("a")]))}
+    reasons = {step.target: step.skipped for step in planned_steps(wanted, site(clients=[client("a")]))}
     assert reasons["nfs-rdma"] == "client a has no RDMA device"
     assert reasons["smb"] == "over SMB a client measures by hand: `millrace client bench`"
 
 
 def test_what_a_refusal_names_exists() -> None:
     with pytest.raises(BadInput, match=r"L3 needs clients: `millrace bench clients add HOST`, then --client HOST"):
-        ladder(request(layers=["L3"]), site())
+        planned_steps(request(layers=["L3"]), site())
     group = bench.commands["clients"]
     assert {"add", "list", "remove", "take"} <= set(group.commands)  # type: ignore[attr-defined]
     assert "client" in cli.VERBS
     with pytest.raises(BadInput, match="--client is for L3"):
-        ladder(request(layers=["L1"], clients=["a"]), site())
+        planned_steps(request(layers=["L1"], clients=["a"]), site())
 
 
 def test_only_clients_that_were_added_are_driven(root: Path) -> None:
@@ -430,6 +432,6 @@ def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch:
     here = site(clients=[client("gpu1")])
     tokens.keep("gpu1", TOKEN)
     with listening(monkeypatch):
-        assert guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles == []
-    (obstacle,) = guard.look(request(clients=["gpu1"]), here, Tools(), False).obstacles
+        assert guard.check(request(clients=["gpu1"]), here, Tools(), False).obstacles == []
+    (obstacle,) = guard.check(request(clients=["gpu1"]), here, Tools(), False).obstacles
     assert obstacle.startswith("client gpu1 does not answer")

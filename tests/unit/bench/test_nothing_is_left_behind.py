@@ -12,7 +12,8 @@ from pydantic import ValidationError
 from millrace import paths
 from millrace.bench.result import live
 from millrace.bench.result import store as results
-from millrace.bench.result.model import Environment, Provenance, Run, State
+from millrace.bench.result.environment import Environment
+from millrace.bench.result.model import Provenance, Run, State
 from millrace.bench.result.outputs import Progress
 from millrace.bench.run import cleanup, loopback, order, space, unit
 from millrace.errors import BadInput, Failed, Refused
@@ -110,7 +111,7 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     os.symlink(pool / "data", pool / ".millrace-bench/common/link")
     results.save(whole(run("20260101-000000", State.RUNNING)))
     tools = Tools({"exportfs -s": Result(0, EXPORTS, "")})
-    found = cleanup.sweep(tools)
+    found = cleanup.clean_up(tools)
     assert found == [
         "the export 127.0.0.1:/srv/pool/.millrace-bench",
         "files in /srv/pool",
@@ -126,8 +127,8 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
 def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
     results.save(whole(run("20260101-000000", State.RUNNING)))
     live.begin()
-    live.say(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
-    cleanup.sweep(Tools())
+    live.write(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
+    cleanup.clean_up(Tools())
     last = live.latest()
     assert last is not None and last.state is State.INTERRUPTED
     (kept,) = results.listing().runs
@@ -138,27 +139,27 @@ def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
 
 def test_a_run_that_has_ended_stays_as_it_is(pool: Path) -> None:
     results.save(whole(run("20260101-000000", State.DONE)))
-    assert cleanup.sweep(Tools()) == []
+    assert cleanup.clean_up(Tools()) == []
     assert results.load("latest").state is State.DONE
 
 
 def test_what_is_not_a_directory_of_a_benchmark_is_not_removed(pool: Path) -> None:
     os.symlink(pool / "data", pool / ".millrace-bench")
     with pytest.raises(Failed, match="not a directory of a benchmark"):
-        cleanup.sweep(Tools())
+        cleanup.clean_up(Tools())
     assert (pool / "data/file").exists()
 
 
 def test_an_empty_mount_point_is_left_alone(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (pool / ".millrace-bench").mkdir()
     monkeypatch.setattr(os.path, "ismount", lambda path: False)
-    assert cleanup.sweep(Tools()) == []
+    assert cleanup.clean_up(Tools()) == []
     assert (pool / ".millrace-bench").exists()
 
 
 def test_nothing_is_swept_from_under_a_run(pool: Path) -> None:
     with order.alone(), pytest.raises(Refused, match="running already"):
-        cleanup.sweep(Tools())
+        cleanup.clean_up(Tools())
 
 
 def test_a_refused_start_leaves_nothing(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,12 +9,13 @@ from threading import Event, Thread
 
 import pytest
 
+from millrace.bench.plan.job import Job, Target, job_file
 from millrace.bench.plan.sizes import Files, sizes
-from millrace.bench.plan.steps import ladder
+from millrace.bench.plan.steps import planned_steps
 from millrace.bench.plan.workloads import WORKS, Work, works
 from millrace.bench.result.fio_output import Outcome
 from millrace.bench.result.model import Profile
-from millrace.bench.run.local import Job, Local, Spot, Stopped, job_file
+from millrace.bench.run.local import Local, Stopped
 from millrace.errors import Failed
 from millrace.system.text import MIB
 from millrace_client import kvcache
@@ -25,7 +26,7 @@ SAMPLES = Path(__file__).parent / "samples"
 
 def job(work: Work, directory: Path, **more: object) -> Job:
     files = Files(1, MIB, MIB)
-    return Job(**{"work": work, "spot": Spot(directory=directory), "jobs": 2, "files": files, "seconds": 1, **more})  # type: ignore[arg-type]
+    return Job(**{"work": work, "target": Target(directory=directory), "jobs": 2, "files": files, "seconds": 1, **more})  # type: ignore[arg-type]
 
 
 def options(text: str) -> dict[str, str]:
@@ -53,9 +54,9 @@ def test_the_nfs_engine_is_never_used_for_what_must_be_durable() -> None:
 
 
 def test_a_device_job_has_a_section_a_drive_called_by_its_serial() -> None:
-    (step, *_) = ladder(request(profiles=["seq"], layers=["L0"]), site())
+    (step, *_) = planned_steps(request(profiles=["seq"], layers=["L0"]), site())
     named = tuple(zip(step.names, step.devices, strict=True))
-    text = job_file(Job(step.work, Spot(devices=named), len(named), Files(1, MIB, MIB), 5))
+    text = job_file(Job(step.work, Target(devices=named), len(named), Files(1, MIB, MIB), 5))
     assert "[SN003]\nfilename=/dev/nvme3n1\n" in text
     assert options(text)["rw"] == "read"
     assert "directory" not in text
@@ -63,10 +64,10 @@ def test_a_device_job_has_a_section_a_drive_called_by_its_serial() -> None:
 
 
 def test_a_written_drive_keeps_its_ends() -> None:
-    steps = ladder(request(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"]), site())
+    steps = planned_steps(request(profiles=["seq"], layers=["L0"], write_drives=["BLANK1"]), site())
     (write,) = [step for step in steps if step.work.writes]
-    spot = Spot(devices=(("BLANK1", "/dev/nvme20n1"),), write_devices=True, offset=64 * MIB)
-    found = options(job_file(Job(write.work, spot, 1, Files(1, 512 * MIB, 512 * MIB), 5)))
+    blank = Target(devices=(("BLANK1", "/dev/nvme20n1"),), write_devices=True, offset=64 * MIB)
+    found = options(job_file(Job(write.work, blank, 1, Files(1, 512 * MIB, 512 * MIB), 5)))
     assert (int(found["offset"]), int(found["size"])) == (64 * MIB, 512 * MIB)
 
 
@@ -96,8 +97,8 @@ def test_progress_is_told_while_fio_runs(local: Local, tmp_path: Path) -> None:
 
 def test_a_drive_that_is_only_read_is_protected_twice(local: Local, tmp_path: Path) -> None:
     fio(local, f'echo "$@" > {tmp_path}/said; cat {SAMPLES}/status-interval.json')
-    (step, *_) = ladder(request(profiles=["seq"], layers=["L0"]), site())
-    local.run(Job(step.work, Spot(devices=(("A", "/dev/null"),)), 1, Files(1, MIB, MIB), 1))
+    (step, *_) = planned_steps(request(profiles=["seq"], layers=["L0"]), site())
+    local.run(Job(step.work, Target(devices=(("A", "/dev/null"),)), 1, Files(1, MIB, MIB), 1))
     assert "--readonly" in (tmp_path / "said").read_text()
 
 

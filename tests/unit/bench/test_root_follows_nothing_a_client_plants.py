@@ -10,13 +10,14 @@ from threading import Thread
 
 import pytest
 
+from millrace.bench.plan.job import Job, Target
 from millrace.bench.plan.sizes import Files, Sizes
 from millrace.bench.plan.workloads import works
 from millrace.bench.result.fio_output import Outcome
 from millrace.bench.result.model import Profile
 from millrace.bench.run import space
-from millrace.bench.run.local import Job, Live, Spot
-from millrace.bench.run.step_runner import Climber
+from millrace.bench.run.local import Live
+from millrace.bench.run.step_runner import StepRunner
 from millrace.errors import Failed
 from millrace.system import inside
 
@@ -55,13 +56,13 @@ def owners(monkeypatch: pytest.MonkeyPatch) -> dict[int, tuple[int, int]]:
     return given
 
 
-def climber(victim: Path) -> Climber:
-    return Climber(SIZES, victim.parent / "bench", victim.parent, None, user="x")  # type: ignore[arg-type]
+def runner(victim: Path) -> StepRunner:
+    return StepRunner(SIZES, victim.parent / "bench", victim.parent, None, user="x")  # type: ignore[arg-type]
 
 
 def job(profile: Profile, operation: str) -> Job:
     (work,) = [one for one in works([profile]) if one.operation == operation]
-    return Job(work, Spot(directory=Path("/mnt")), 2, Files(2, 4096, 4096), 1)
+    return Job(work, Target(directory=Path("/mnt")), 2, Files(2, 4096, 4096), 1)
 
 
 ALL = [
@@ -83,7 +84,7 @@ def test_a_link_in_the_place_of_its_directory_is_one_sentence(
 ) -> None:
     doing = job(profile, operation)
     (victim.parent / "bench" / doing.work.layout).symlink_to(victim)
-    for act in (lambda: climber(victim)._lay_out(doing, 0, Quiet()), lambda: climber(victim)._ready(doing)):
+    for act in (lambda: runner(victim)._lay_out(doing, 0, Quiet()), lambda: runner(victim)._ready(doing)):
         with pytest.raises((Failed, OSError), match=r"is not a directory|cannot be opened|symbolic link"):
             act()
     assert contents(victim) == {"f.0.0": "somebody's"} and owners == {}
@@ -95,9 +96,9 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(
     victim: Path, owners: dict[int, tuple[int, int]], operation: str, target: str
 ) -> None:
     doing, where = job(Profile.META, operation), victim.parent / "bench/meta"
-    climber(victim)._lay_out(doing, 0, Quiet())
+    runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(target)
-    climber(victim)._ready(doing)
+    runner(victim)._ready(doing)
     assert contents(victim) == {"f.0.0": "somebody's"}
     assert (where / "f.0.0").is_symlink()
     # the others are there, each its own and of the benchmark's user
@@ -112,19 +113,19 @@ def test_files_that_are_to_be_gone_are_gone_and_their_targets_stay(
     victim: Path, owners: dict[int, tuple[int, int]]
 ) -> None:
     doing, where = job(Profile.CHECKPOINT, "save"), victim.parent / "bench/checkpoint"
-    climber(victim)._lay_out(doing, 0, Quiet())
+    runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(victim / "f.0.0")
     (where / "f.1.0").write_text("x")
-    climber(victim)._ready(doing)
+    runner(victim)._ready(doing)
     assert list(where.iterdir()) == []
     assert contents(victim) == {"f.0.0": "somebody's"}
 
 
 def test_a_directory_that_is_made_new_holds_nothing(victim: Path, owners: dict[int, tuple[int, int]]) -> None:
     doing, where = job(Profile.META, "create"), victim.parent / "bench/meta"
-    climber(victim)._lay_out(doing, 0, Quiet())
+    runner(victim)._lay_out(doing, 0, Quiet())
     (where / "below").symlink_to(victim)
-    climber(victim)._ready(doing)
+    runner(victim)._ready(doing)
     assert list(where.iterdir()) == []
     assert where.stat().st_mode & 0o7777 == 0o700
     assert contents(victim) == {"f.0.0": "somebody's"}

@@ -12,8 +12,9 @@ import pytest
 from millrace.bench.report.compare import compare
 from millrace.bench.report.export import FORMATS, open_metrics
 from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.environment import Environment
 from millrace.bench.result.figures import completed
-from millrace.bench.result.model import Environment, Provenance, Run, Rung, State
+from millrace.bench.result.model import Provenance, Run, Rung, State
 from millrace.errors import Refused
 from tests.unit.bench.html import Page
 from tests.unit.bench.rungs import done, repeat, waiting

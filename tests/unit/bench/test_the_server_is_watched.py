@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
+from millrace.bench.result.figures import middle
 from millrace.bench.result.model import Moment
-from millrace.bench.run.samples import Sampler, middle
-from millrace.bench.run.watch import Watch
+from millrace.bench.run.monitor import Watch
+from millrace.bench.run.samples import Sampler
 
 STAT = "cpu  {user} 0 100 {idle} 0 {irq} 0 0 0 0\ncpu0 {user} 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 {idle} 0 0 0 0 0 0\n"
 DISK = " 259 0 {name} 10 0 {read} 0 10 0 0 0 0 {busy} {weighted} 0 0 0 0 0 0\n"

@@ -105,11 +105,11 @@ def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
     live.begin()
     assert look().jobs == []
     said = Progress(run="r1", time=time.time(), state=State.RUNNING, what="read 1M", progress=0.4, seconds_left=60)
-    live.say(said)
+    live.write(said)
     assert [(job.name, job.what, job.progress) for job in look().jobs] == [("benchmark", "read 1M", 0.4)]
-    live.say(said.model_copy(update={"time": time.time() - 600}))
+    live.write(said.model_copy(update={"time": time.time() - 600}))
     assert look().jobs == []
-    live.say(said.model_copy(update={"state": State.DONE}))
+    live.write(said.model_copy(update={"state": State.DONE}))
     assert look().jobs == []
 
 

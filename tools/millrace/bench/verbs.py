@@ -109,7 +109,7 @@ def stop(as_json: bool) -> None:
     running = unit.active()
     if running:
         unit.stop()
-    ended = Stopped(running=running, removed=cleanup.sweep(attempt))
+    ended = Stopped(running=running, removed=cleanup.clean_up(attempt))
     if as_json:
         click.echo(ended.model_dump_json(indent=2))
         return
@@ -133,7 +133,7 @@ def sweep_() -> None:
     from millrace.bench.run import cleanup
     from millrace.system.run import attempt
 
-    for line in cleanup.sweep(attempt):
+    for line in cleanup.clean_up(attempt):
         click.echo(f"removed: {line}")
 
 
@@ -202,10 +202,11 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     Asks for the token that the program shows there; it is never taken from the command line.
     """
-    from millrace.bench.run.remote import clients
+    from millrace.bench.plan import clients
+    from millrace.bench.run.remote import register
     from millrace.system.ask import secret
 
-    made = clients.add(host, secret("Token", token_stdin, "--token-stdin"))
+    made = register.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
     click.echo(clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
 
@@ -214,8 +215,8 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 @_json
 def list_clients(as_json: bool) -> None:
     """The clients that were added."""
+    from millrace.bench.plan import clients
     from millrace.bench.report import text
-    from millrace.bench.run.remote import clients
 
     found = clients.load()
     click.echo(found.model_dump_json(indent=2)) if as_json else text.clients(found)
@@ -226,9 +227,9 @@ def list_clients(as_json: bool) -> None:
 @_json
 def remove(host: str, as_json: bool) -> None:
     """Forget a client."""
-    from millrace.bench.run.remote import clients
+    from millrace.bench.run.remote import register
 
-    left = clients.remove(host)
+    left = register.remove(host)
     click.echo(left.model_dump_json(indent=2) if as_json else f"{host} is forgotten")
 
 

@@ -7,13 +7,12 @@ import zipfile
 from pathlib import Path
 from typing import Any
 
+from millrace.bench.plan.job import OWN, Job, Target, job_file, own_program
 from millrace.bench.plan.site import Site
 from millrace.bench.plan.sizes import Sizes, sizes
 from millrace.bench.plan.steps import QUICK, Step, layouts
-from millrace.bench.plan.workloads import Work, digest, works
+from millrace.bench.plan.workloads import UNREAD, Work, digest, works
 from millrace.bench.result.model import Layer, Profile, RunRequest
-from millrace.bench.run.local import OWN, Job, Spot, job_file, own_program
-from millrace.bench.run.step_runner import UNREAD
 from millrace_client import source
 from millrace_client.by_hand import PLACE
 
@@ -50,7 +49,7 @@ def plan(request: RunRequest, site: Site) -> dict[str, Any]:
 def _rung(work: Work, measure: Sizes) -> dict[str, Any]:
     files, jobs = measure.files(work), measure.jobs_of(work)
     seconds = measure.seconds if work.timed else None
-    here = Spot(directory=Path(PLACE))
+    here = Target(directory=Path(PLACE))
     job = Job(work, here, jobs, files, seconds)
     warm = Job(work, here, jobs, files, measure.warm if work.timed else None)
     own = own_program(job, here.directory / work.layout) if work.engine == OWN and here.directory else None

@@ -18,7 +18,7 @@ SPEED = {Layer.L0: 2e9, Layer.L1: 2e9, Layer.L2: 5e8, Layer.L3: 5e8}
 
 
 def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estimate:
-    """Seconds, space and bytes written of a run that climbs these steps."""
+    """Seconds, space and bytes written of a run of these steps."""
     rungs = [
         PlannedRung(
             id=step.id,

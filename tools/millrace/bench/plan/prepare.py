@@ -4,14 +4,14 @@
 from dataclasses import dataclass
 from typing import Any
 
+from millrace.bench.plan import clients
 from millrace.bench.plan import site as sites
 from millrace.bench.plan.estimate import estimate
 from millrace.bench.plan.site import Site
 from millrace.bench.plan.sizes import Sizes, sizes
-from millrace.bench.plan.steps import Step, ladder, layouts
+from millrace.bench.plan.steps import Step, layouts, planned_steps
 from millrace.bench.result.model import RunRequest
 from millrace.bench.result.outputs import Estimate
-from millrace.bench.run.remote import clients
 from millrace.share.options import size
 from millrace.system.documents import checked
 
@@ -42,6 +42,6 @@ def request(options: dict[str, Any]) -> RunRequest:
 def prepare(wanted: RunRequest) -> Prepared:
     """Everything about a run on this server; BadInput or Refused where it cannot be."""
     here = sites.site(clients=clients.chosen(wanted.clients))
-    steps = ladder(wanted, here)
+    steps = planned_steps(wanted, here)
     measure = sizes(wanted, here.free, here.memory, here.cores, layouts(steps))
     return Prepared(wanted, here, measure, steps)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the ladder can stand on at this server: drives, the array, the pool, protocols. Reads only."""
+"""What can be measured at this server: drives, the array, the pool, protocols. Reads only."""
 
 import os
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which rungs a run climbs, lowest first. Pure."""
+"""The steps of a run, from the drives to the clients. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ LOCAL = (Layer.L0, Layer.L1, Layer.L2)
 
 @dataclass(frozen=True)
 class Step:
-    """One rung to be climbed. `devices` are block devices by path, empty where the work is on files of the pool.
+    """One rung to be measured. `devices` are block devices by path, empty where the work is on files of the pool.
 
     `names` are what the parts of the result are called, one a device. `skipped` says why it is left out. Each of
     `copies` clients has files of its own.
@@ -36,8 +36,8 @@ class Step:
         return f"{self.layer}/{self.target}/{self.work.name}"
 
 
-def ladder(request: RunRequest, site: Site) -> list[Step]:
-    """All rungs of a request on this server; BadInput or Refused where it asks for what is not there."""
+def planned_steps(request: RunRequest, site: Site) -> list[Step]:
+    """Return all steps of a request on this server; BadInput or Refused where it asks for what is not there."""
     layers = request.layers or ([*LOCAL, Layer.L3] if request.clients else list(LOCAL))
     chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
     if Layer.L3 in layers and not request.clients:
@@ -113,7 +113,7 @@ def layouts(steps: Sequence[Step]) -> int:
 
 
 def pending(step: Step, sizes: Sizes) -> Rung:
-    """The rung before it is climbed."""
+    """Return the rung of a step that has not begun."""
     files = sizes.files(step.work)
     on_files = not step.devices
     jobs = sizes.jobs_of(step.work) if on_files else len(step.devices)

@@ -16,6 +16,8 @@ FILES = frozenset({Layer.L1, Layer.L2, Layer.L3})
 JPEG = 316 * KIB
 # 146.6 MB on average, standard deviation 68.3 MB (mlcommons/storage, unet3d)
 VOLUME = (57 * 10**6 // MIB, 213 * 10**6 // MIB)
+UNREAD = ("meta", "kvcache")
+"""Layouts whose files are not read back as fio laid them out."""
 RANKS = 8
 """Processes of the 8B checkpoint, which is the only layout that MLPerf lets a subset of nodes run."""
 CHECKPOINT_BLOCK = 16 * MIB

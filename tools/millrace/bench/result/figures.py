@@ -20,7 +20,6 @@ from millrace.bench.result.model import (
     Series,
     State,
 )
-from millrace.bench.run.samples import middle
 
 DIRECTIONS: tuple[Direction, ...] = ("read", "write", "commit", "create", "stat", "delete")
 FROM_MEMORY = 0.5
@@ -70,6 +69,18 @@ def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment]
     }
     done = rung.model_copy(update=update)
     return done.model_copy(update={"flags": flags(done, repeats)})
+
+
+def middle(moments: Sequence[Moment]) -> Moment | None:
+    """The median of each figure; None of none."""
+    if not moments:
+        return None
+    found: dict[str, float | None] = {"at": moments[-1].at}
+    for name in Moment.model_fields:
+        if name != "at":
+            values = [value for one in moments if (value := getattr(one, name)) is not None]
+            found[name] = round(median(values), 9) if values else None
+    return Moment.model_validate(found)
 
 
 def flags(rung: Rung, repeats: Sequence[Outcome]) -> list[Flag]:

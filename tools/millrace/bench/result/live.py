@@ -18,7 +18,7 @@ def begin() -> None:
     paths.progress_file().write_text("")
 
 
-def say(progress: Progress) -> None:
+def write(progress: Progress) -> None:
     """Append a line."""
     with paths.progress_file().open("a") as out:
         out.write(progress.model_dump_json() + "\n")

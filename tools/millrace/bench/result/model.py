@@ -9,7 +9,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.bench.result.client import ClientFacts
+from millrace.bench.result.environment import Environment
 from millrace.system.documents import Contract, Count
 
 
@@ -238,52 +238,6 @@ class Provenance(Contract):
     fio: str
     started_by: str
     statement: str = DISCLAIMER
-
-
-class DriveFact(Contract):
-    """A drive that took part."""
-
-    serial: str
-    model: str
-    firmware: str
-    size: int
-    role: str
-    link: str | None
-    temperature: int | None
-
-
-class PortFact(Contract):
-    """A network port. `speed` in Mbit/s."""
-
-    name: str
-    driver: str
-    speed: int | None
-    carrier: bool
-    rdma: str | None
-    link: str | None
-
-
-class Environment(Contract):
-    """The server as it was, and the clients that measured it.
-
-    `virtual` names the hypervisor, None on metal; `packages` and `settings` by name.
-    """
-
-    host: str
-    product: str
-    kernel: str
-    cpu: str
-    sockets: int
-    cores: int
-    memory: int
-    virtual: str | None
-    plan_sha256: str | None
-    pool: str
-    drives: list[DriveFact]
-    ports: list[PortFact]
-    clients: list[ClientFacts] = Field(default_factory=list)
-    packages: dict[str, str]
-    settings: dict[str, str]
 
 
 class Run(Contract):

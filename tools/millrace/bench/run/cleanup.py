@@ -16,13 +16,13 @@ from millrace.system.run import Runner
 WHY = "the program was killed, or the power was cut"
 
 
-def sweep(run: Runner) -> list[str]:
+def clean_up(run: Runner) -> list[str]:
     """What was taken away, in words; Refused while a run is on."""
     with order.alone():
-        return _sweep(run)
+        return _clean_up(run)
 
 
-def _sweep(run: Runner) -> list[str]:
+def _clean_up(run: Runner) -> list[str]:
     found = [f"the export {target}" for target in loopback.release(run)]
     pool = known_pool()
     if pool is not None:
@@ -32,7 +32,7 @@ def _sweep(run: Runner) -> list[str]:
             found.append(f"files in {mountpoint}")
     last = live.latest()
     if last is not None and last.state is State.RUNNING:
-        live.say(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
+        live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
     return found + [f"run {name} is marked as interrupted" for name in mark()]
 
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from millrace import paths
 from millrace.bench.plan.site import Site
-from millrace.bench.result.model import DriveFact, Environment, PortFact
+from millrace.bench.result.environment import DriveFact, Environment, PortFact
 from millrace.bench.run.guard import hypervisor
 from millrace.inventory.model import PcieLink
 from millrace.provision.devices import array_device, block

@@ -35,7 +35,7 @@ class Verdict:
         return self.labels
 
 
-def look(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
+def check(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
     """Whether a run may start now. `running` is whether another one is on, where that is known."""
     verdict = Verdict()
     if unit.active() if running is None else running:

@@ -37,7 +37,7 @@ def file() -> Path:
 def estimate(request: RunRequest) -> Estimate:
     """What a run would take, and everything that stands in its way."""
     ready = prepare.prepare(request)
-    verdict = guard.look(request, ready.site, attempt)
+    verdict = guard.check(request, ready.site, attempt)
     return ready.estimate.model_copy(update={"obstacles": verdict.obstacles})
 
 
@@ -45,14 +45,14 @@ def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
     """A run that may start now, and its labels; Refused or BadInput, and nothing done, where it may not."""
     only_root()
     found = prepare.prepare(request)
-    return found, guard.look(request, found.site, attempt).demand()
+    return found, guard.check(request, found.site, attempt).demand()
 
 
 def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
     """Start the unit; Failed, and nothing left behind, where it does not."""
     order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
     live.begin()
-    live.say(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
+    live.write(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
     write_model(file(), order)
     unit.allow_writing([device for step in ready.steps if step.work.writes for device in step.devices])
     result = attempt(["systemctl", "start", unit.NAME])

@@ -9,7 +9,7 @@ from millrace.bench.result.model import Rung, State
 from millrace.bench.result.outputs import Estimate, Progress
 
 
-class Teller:
+class ProgressReporter:
     """Writes lines of progress. Time left goes by the estimate, corrected by how right it was so far."""
 
     def __init__(self, run: str, estimate: Estimate | None) -> None:
@@ -20,7 +20,7 @@ class Teller:
         self._before: tuple[float, float, float] | None = None
 
     @classmethod
-    def of_nothing(cls, run: str) -> "Teller":
+    def of_nothing(cls, run: str) -> "ProgressReporter":
         """For a run that could not begin."""
         return cls(run, None)
 
@@ -55,7 +55,7 @@ class Teller:
         what = reason or ("all is measured" if state is State.DONE else state.value)
         progress = 1.0 if state is State.DONE else self._progress()
         line = Progress(run=self._run, time=time.time(), state=state, what=what, progress=progress, steps=self._steps)
-        live.say(line.model_copy(update={"step": self._number + 1 if self._estimate else 0}))
+        live.write(line.model_copy(update={"step": self._number + 1 if self._estimate else 0}))
 
     @property
     def _steps(self) -> int:
@@ -81,7 +81,7 @@ class Teller:
         left = passed * (1 - progress) / progress if progress > 0 else None
         if left is None and self._estimate:
             left = self._estimate.seconds
-        live.say(
+        live.write(
             Progress(
                 run=self._run,
                 time=time.time(),

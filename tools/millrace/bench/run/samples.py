@@ -7,7 +7,6 @@ Two looks at counters make a Moment. What a kernel does not count is None.
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from statistics import median
 
 from millrace import paths
 from millrace.bench.result.model import Moment
@@ -82,18 +81,6 @@ class Sampler:
             return (self.root / path).read_text()
         except OSError:
             return ""
-
-
-def middle(moments: Sequence[Moment]) -> Moment | None:
-    """The median of each figure; None of none."""
-    if not moments:
-        return None
-    found: dict[str, float | None] = {"at": moments[-1].at}
-    for name in Moment.model_fields:
-        if name != "at":
-            values = [value for one in moments if (value := getattr(one, name)) is not None]
-            found[name] = round(median(values), 9) if values else None
-    return Moment.model_validate(found)
 
 
 def _cpus(text: str) -> list[tuple[int, int, int]]:

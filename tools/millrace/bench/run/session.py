@@ -11,6 +11,7 @@ from pathlib import Path
 from threading import Event
 
 from millrace import __version__
+from millrace.bench.plan.job import Target
 from millrace.bench.plan.prepare import Prepared, prepare
 from millrace.bench.plan.steps import Step, pending
 from millrace.bench.plan.workloads import digest
@@ -21,16 +22,15 @@ from millrace.bench.result.fio_output import Full
 from millrace.bench.result.model import Layer, Provenance, Run, State
 from millrace.bench.run import cleanup, space, targets
 from millrace.bench.run.environment import environment
-from millrace.bench.run.local import Local, Spot, Stopped
-from millrace.bench.run.monitor import Monitor
+from millrace.bench.run.local import Local, Stopped
+from millrace.bench.run.monitor import Monitor, Watch
 from millrace.bench.run.order import Order, alone, file
-from millrace.bench.run.progress import Teller
+from millrace.bench.run.progress import ProgressReporter
 from millrace.bench.run.remote import target as remote
 from millrace.bench.run.remote.connection import Unreachable
 from millrace.bench.run.remote.measurer import Remote
 from millrace.bench.run.samples import Sampler
-from millrace.bench.run.step_runner import Climber, Measurer
-from millrace.bench.run.watch import Watch
+from millrace.bench.run.step_runner import Measurer, StepRunner
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.inventory.model import DriveState
 from millrace.plan.labels import array_path
@@ -53,8 +53,8 @@ def execute(run: Runner = attempt) -> Run:
             ready = prepare(order.request)
             return Session(order, ready, run, stop).go()
     except MillraceError as error:
-        teller = Teller.of_nothing(order.run)
-        teller.end(State.FAILED, str(error))
+        progress = ProgressReporter.of_nothing(order.run)
+        progress.end(State.FAILED, str(error))
         raise
     finally:
         file().unlink(missing_ok=True)
@@ -66,7 +66,7 @@ class Session:
     def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
         self.ready, self.labels, self._run, self._stop = ready, order.labels, run, stop
         self.rungs = [pending(step, ready.sizes) for step in ready.steps]
-        self.teller = Teller(order.run, ready.estimate)
+        self.progress = ProgressReporter(order.run, ready.estimate)
         self.made = Run(
             id=order.run,
             started=_now(),
@@ -84,14 +84,14 @@ class Session:
         )
 
     def go(self) -> Run:
-        """Climb everything; whatever happens, nothing stays but the result."""
+        """Run every step; whatever happens, nothing stays but the result."""
         self._save(State.RUNNING)
         state, reason = State.FAILED, None
         try:
             with ExitStack() as stack:
                 monitor = self._monitor()
                 stack.callback(monitor.close)
-                state, reason = self._climb(stack, monitor)
+                state, reason = self._steps(stack, monitor)
         except (MillraceError, OSError) as error:
             reason = str(error)
         finally:
@@ -99,31 +99,31 @@ class Session:
                 space.remove(self.ready.site.mountpoint, self._run)
             self._save(state, reason, ended=True)
             write_text(results.home() / METRICS, open_metrics(self.made))
-            self.teller.end(state, reason)
+            self.progress.end(state, reason)
         return self.made
 
-    def _climb(self, stack: ExitStack, monitor: Monitor) -> tuple[State, str | None]:
+    def _steps(self, stack: ExitStack, monitor: Monitor) -> tuple[State, str | None]:
         site = self.ready.site
         nodes = stack.enter_context(targets.device_nodes(self._run))
         directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
         stack.callback(space.remove, site.mountpoint, self._run)
-        climber = Climber(self.ready.sizes, directory, results.directory(self.made.id), monitor)
+        runner = StepRunner(self.ready.sizes, directory, results.directory(self.made.id), monitor)
         local = Local(_scratch(), self._stop)
         monitor.start()
         numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
         # a protocol is mounted once for all its rungs, device nodes are made for each
-        for (_, target, _), group in groupby(numbered, key=lambda one: _place_of(*one)):
+        for (_, name, _), group in groupby(numbered, key=lambda one: _target_of(*one)):
             steps = list(group)
             try:
-                with self._place(steps[0][1], directory, nodes, local) as (spot, measurer):
+                with self._target(steps[0][1], directory, nodes, local) as (target, measurer):
                     for number, step in steps:
-                        self._one(number, step, spot, climber, measurer)
+                        self._one(number, step, target, runner, measurer)
             except Stopped:
                 return State.STOPPED, monitor.reason or "somebody stopped it"
             except Full as error:
                 return State.STOPPED, str(error)
             except (Failed, Unreachable, OSError) as error:
-                self._give_up([number for number, _ in steps], f"{target}: {error}")
+                self._give_up([number for number, _ in steps], f"{name}: {error}")
             self._save(State.RUNNING)
         failed = [rung for rung in self.rungs if rung.state is State.FAILED]
         if failed and not any(rung.state is State.DONE for rung in self.rungs):
@@ -131,30 +131,30 @@ class Session:
         return State.DONE, f"{len(failed)} of {len(numbered)} workloads failed" if failed else None
 
     @contextmanager
-    def _place(self, step: Step, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Spot, Measurer]]:
-        """The place of a step, and who measures there."""
+    def _target(self, step: Step, directory: Path, nodes: Path, local: Local) -> Iterator[tuple[Target, Measurer]]:
+        """The target of a step, and who measures there."""
         if step.layer is not Layer.L3:
-            with targets.place(step, directory, nodes, self._run) as spot:
-                yield spot, local
+            with targets.opened(step, directory, nodes, self._run) as target:
+                yield target, local
             return
         chosen = self.ready.site.clients
-        with remote.clients(step.target, directory, chosen, self._stop, self._run) as (spot, connections):
-            yield spot, Remote(local, connections)
+        with remote.opened(step.target, directory, chosen, self._stop, self._run) as (target, connections):
+            yield target, Remote(local, connections)
 
-    def _one(self, number: int, step: Step, spot: Spot, climber: Climber, measurer: Measurer) -> None:
-        if spot.write_devices:
+    def _one(self, number: int, step: Step, target: Target, runner: StepRunner, measurer: Measurer) -> None:
+        if target.write_devices:
             self._still_blank(step)
         self.rungs[number] = self.rungs[number].model_copy(update={"state": State.RUNNING})
-        self.teller.begin(number, step.id)
+        self.progress.begin(number, step.id)
         try:
-            self.rungs[number] = climber.climb(self.rungs[number], step, spot, measurer, self.teller.repeat)
+            self.rungs[number] = runner.run(self.rungs[number], step, target, measurer, self.progress.repeat)
         except (Stopped, Full):
             self.rungs[number] = self.rungs[number].model_copy(update={"state": State.STOPPED})
             raise
         except (Failed, OSError) as error:
             self._give_up([number], str(error))
         self._save(State.RUNNING)
-        self.teller.finished(self.rungs[number])
+        self.progress.finished(self.rungs[number])
 
     def _still_blank(self, step: Step) -> None:
         """Right before the first write: every probe once more."""
@@ -184,7 +184,7 @@ class Session:
         results.save(self.made)
 
 
-def _place_of(number: int, step: Step) -> tuple[Layer, str, int]:
+def _target_of(number: int, step: Step) -> tuple[Layer, str, int]:
     return step.layer, step.target, number if step.devices else -1
 
 

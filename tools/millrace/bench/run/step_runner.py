@@ -10,20 +10,19 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
+from millrace.bench.plan.job import Job, Target, folder
 from millrace.bench.plan.sizes import Files, Sizes
 from millrace.bench.plan.steps import Step
+from millrace.bench.plan.workloads import UNREAD
 from millrace.bench.result import figures
 from millrace.bench.result import store as results
 from millrace.bench.result.fio_output import Outcome
 from millrace.bench.result.model import Rung
 from millrace.bench.run import space
-from millrace.bench.run.local import USER, Job, Live, Spot, folder
+from millrace.bench.run.local import USER, Live
 from millrace.bench.run.monitor import Monitor
 from millrace.bench.run.targets import EDGE
 from millrace.system import inside
-
-UNREAD = ("meta", "kvcache")
-"""Layouts whose files are not read back as fio laid them out."""
 
 
 class Measurer(Protocol):
@@ -33,8 +32,8 @@ class Measurer(Protocol):
 
 
 @dataclass
-class Climber:
-    """Climbs rungs. `directory` is the benchmark's own in the pool, `results` that of the run.
+class StepRunner:
+    """Runs the steps of a run, a rung each. `directory` is the benchmark's own in the pool, `results` that of the run.
 
     `tell` is called with the number of the repeat (0: the warm-up) and what is known of it so far.
     """
@@ -46,15 +45,15 @@ class Climber:
     user: str | None = USER
     laid_out: set[str] = field(default_factory=set)
 
-    def climb(
-        self, rung: Rung, step: Step, spot: Spot, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
+    def run(
+        self, rung: Rung, step: Step, target: Target, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
     ) -> Rung:
         """The rung with its result; Failed, Full or Stopped where there is none."""
-        job = self._job(rung, step, spot)
-        if not spot.devices:
-            for copy in range(spot.copies):
+        job = self._job(rung, step, target)
+        if not target.devices:
+            for copy in range(target.copies):
                 self._lay_out(job, copy, measurer)
-        self.monitor.rung(spot.mount)
+        self.monitor.rung(target.mount)
         began = time.monotonic()
         if step.work.warmed:
             tell(0, None)
@@ -74,23 +73,23 @@ class Climber:
         done = figures.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
         return figures.worth(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
 
-    def _job(self, rung: Rung, step: Step, spot: Spot) -> Job:
+    def _job(self, rung: Rung, step: Step, target: Target) -> Job:
         files = self.sizes.files(step.work)
-        if spot.write_devices:
+        if target.write_devices:
             # only of the one drive that was named: a part of it, the ends stay blank
-            files = Files(1, room := self._room(spot), room)
+            files = Files(1, room := self._room(target), room)
         seconds = self.sizes.seconds if step.work.timed else None
-        return Job(step.work, spot, rung.jobs, files, seconds)
+        return Job(step.work, target, rung.jobs, files, seconds)
 
-    def _room(self, spot: Spot) -> int:
-        (_, node) = spot.devices[0]
+    def _room(self, target: Target) -> int:
+        (_, node) = target.devices[0]
         with open(node, "rb") as device:
             size = device.seek(0, os.SEEK_END)
         return min(self.sizes.budget, size - 2 * EDGE)
 
     def _warm(self, job: Job) -> Job:
         warm = self.sizes.warm if job.seconds is not None else None
-        return Job(job.work, job.spot, job.jobs, job.files, warm)
+        return Job(job.work, job.target, job.jobs, job.files, warm)
 
     def _lay_out(self, job: Job, copy: int, measurer: Measurer) -> None:
         """The files, made once and through the local file system: over a protocol they are only measured."""
@@ -101,7 +100,7 @@ class Climber:
         with inside.directory(self.directory) as home:
             inside.make_directory(name, 0o700, home, self._owner)
         if job.work.layout not in UNREAD and job.work.operation != "save":
-            here = Spot(directory=self.directory, copy=copy)
+            here = Target(directory=self.directory, copy=copy)
             measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
             self.laid_out.add(name)
 
@@ -111,9 +110,9 @@ class Climber:
 
     def _ready(self, job: Job) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
-        if not job.spot.devices:
+        if not job.target.devices:
             with inside.directory(self.directory) as home:
-                for copy in range(job.spot.copies):
+                for copy in range(job.target.copies):
                     self._ready_files(home, folder(job.work, copy), job)
 
     def _ready_files(self, home: int, name: str, job: Job) -> None:

@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millrace import paths
+from millrace.bench.plan.job import Target
 from millrace.bench.plan.steps import Step
 from millrace.bench.result.model import Layer
 from millrace.bench.run import loopback
-from millrace.bench.run.local import USER, Spot
+from millrace.bench.run.local import USER
 from millrace.errors import Failed
 from millrace.system.run import Runner, must
 
@@ -38,18 +39,18 @@ def device_nodes(run: Runner) -> Iterator[Path]:
 
 
 @contextmanager
-def place(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Spot]:
+def opened(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Target]:
     """Open the place of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes."""
     if step.devices:
         named = zip(step.names, step.devices, strict=True)
         made = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)
-        yield Spot(devices=made, write_devices=step.work.writes, offset=EDGE)
+        yield Target(devices=made, write_devices=step.work.writes, offset=EDGE)
     elif step.layer is Layer.L2:
         where = scratch() / "mnt" / step.target
         with loopback.PROTOCOLS[step.target](directory, where, run) as mounted:
-            yield Spot(directory=mounted, mount=str(mounted))
+            yield Target(directory=mounted, mount=str(mounted))
     else:
-        yield Spot(directory=directory)
+        yield Target(directory=directory)
 
 
 def _node(nodes: Path, device: str, write: bool) -> Path:

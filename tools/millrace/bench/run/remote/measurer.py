@@ -11,10 +11,11 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
 from typing import Any, TypeVar
 
+from millrace.bench.plan.job import OWN, Job, directory_of, job_file, own_program
 from millrace.bench.result import fio_output
 from millrace.bench.result.fio_output import Document, Outcome
 from millrace.bench.result.model import Direction
-from millrace.bench.run.local import CREATED, OWN, Job, Live, Local, directory_of, job_file, own_program
+from millrace.bench.run.local import CREATED, Live, Local
 from millrace.bench.run.remote.connection import Connection
 from millrace.errors import Failed
 from millrace_client import au
@@ -48,7 +49,7 @@ class Remote:
 
     def copies(self, job: Job) -> list[Job]:
         """The same job for each client, on its own files."""
-        return [replace(job, spot=replace(job.spot, copy=number)) for number in range(len(self.clients))]
+        return [replace(job, target=replace(job.target, copy=number)) for number in range(len(self.clients))]
 
     @staticmethod
     def _length(job: Job) -> float:

@@ -6,9 +6,9 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from threading import Event
 
+from millrace.bench.plan.job import Target
 from millrace.bench.result.client import BenchClient
 from millrace.bench.run import loopback
-from millrace.bench.run.local import Spot
 from millrace.bench.run.remote import tokens
 from millrace.bench.run.remote.connection import MOUNT_SECONDS, Connection
 from millrace.errors import Failed
@@ -18,9 +18,9 @@ OPTIONS = {"nfs-tcp": loopback.TCP, "nfs-rdma": loopback.RDMA}
 
 
 @contextmanager
-def clients(
+def opened(
     target: str, directory: Path, chosen: Sequence[BenchClient], stop: Event, run: Runner
-) -> Iterator[tuple[Spot, list[Connection]]]:
+) -> Iterator[tuple[Target, list[Connection]]]:
     """Connections to all clients, which are ready to measure; afterwards they have nothing of it any more."""
     with ExitStack() as stack:
         made = [stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen]
@@ -31,7 +31,7 @@ def clients(
             where = str(answer["directory"])
             # before the export goes
             stack.callback(_release, one)
-        yield Spot(directory=Path(where), copies=len(made)), made
+        yield Target(directory=Path(where), copies=len(made)), made
 
 
 def _release(one: Connection) -> None:

@@ -1,28 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which clients a run may drive: added once they have answered, removed by name."""
+"""Clients are added once they have answered and their fio works in its confinement; they are removed by name."""
 
 import socket
 from datetime import UTC, datetime
-from pathlib import Path
 
-from millrace.bench.result import store as results
+from millrace.bench.plan import clients
 from millrace.bench.result.client import BenchClient, BenchClients
 from millrace.bench.run.remote import tokens
-from millrace.bench.run.remote.connection import Connection
-from millrace.bench.run.remote.probe import works
-from millrace.errors import BadInput
-from millrace.system.documents import read_model, write_model
+from millrace.bench.run.remote.connection import Connection, Unreachable
+from millrace.bench.run.remote.measurer import report
+from millrace.errors import BadInput, Failed
 from millrace.system.users import only_root
 
-
-def file() -> Path:
-    """Where they are kept."""
-    return results.home() / "clients.json"
-
-
-def load() -> BenchClients:
-    """All of them."""
-    return read_model(file(), BenchClients) if file().exists() else BenchClients()
+NOTHING = "[nothing]\nioengine=null\nrw=read\nbs=4k\nsize=4k\n"
+SECONDS = 120.0
 
 
 def add(name: str, typed: str) -> BenchClient:
@@ -41,36 +32,23 @@ def add(name: str, typed: str) -> BenchClient:
             added=datetime.now(UTC).isoformat(timespec="seconds"),
             facts=connection.facts,
         )
-    others = [one for one in load().clients if one.name != name]
+    others = [one for one in clients.load().clients if one.name != name]
     # first: a client without a token could not be driven, a token without a client harms nobody
     tokens.keep(name, token)
-    write_model(file(), BenchClients(clients=[*others, made]))
+    clients.keep([*others, made])
     return made
 
 
 def remove(name: str) -> BenchClients:
     """Those that are left."""
     only_root()
-    known = load()
-    left = BenchClients(clients=[one for one in known.clients if one.name != name])
-    if len(left.clients) == len(known.clients):
-        raise BadInput(unknown(name))
-    write_model(file(), left)
+    known = clients.load()
+    left = [one for one in known.clients if one.name != name]
+    if len(left) == len(known.clients):
+        raise BadInput(clients.unknown(name))
+    kept = clients.keep(left)
     tokens.drop(name)
-    return left
-
-
-def chosen(names: list[str]) -> list[BenchClient]:
-    """Clients by name; BadInput where one was never added."""
-    known = {one.name: one for one in load().clients}
-    for name in names:
-        if name not in known:
-            raise BadInput(unknown(name))
-    return [known[name] for name in names]
-
-
-def unknown(name: str) -> str:
-    return f"{name} is not a client of this benchmark: `millrace bench clients add {name}`"
+    return kept
 
 
 def resolved(name: str) -> str:
@@ -80,3 +58,11 @@ def resolved(name: str) -> str:
     except (OSError, UnicodeError) as error:
         raise BadInput(f"{name} is not a name or an address that this server knows") from error
     return str(found[0][4][0])
+
+
+def works(connection: Connection) -> None:
+    """Have the client do nothing, once; Unreachable where that does not work."""
+    try:
+        report(connection, connection.ask("fio", SECONDS, job=NOTHING))
+    except Failed as error:
+        raise Unreachable(f"{connection.facts.fio} of client {connection.name} does not work: {error}") from error

@@ -7,6 +7,8 @@ from pathlib import Path
 from host.layout import REPO
 
 OWN = REPO / "units"
+# systemd reads it for each service of ours, before the drop-ins of the service itself
+SHARED = OWN / "millrace-.service.d"
 ADDED = REPO / "mkosi.extra/usr/lib/systemd/system"
 MOUNT = REPO / "tools/millrace/templates/etc/systemd/system/srv-pool.mount.j2"
 
@@ -31,7 +33,16 @@ def unit(name: str) -> Settings:
     """Return what the tree says of a unit."""
     main = {"srv-pool.mount": MOUNT}.get(name, OWN / name)
     files = [main] if main.is_file() else []
-    return settings("\n".join(file.read_text() for file in [*files, *sorted((ADDED / f"{name}.d").glob("*.conf"))]))
+    if name.startswith("millrace-") and name.endswith(".service"):
+        files += sorted(SHARED.glob("*.conf"))
+    files += sorted((ADDED / f"{name}.d").glob("*.conf"))
+    return settings("\n".join(_text(file) for file in files))
+
+
+def _text(file: Path) -> str:
+    """The text of a file of the tree; a link of mkosi.extra to the shared sandbox is one in the image, to `units/`."""
+    shared = file.is_symlink() and file.readlink() == Path("../millrace-.service.d/10-sandbox.conf")
+    return (SHARED / "10-sandbox.conf" if shared else file).read_text()
 
 
 def names(found: Settings, *keys: str) -> set[str]:

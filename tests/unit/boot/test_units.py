@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units of Millrace: named by nouns, documented, sandboxed by one shared file that no unit contradicts."""
+
+import re
+
+import pytest
+
+from tests.unit.boot.units import ADDED, OWN, SHARED, settings, unit
+
+UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
+SERVICES = [name for name in UNITS if name.endswith(".service")]
+SANDBOX = settings((SHARED / "10-sandbox.conf").read_text())
+LINKED = sorted(link.parent.name.removesuffix(".d") for link in ADDED.glob("*/*") if link.name == "30-sandbox.conf")
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_unit_is_described_by_a_noun_and_leads_to_the_manual(name: str) -> None:
+    found = unit(name)
+    [description] = found["Description"]
+    # systemd.unit(5): a label in the Unicode title case, not a sentence; the journal adds the verb
+    assert re.fullmatch(r"Millrace( ([A-Z]\w*|of|a|an|and|for|After|Before))+", description)
+    assert found["Documentation"] == ["man:millrace(8)"]
+
+
+@pytest.mark.parametrize("name", SERVICES)
+def test_service_repeats_nothing_of_the_shared_sandbox(name: str) -> None:
+    """A drop-in wins over the unit: what a unit said of the same setting would be lost."""
+    assert set(SANDBOX) & set(settings((OWN / name).read_text())) == set()
+
+
+@pytest.mark.parametrize("name", LINKED)
+def test_daemon_has_the_shared_sandbox(name: str) -> None:
+    link = ADDED / f"{name}.d/30-sandbox.conf"
+    # where units/ ends up in the image, see ExtraTrees= of mkosi.conf
+    assert str(link.readlink()) == "../millrace-.service.d/10-sandbox.conf"
+    assert unit(name)["NoNewPrivileges"] == SANDBOX["NoNewPrivileges"] == ["yes"]
+
+
+def test_unit_does_not_wait_by_sleeping() -> None:
+    for name in SERVICES:
+        found = unit(name)
+        commands = [command for key in found if key.startswith("Exec") for command in found[key]]
+        assert commands
+        assert [command for command in commands if re.search(r"/sleep |/sh ", command)] == []
+
+
+@pytest.mark.parametrize("name", ["millrace-retune", "millrace-retune-arrays"])
+def test_many_events_are_one_run_and_the_next_event_begins_another(name: str) -> None:
+    timer = unit(f"{name}.timer")
+    assert (timer["OnActiveSec"], timer["RemainAfterElapse"]) == (["2s"], ["no"])
+    # without it systemd may wait for a minute
+    assert timer["AccuracySec"] == ["100ms"]
+    # neither is refused when many come in a short time
+    assert timer["StartLimitIntervalSec"] == unit(f"{name}.service")["StartLimitIntervalSec"] == ["0"]

@@ -10,7 +10,7 @@ import pytest
 from host.layout import REPO
 
 MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
-HEALTH, RETUNE = "millrace-health.service", "millrace-retune-arrays.service"
+HEALTH, RETUNE = "millrace-health.service", "millrace-retune-arrays.timer"
 # restarted: a start would be lost where the unit still runs for the event before
 MEMBERS = "--no-block restart millrace-members.service"
 

@@ -76,4 +76,4 @@ def test_nfsd_gets_the_key_while_it_has_a_listener_and_no_thread() -> None:
     assert lines[load].startswith("ExecStartPre=/usr/sbin/nfsdctl threads ") and lines[load].endswith(" 0")
     # the listener is gone again before what can only be set without one, and before the threads
     assert step('"tcp 2049" > /proc/fs/nfsd/portlist') < load < step("/proc/fs/nfsd/max_block_size")
-    assert load < step("parameters/pool_mode") and load < step("ExecStart=/usr/sbin/rpc.nfsd")
+    assert load < step("nfsdctl pool-mode") and load < step("ExecStart=/usr/sbin/rpc.nfsd")

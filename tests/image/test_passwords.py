@@ -70,3 +70,5 @@ def test_every_prompt_asks_for_quality_and_counts_failures(factory: Path) -> Non
     ]
     assert password[0].startswith("password requisite pam_pwquality.so")
     assert "use_authtok" in password[1]
+    # once there is a new password, the one for SMB follows
+    assert password[-1] == "password optional pam_exec.so seteuid quiet expose_authtok /usr/bin/millrace user sync-smb"

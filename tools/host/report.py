@@ -6,9 +6,10 @@ import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from host import sources
 from millrace.errors import Failed
 
-PACKAGES = "packages.tsv"
+FIELD = re.compile(r"^(Package|Version|Installed-Size): (.+)$", re.MULTILINE)
 LARGEST = 20
 # A slot's size is fixed for the life of every installed machine, so a release leaves a quarter of it free.
 USR_LIMIT = 0.75
@@ -64,12 +65,16 @@ def check_slots(output: Path, name: str, definitions: Path) -> None:
         raise Failed(f"Two kernels of {loader // MIB} MiB do not fit in {USR_LIMIT:.0%} of the {esp // MIB} MiB ESP.")
 
 
-def packages(file: Path) -> list[Package]:
-    """Return the packages that mkosi.finalize listed, largest first; none where it left no list."""
-    if not file.is_file():
+def packages(status: Path) -> list[Package]:
+    """Return the packages of `status`, a database of dpkg, largest first; none where there is no such file."""
+    if not status.is_file():
         return []
-    rows = [line.split("\t") for line in file.read_text().splitlines() if line]
-    found = [Package(row[0], row[1], int(row[2] or 0)) for row in rows]
+    entries = [dict(FIELD.findall(paragraph)) for paragraph in status.read_text().split("\n\n")]
+    found = [
+        Package(one["Package"], one["Version"], int(one.get("Installed-Size", 0)))
+        for one in entries
+        if "Version" in one
+    ]
     return sorted(found, key=lambda package: (-package.size, package.name))
 
 
@@ -83,7 +88,7 @@ def print_report(output: Path, name: str, definitions: Path) -> None:
     print(f"  /usr    {used // MIB:6d} MiB, {used / slot:.0%} of its slot")
     print(f"  kernel  {loader // MIB:6d} MiB with initrd and microcode")
     print(f"  roothash {(output / (name + '.roothash')).read_text().strip()}")
-    found = packages(output / PACKAGES)
+    found = packages(output / sources.STATUS)
     if found:
         print(f"  {len(found)} packages, {sum(p.size for p in found) // 1024} MiB; the largest {LARGEST}:")
     for package in found[:LARGEST]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from host import report
+from host import report, sources
 from millrace.errors import Failed
 
 NAME = "millrace_1_x86-64"
@@ -41,8 +41,8 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_the_report_names_sizes_and_the_largest_packages(output: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    rows = [f"package{n:02d}\t1.{n}\t{n * 1024}" for n in range(30)]
-    (output / report.PACKAGES).write_text("\n".join(rows) + "\n")
+    rows = [f"Package: package{n:02d}\nInstalled-Size: {n * 1024}\nVersion: 1.{n}\n" for n in range(30)]
+    (output / sources.STATUS).write_text("\n".join(rows))
     report.print_report(output, NAME, output / "repart.d")
     said = capsys.readouterr().out
     assert "600 MiB, 29% of its slot" in said

@@ -43,6 +43,7 @@ VERBS = {
     "certificate": ("millrace.certificate.verbs", "The certificate of the web console and of NFS over TLS."),
     "domain": ("millrace.domain.verbs", "Active Directory: join, leave, how it is."),
     "config": ("millrace.config.verbs", "The wanted state: history, way back, export."),
+    "journal": ("millrace.journal.verbs", "Forward the journal to another host."),
     "bench": ("millrace.bench.verbs", "How fast it is, beside what the hardware can do."),
     "status": ("millrace.health.verbs", "One screen: how it is and what to do next."),
     "topology": ("millrace.topology.verbs", "Where drives, ports and processors are."),

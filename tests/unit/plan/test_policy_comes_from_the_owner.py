@@ -71,6 +71,29 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[nfsd]\nlease_time = 60\ngrace_time = 45\n", "nfsd: grace_time 45 is shorter than lease_time 60"),
         ("[md]\nstripe_cache_size = 32769\n", "md.stripe_cache_size"),
         ('[drives]\nexclude = [""]\n', "drives.exclude"),
+        *(
+            (f'[journal]\nforward = "{url}"\n', "is not a receiver of the journal: write it like https://logs")
+            for url in (
+                "logs.example.com",
+                "ftp://logs.example.com",
+                "https://",
+                "https://logs.example.com:0",
+                "https://logs.example.com:65536",
+                "https://logs.example.com/upload",
+                "https://user@logs.example.com",
+                "https://10.0.0",
+                "https://10.0.0.256",
+                "https://[fe80::1%eth0]",
+                "https://[logs]",
+                "https://logs example.com",
+                "https://logs.example.com\\nURL=http://evil",
+            )
+        ),
+        ("[journal]\nforward = 19532\n", "journal.forward"),
+        ('[journal]\nforward = "https://logs"\nca = "ca.pem"\n', "'ca.pem' is not the absolute path"),
+        ('[journal]\nforward = "https://logs"\nca = "/etc/../ca pem"\n', "is not the absolute path"),
+        ('[journal]\nforward = "http://logs"\nca = "/etc/ca.pem"\n', "journal: ca needs forward with https://"),
+        ('[journal]\nca = "/etc/ca.pem"\n', "journal: ca needs forward with https://"),
     ],
 )
 def test_a_mistake_names_the_file_and_the_key(text: str, words: str) -> None:

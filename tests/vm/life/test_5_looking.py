@@ -3,8 +3,9 @@
 
 import pytest
 
+from host.layout import REPO
 from tests.vm import seen
-from tests.vm.box import ADMIN_PASSWORD, Box
+from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
 from tests.vm.life.words import VIEWER, VIEWER_PASSWORD
 from vm.console import sign_in
 
@@ -114,3 +115,29 @@ def test_daemons_run_in_their_sandboxes(box: Box) -> None:
     for unit, system in (("smbd", "strict"), ("nfs-mountd", "no"), ("nfsdcld", "strict"), ("nfs-idmapd", "strict")):
         shown = box.say(f"systemctl show -P NoNewPrivileges -P ProtectSystem -P ActiveState {unit}.service").split()
         assert sorted(shown) == sorted(["active", system, "yes"]), unit
+
+
+def test_the_journal_is_forwarded_to_a_host_that_the_policy_names(box: Box) -> None:
+    address, certificates = SERVER_ADDRESSES[0], "/var/lib/millrace/certificate"
+    box.machine.run("cat > /run/receiver.py", stdin=(REPO / "tests/vm/receiver.py").read_text())
+    receive = f"python3 /run/receiver.py {address} 19532 {certificates} /run/received"
+    box.say(f"systemd-run --unit=receiver {receive}")
+    box.machine.wait_command(f"ss -Htln 'src {address}:19532' | grep -q .", "the receiver of the journal", 120)
+    policy = f'[journal]\nforward = "https://{address}:19532"\nca = "{certificates}/authority.pem"\n'
+    box.machine.run("cat > /etc/millrace/policy.toml", stdin=policy)
+    try:
+        assert box.millrace("journal apply").out == f"The journal is forwarded to https://{address}:19532.\n"
+        box.millrace("share set data --comment forwarded")
+        # of the audit line: number, who and what; the journal begins long before it
+        box.machine.wait_command(
+            "grep -a -q '^MESSAGE=change [0-9]* by root: .*data' /run/received", "the change at the receiver", 300
+        )
+        assert "Upload" not in box.say("journalctl -u systemd-journal-upload.service -p err -o cat")
+        [level] = [one["level"] for one in box.shown("health --json")["findings"] if one["check"] == "journal"]
+        assert level == "OK"
+    finally:
+        box.say("rm /etc/millrace/policy.toml")
+        stopped = box.millrace("journal apply").out
+        box.say("systemctl stop receiver.service")
+    assert stopped == "The journal is not forwarded.\n"
+    assert box.machine.run("systemctl is-active systemd-journal-upload.service", check=False).status

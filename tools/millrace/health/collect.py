@@ -14,6 +14,7 @@ from millrace.health.checks import (
     drives,
     filesystem,
     hardware,
+    journal,
     nfs,
     nfsd_nodes,
     policy,
@@ -48,6 +49,7 @@ CHECKS: Mapping[str, Check] = {
     "units": units.check,
     "cockpit": cockpit.check,
     "certificate": certificate.check,
+    "journal": journal.check,
 }
 
 

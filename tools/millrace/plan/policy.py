@@ -14,6 +14,7 @@ from millrace.system import names
 from millrace.system.documents import Contract
 
 MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
+CA_FILE = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]*)+")
 # A client writes what it likes into the pool: a setuid program or a device node of its making must gain nothing here.
 SAFE_MOUNT_OPTIONS = ("nosuid", "nodev", "noexec")
 MOUNT_OPTIONS = (*SAFE_MOUNT_OPTIONS, "noatime", "logbsize=256k", "largeio", "prjquota")
@@ -148,6 +149,28 @@ class SysctlPolicy(Section):
     dirty_bytes: Annotated[int, Field(ge=1 << 20), AfterValidator(_blocks)] | None = None
 
 
+class JournalPolicy(Section):
+    """`forward`: the URL of the receiver of the journal. `ca`: a PEM file, the authority of its certificate."""
+
+    forward: Annotated[str, AfterValidator(names.collector)] | None = None
+    ca: str | None = None
+
+    @field_validator("ca")
+    @classmethod
+    def ca_is_a_file(cls, ca: str | None) -> str | None:
+        """The absolute path of a file; systemd takes it as it is."""
+        if ca is not None and not CA_FILE.fullmatch(ca):
+            raise ValueError(f"{names.shown(ca)} is not the absolute path of a PEM file of letters, digits, . _ and -")
+        return ca
+
+    @model_validator(mode="after")
+    def ca_is_for_https(self) -> "JournalPolicy":
+        """An authority without a certificate to check is a mistake: the sender believes that it is checked."""
+        if self.ca is not None and not (self.forward or "").startswith("https:"):
+            raise ValueError("ca needs forward with https://: only there is a certificate to check")
+        return self
+
+
 class Policy(Section):
     """The policy file; every key has a default."""
 
@@ -159,3 +182,4 @@ class Policy(Section):
     nfsd: NfsdPolicy = NfsdPolicy()
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
+    journal: JournalPolicy = JournalPolicy()

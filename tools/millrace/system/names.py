@@ -18,6 +18,9 @@ _MAC = re.compile(r"[0-9a-f]{2}(:[0-9a-f]{2}){5}")
 _NETGROUP = re.compile(r"@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}")
 _LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(\.{_LABEL})*")
+_COLLECTOR = re.compile(r"(?P<scheme>https?)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]{1,5}))?/?")
+# Where systemd-journal-remote(8) listens.
+COLLECTOR_PORT = 19532
 COMMENT_LENGTH = 200
 SPOKEN = 4
 # Two halves of the world would be everybody, too.
@@ -143,6 +146,29 @@ def client(text: str) -> str:
             "and the options apart from it"
         )
     return text.lower()
+
+
+def collector(text: str) -> str:
+    """The URL of a host that receives the journal, always with its port (a TCP port number), or ValueError."""
+    found = _COLLECTOR.fullmatch(text)
+    port = int(found["port"] or COLLECTOR_PORT) if found else 0
+    if found is None or not 0 < port < 1 << 16 or not _is_host(found["v6"], found["host"]):
+        raise ValueError(
+            f"{shown(text)} is not a receiver of the journal: write it like https://logs.example.com:{COLLECTOR_PORT}, "
+            "or with http:// to send it unencrypted"
+        )
+    host = f"[{ip_address(found['v6'])}]" if found["v6"] else found["host"].lower()
+    return f"{found['scheme']}://{host}:{port}"
+
+
+def _is_host(v6: str | None, host: str | None) -> bool:
+    try:
+        if v6 is not None:
+            return "%" not in v6 and ip_address(v6).version == 6
+        return ip_address(host or "").version == 4
+    except ValueError:
+        # All digits at the end would be an address that is none.
+        return bool(host and _HOST.fullmatch(host)) and not (host or "").rsplit(".", 1)[-1].isdigit()
 
 
 def is_network(text: str) -> bool:

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`[journal] forward` of the policy, as the settings of systemd-journal-upload(8)."""
+
+from pathlib import Path
+
+from millrace import paths
+from millrace.errors import BadInput
+from millrace.plan.policy import JournalPolicy
+from millrace.plan.policy_in_force import in_force
+from millrace.share import rendered
+from millrace.state.store import only_writer
+from millrace.system.run import Runner, must
+
+UNIT = "systemd-journal-upload.service"
+# The unit starts where this file is.
+SETTINGS = "etc/systemd/journal-upload.conf"
+SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
+
+
+def settings_file() -> Path:
+    """The settings; the journal is forwarded where they are."""
+    return paths.ROOT / SETTINGS
+
+
+def sent_file() -> Path:
+    """Written by systemd-journal-upload each time that the receiver has accepted what was sent."""
+    return paths.ROOT / "var/lib/private/systemd/journal-upload/state"
+
+
+def apply(run: Runner) -> str:
+    """Make the policy in force true and return it in one sentence.
+
+    BadInput where the policy, or the authority that it names, cannot be read; Refused to anyone but root; Failed where
+    systemd does not start or stop the unit.
+    """
+    with only_writer():
+        wanted = in_force().journal
+        if wanted.forward is None:
+            if rendered.is_ours(SETTINGS):
+                rendered.remove(SETTINGS)
+                must(run, ["systemctl", "--no-block", "stop", UNIT])
+            return "The journal is not forwarded."
+        if rendered.put(SETTINGS, text(wanted)):
+            must(run, ["systemctl", "--no-block", "restart", UNIT])
+        return f"The journal is forwarded to {wanted.forward}."
+
+
+def text(wanted: JournalPolicy) -> str:
+    """journal-upload.conf(5); BadInput where the authority is not there."""
+    from millrace.system.render import render
+
+    assert wanted.forward is not None
+    ca = wanted.ca or SYSTEM_CA
+    tls = wanted.forward.startswith("https:")
+    if tls and not (paths.ROOT / ca.lstrip("/")).is_file():
+        raise BadInput(f"{ca} is not there: copy the certificate of the receiver's authority to it")
+    return render(f"{SETTINGS}.j2", url=wanted.forward, tls=tls, ca=ca)

@@ -112,6 +112,6 @@ def test_a_machine_that_went_away_is_said_so(client: agent.Client) -> None:
 
 def test_the_unit_is_a_credential_that_systemd_knows() -> None:
     [(name, unit)] = guest.credentials().items()
-    assert name == "systemd.extra-unit.millrace-test-agent.service"
+    assert name == "systemd.extra-unit.test-agent.service"
     assert b"%" not in unit
     assert b"$" not in unit

@@ -34,14 +34,15 @@ def start(*units: str) -> str:
     return f"--no-block start {' '.join(units)}"
 
 
-@pytest.mark.parametrize("event", ["Fail", "FailSpare", "DeviceDisappeared", "RebuildStarted", "SpareActive"])
+@pytest.mark.parametrize(
+    "event", ["Fail", "FailSpare", "DeviceDisappeared", "NewArray", "RebuildStarted", "SpareActive"]
+)
 def test_what_makes_another_array_is_looked_at_and_set_up(tmp_path: Path, event: str) -> None:
     assert started(tmp_path, event, "/dev/md127", "/dev/nvme3n1") == [MEMBERS, start(HEALTH, RETUNE)]
 
 
-@pytest.mark.parametrize("event", ["DegradedArray", "NewArray"])
-def test_an_array_that_was_assembled_is_looked_at_and_set_up(tmp_path: Path, event: str) -> None:
-    assert started(tmp_path, event, "/dev/md127") == [start(HEALTH, RETUNE)]
+def test_an_array_that_was_assembled_degraded_is_looked_at_and_set_up(tmp_path: Path) -> None:
+    assert started(tmp_path, "DegradedArray", "/dev/md127") == [start(HEALTH, RETUNE)]
 
 
 def test_the_end_of_a_rebuild_is_looked_at(tmp_path: Path) -> None:

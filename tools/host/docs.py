@@ -18,7 +18,7 @@ from millrace.errors import Failed
 SITE = REPO / "site"
 CONFIG = REPO / "tools/host/mkdocs.yml"
 LOCK = REPO / "tools/host/requirements-docs.lock"
-GENERATORS = ("tests.unit.plan.table_of_servers",)
+GENERATORS = ("tests.unit.plan.table_of_servers", "tests.unit.client.example_fstab")
 """Programs that write their part of the manual into its pages."""
 
 
@@ -59,7 +59,7 @@ def check(cache: Caches) -> str:
 def main(arguments: list[str]) -> int:
     """Build the manual into site/."""
     parser = argparse.ArgumentParser(prog="tools/docs", description="Build the manual as a web site.")
-    parser.add_argument("--write", action="store_true", help="first write the generated parts into docs/ and examples/")
+    parser.add_argument("--write", action="store_true", help="first write the generated parts into docs/")
     if parser.parse_args(arguments).write:
         environment = os.environ | {"PYTHONPATH": f"{REPO / 'tools'}:{REPO}"}
         for module in GENERATORS:

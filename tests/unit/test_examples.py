@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The examples of the manual are read by the program that they are for."""
+
+import base64
+import configparser
+import re
+from ipaddress import ip_interface
+
+import pytest
+
+from host.layout import REPO
+from millrace.plan.policy import Policy, Section
+from millrace.plan.policy_file import parse_policy
+from tests.unit import commands
+from tests.unit.client import example_fstab
+
+MANUAL = REPO / "docs"
+EXAMPLES = MANUAL / "examples"
+CREDENTIALS = EXAMPLES / "credentials"
+
+
+def test_the_example_of_a_policy_is_read_and_has_every_key() -> None:
+    policy = parse_policy((EXAMPLES / "policy.toml").read_text(), "policy.toml")
+    assert policy.model_fields_set == set(Policy.model_fields)
+    sections = [getattr(policy, name) for name in Policy.model_fields]
+    assert all(isinstance(section, Section) for section in sections)
+    assert [set(type(section).model_fields) - section.model_fields_set for section in sections] == [set()] * 8
+
+
+def test_the_policies_in_the_manual_are_read() -> None:
+    blocks = re.findall(r"^```toml\n(.*?)^```", (MANUAL / "policy.md").read_text(), re.MULTILINE | re.DOTALL)
+    assert [parse_policy(block, "policy.md").layout.spares for block in blocks] == [2]
+
+
+def test_the_manual_describes_every_key_of_the_policy() -> None:
+    rows = [line.split("|") for line in (MANUAL / "policy.md").read_text().splitlines() if line.count("|") == 4]
+    described: dict[str, set[str]] = {}
+    section = ""
+    for _, name, keys, _, _ in rows[2:]:
+        section = name.strip().strip("`") or section
+        described.setdefault(section, set()).update(re.findall(r"`(\w+)`", keys))
+    fields = Policy().model_dump()
+    assert described == {name: set(fields[name]) for name in Policy.model_fields}
+
+
+def test_the_example_of_an_fstab_is_what_the_recipes_say() -> None:
+    text = example_fstab.FILE.read_text()
+    assert text == example_fstab.text()
+    (line,) = [line for line in text.splitlines() if line and not line.startswith("#")]
+    assert len(line.split()) == 6 and line.split()[2] == "nfs"
+
+
+def test_every_example_of_a_credential_is_in_the_manual_and_read_by_a_unit() -> None:
+    page = (MANUAL / "install.md").read_text()
+    names = {path.name for path in CREDENTIALS.iterdir()}
+    assert names == set(re.findall(r"\(examples/credentials/([^)]+)\)", page))
+    places = [*(REPO / "units").rglob("*.service"), *(REPO / "mkosi.extra").rglob("*.conf")]
+    imported = {name for place in places for name in re.findall(r"^ImportCredential=(.+)$", place.read_text(), re.M)}
+    assert {name for name in names if name.startswith("millrace.")} == {
+        name for name in imported if name.startswith("millrace.")
+    }
+
+
+def test_the_example_of_a_credential_with_a_policy_is_read() -> None:
+    policy = parse_policy((CREDENTIALS / "millrace.policy").read_text(), "millrace.policy")
+    assert policy.nfs.networks == ["10.1.0.0/24"]
+
+
+def test_the_other_credentials_have_the_form_that_they_need() -> None:
+    assert (CREDENTIALS / "millrace.provision").read_text() == "auto\n"
+    assert len((CREDENTIALS / "millrace.admin-password").read_text().strip()) >= 12
+    kind, key, _ = (CREDENTIALS / "ssh.authorized_keys.root").read_text().split()
+    assert base64.b64decode(key)[4:].startswith(kind.encode())
+    network = configparser.ConfigParser()
+    network.read(CREDENTIALS / "network.network.50-data0")
+    assert ip_interface(network["Network"]["Address"]).network.prefixlen == 24
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in MANUAL.glob("*.md"))])
+def test_commands_of_the_manual_exist(page: str) -> None:
+    """Every `millrace …` of a page is a verb, and its options are options of that verb."""
+    assert commands.wrong((REPO / page).read_text()) == []
+
+
+def test_a_command_that_does_not_exist_is_found() -> None:
+    text = (
+        "    millrace plan\n    millrace shares list    # all\n    millrace share list \\\n  --jsn\n`millrace plna`\n"
+    )
+    found = [line.split() for line in commands.wrong(text)]
+    assert found == [["shares", "list"], ["share", "list", "--jsn"], ["plna"]]

@@ -32,7 +32,7 @@ VERBS = {
     "approve": ("millrace.provision.verbs", "Approve a plan by its sha256."),
     "provision": ("millrace.provision.verbs", "Build the pool of the approved plan."),
     "assemble": ("millrace.provision.verbs", "Assemble the pool that exists."),
-    "pool": ("millrace.provision.verbs", "Check the mounted pool."),
+    "pool": ("millrace.pool.verbs", "Check the mounted pool."),
     "tune": ("millrace.tune.verbs", "Apply the settings that the kernel forgets."),
     "share": ("millrace.share.verbs", "Shares over NFS and SMB."),
     "client": ("millrace.client.verbs", "What a client needs to mount a share well."),

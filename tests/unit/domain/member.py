@@ -5,7 +5,7 @@ import json
 import socket
 from pathlib import Path
 
-from millrace.domain.files import KEYTAB, NSSWITCH
+from millrace.membership.files import KEYTAB, NSSWITCH
 from millrace.system.run import Result
 from tests.unit.share.appliance import GOOD, Appliance
 

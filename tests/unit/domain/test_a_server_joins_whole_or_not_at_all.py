@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from millrace.domain.files import DNS, IDMAPD, KEYTAB, KRB5, NSSWITCH
 from millrace.domain.join import Request, join
-from millrace.domain.model import MembershipChange
 from millrace.errors import BadInput, MillraceError, Refused
+from millrace.membership.files import DNS, IDMAPD, KEYTAB, KRB5, NSSWITCH
+from millrace.membership.model import MembershipChange
 from millrace.state import store
 from millrace.system.run import Result
 from tests.unit.domain.member import HOSTS, PASSWORD, PLAIN, Member

@@ -5,10 +5,10 @@ import pytest
 
 from millrace.config import replace
 from millrace.config.portable import Portable
-from millrace.domain.files import KEYTAB, NSSWITCH
 from millrace.domain.join import Request, join
 from millrace.domain.leave import leave
 from millrace.errors import BadInput, Refused
+from millrace.membership.files import KEYTAB, NSSWITCH
 from millrace.share.edit import create_shares
 from millrace.state import store
 from millrace.state.model import Config

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from millrace.domain.files import with_winbind
 from millrace.domain.join import Request, join
 from millrace.domain.show import lines, show
 from millrace.domain.verbs import domain
 from millrace.health.checks import domain as domain_check
 from millrace.health.host import Host
 from millrace.health.model import Level
+from millrace.membership.files import with_winbind
 from millrace.state import store
 from millrace.system.run import Result
 from tests.fakes.tools import stand_in

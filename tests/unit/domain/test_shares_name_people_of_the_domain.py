@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from millrace.domain.files import KEYTAB
 from millrace.domain.join import Request, join
 from millrace.errors import BadInput, MillraceError, Refused
+from millrace.membership.files import KEYTAB
 from millrace.share.edit import create_shares, set_share
 from millrace.share.model import ChangeReport
 from millrace.state import store

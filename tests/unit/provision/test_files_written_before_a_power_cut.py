@@ -18,7 +18,8 @@ from millrace.health import heartbeat
 from millrace.health.checks import unclean as check
 from millrace.health.host import Host
 from millrace.health.model import Level
-from millrace.provision import suspects, unclean, verbs
+from millrace.pool import verbs
+from millrace.provision import suspects, unclean
 from millrace.provision.unclean import Unclean, UncleanStarts
 from millrace.system.documents import write_model
 from tests.unit.provision.plans import raid6_plan

@@ -9,6 +9,7 @@ from click import Command
 from click.testing import CliRunner
 
 from millrace import paths
+from millrace.pool import verbs as pool_verbs
 from millrace.provision import verbs
 from millrace.provision.model import Approval
 from millrace.provision.mount_unit import mount_unit_file
@@ -71,7 +72,7 @@ def test_the_pool_is_shown_with_partition_and_serial_of_every_member(world: Worl
     built(world, raid6_plan())
     (root / "proc/1").mkdir(parents=True)
     (root / "proc/1/mounts").write_text("")
-    shown = says(verbs.pool, "show")
+    shown = says(pool_verbs.pool, "show")
     assert all(serial in shown for serial in ("D0", "D3", "L1", "millrace-data-03"))
-    assert json.loads(says(verbs.pool, "show", "--json"))["schema_version"] == 1
+    assert json.loads(says(pool_verbs.pool, "show", "--json"))["schema_version"] == 1
     assert json.loads(says(verbs.assemble, "--json"))["schema_version"] == 1

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from millrace.errors import BadInput, Failed, Refused
-from millrace.share import quota, rendered
+from millrace.etc import rendered
+from millrace.share import quota
 from millrace.share.change import Serving
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.share.leftovers import sweep

@@ -4,9 +4,9 @@
 import pytest
 
 from millrace.errors import Failed
+from millrace.etc import rendered
 from millrace.health.checks import shares
 from millrace.health.model import Level
-from millrace.share import rendered
 from millrace.share.edit import create_shares
 from millrace.share.server import Server
 from millrace.state import store

@@ -119,9 +119,9 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
     from millrace.errors import Refused
     from millrace.plan.policy_in_force import in_force
     from millrace.provision.pool_file import known_pool
-    from millrace.share.nfs import has_rdma_device
     from millrace.state.store import load
     from millrace.system import net
+    from millrace.system.net import has_rdma_device
 
     pool = known_pool()
     if pool is None:

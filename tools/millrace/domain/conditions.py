@@ -4,10 +4,10 @@
 import socket
 
 from millrace import paths
-from millrace.domain import files
-from millrace.domain.net import Controller, Net
 from millrace.errors import Failed, Refused
-from millrace.share import rendered
+from millrace.etc import rendered
+from millrace.membership import files
+from millrace.membership.net import Controller, Net
 from millrace.state.domain_names import netbios_name
 from millrace.state.model import Config, Domain
 from millrace.system.run import Runner

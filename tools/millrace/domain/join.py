@@ -2,21 +2,24 @@
 """Become a member of a domain: looked at first, then joined, then seen to work; else everything is as before."""
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from millrace import paths
-from millrace.domain import conditions, files, services, ticket
-from millrace.domain.model import MembershipChange
-from millrace.domain.net import Net, asking, candidate
+from millrace.domain import conditions
 from millrace.errors import BadInput, Failed, MillraceError, Refused
-from millrace.share import rendered, truth_smb
+from millrace.etc import rendered
+from millrace.membership import files, services, ticket
+from millrace.membership.model import MembershipChange
+from millrace.membership.net import Net, asking, private_directory
+from millrace.share import smb, truth_smb
 from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.domain_names import joining_account, organisational_unit
 from millrace.state.model import Config, Domain
 from millrace.system.documents import checked
+from millrace.system.net import Interface
 from millrace.system.run import Runner, last_words
 from millrace.system.users import only_root, who
 
@@ -120,7 +123,7 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
         conditions.clocks_agree(first)
         domain = checked(lambda: Domain.model_validate(guess.model_dump() | {"workgroup": controller.workgroup}))
         with (
-            candidate(domain, here.ports, here.run) as net,
+            _candidate(domain, here.ports, here.run) as net,
             ticket.of_account(domain, request.account, request.password, net) as cache,
         ):
             joining = Joining(request, here, net, cache)
@@ -132,6 +135,15 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
             config = store.change(who(), f"domain join {domain.zone} as {domain.machine}", mutate, joining)
     joining.verified.insert(0, f"{controller.name} answers for {domain.zone}")
     return MembershipChange(serial=config.serial, domain=domain, verified=joining.verified, warnings=joining.warnings)
+
+
+@contextmanager
+def _candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Iterator[Net]:
+    """`net` as it will be once `domain` is joined, with nothing changed under /etc."""
+    with private_directory() as directory:
+        (directory / "smb.conf").write_text(smb.configuration([], ports, domain))
+        (directory / "krb5.conf").write_text(files.texts(domain)[files.KRB5])
+        yield Net(run, directory)
 
 
 @contextmanager

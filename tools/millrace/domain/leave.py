@@ -4,10 +4,10 @@
 from collections.abc import Callable
 
 from millrace import paths
-from millrace.domain import files, services, ticket
-from millrace.domain.model import MembershipChange
-from millrace.domain.net import Net
 from millrace.errors import BadInput, MillraceError, Refused
+from millrace.membership import files, services, ticket
+from millrace.membership.model import MembershipChange
+from millrace.membership.net import Net
 from millrace.share import truth_smb
 from millrace.share.server import Server, this_server
 from millrace.state import store

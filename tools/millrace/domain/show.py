@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The membership as it is now, asked of winbind and of the domain."""
 
-from millrace.domain import ids
-from millrace.domain.keys import keys
-from millrace.domain.model import DomainReport, Key
-from millrace.domain.net import asking
 from millrace.errors import MillraceError
+from millrace.membership import ids
+from millrace.membership.keys import keys
+from millrace.membership.model import DomainReport, Key
+from millrace.membership.net import asking
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words
 

@@ -9,7 +9,7 @@ from millrace.system.ask import secret
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
-    from millrace.domain.model import MembershipChange
+    from millrace.membership.model import MembershipChange
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")

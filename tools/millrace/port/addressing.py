@@ -7,8 +7,8 @@ from ipaddress import ip_interface
 
 from millrace import paths
 from millrace.errors import Failed, MillraceError, Refused
+from millrace.etc import rendered
 from millrace.port.links import Link, links
-from millrace.share import rendered
 from millrace.state.model import Config, Port
 from millrace.system.names import several
 from millrace.system.run import Runner, must

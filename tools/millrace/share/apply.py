@@ -5,15 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace import paths
-from millrace.domain import files as domain_files
+from millrace.etc import rendered
+from millrace.membership import files as domain_files
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
-from millrace.share import directories, exports, handle_key, nfs, quota, rendered, smb, tls
+from millrace.share import directories, exports, handle_key, nfs, quota, smb, tls
 from millrace.share.model import RenderReport, Share
 from millrace.state.model import Domain
 from millrace.system.files import write_text
 from millrace.system.listeners import SMB_PORT, unheard
-from millrace.system.net import Interface
+from millrace.system.net import Interface, has_rdma_device
 from millrace.system.run import Runner, attempt, must
 from millrace.system.units import is_active
 
@@ -73,7 +74,7 @@ def restarted_for() -> Path:
 
 def _nfs_texts(plan: Plan, pool: Pool, shares: Sequence[Share]) -> dict[str, str]:
     return {
-        nfs.SETTINGS: nfs.settings(plan.nfsd, nfs.has_rdma_device(), nfs.scope(pool)),
+        nfs.SETTINGS: nfs.settings(plan.nfsd, has_rdma_device(), nfs.scope(pool)),
         nfs.EXPORTS: nfs.exports(shares),
         tls.CONFIGURATION: tls.configuration(),
         quota.PROJECTS: quota.projects(shares),

@@ -4,9 +4,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from millrace.domain.demands import refuse_unmet
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.share import directories, quota, truth_nfs, truth_smb
+from millrace.share.demands import refuse_unmet
 from millrace.share.leftovers import sweep
 from millrace.share.model import Share
 from millrace.share.server import Server

@@ -4,9 +4,9 @@
 from pathlib import Path
 
 from millrace import paths
+from millrace.etc.rendered import record_file
 from millrace.paths import LOOK
 from millrace.share import nfs, quota, smb
-from millrace.share.rendered import record_file
 from millrace.share.smb_account import drop
 from millrace.state import files
 from millrace.system.run import Runner

@@ -3,9 +3,9 @@
 
 from collections.abc import Callable, Iterable, Sequence
 
-from millrace.domain.demands import refuse_unmet
 from millrace.errors import BadInput, MillraceError
 from millrace.share import nfs, smb, truth_nfs, truth_smb
+from millrace.share.demands import refuse_unmet
 from millrace.share.leftovers import sweep
 from millrace.share.model import Look, LookReport, Preview, Share
 from millrace.share.server import Server, this_server

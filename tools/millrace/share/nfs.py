@@ -3,7 +3,6 @@
 
 from collections.abc import Sequence
 
-from millrace import paths
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
 from millrace.share.model import Share
@@ -18,19 +17,10 @@ ENVIRONMENT = "run/millrace/nfsd.env"
 # Handles of one export are worth nothing in another (share/handle_key.py).
 SIGNED = "sign_fh"
 
-# As /proc/fs/nfsd/portlist has it.
-RDMA_LISTENER = "rdma 20049"
-
 # In the file for a share that is of SMB alone.
 NOT_FOR_NFS = "it is not for NFS"
 
 _SQUASH = {"root": "root_squash", "all": "all_squash", "none": "no_root_squash"}
-
-
-def has_rdma_device() -> bool:
-    """Whether any RDMA device is registered, hardware or soft-RoCE."""
-    directory = paths.ROOT / "sys/class/infiniband"
-    return directory.is_dir() and any(directory.iterdir())
 
 
 def exports(shares: Sequence[Share]) -> str:

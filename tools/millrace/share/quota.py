@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.etc import rendered
 from millrace.provision.model import Pool
-from millrace.share import rendered
 from millrace.share.model import Share
 from millrace.system.run import Runner, last_words
 

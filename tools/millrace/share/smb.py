@@ -6,8 +6,8 @@ import re
 import tempfile
 from collections.abc import Callable, Sequence
 
-from millrace.domain import ids
 from millrace.errors import Failed
+from millrace.membership import ids
 from millrace.share.model import Share
 from millrace.share.smb_parameters import parameters
 from millrace.state.model import Domain

@@ -16,7 +16,7 @@ from millrace.paths import LOOK
 from millrace.share.smb_parameters import CHECKER
 from millrace.state.model import Domain
 from millrace.system.run import Runner, must
-from millrace.user import accounts
+from millrace.system.smb_passwords import SMBPASSWD, set_smb_password
 
 
 @contextmanager
@@ -25,7 +25,7 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
     if run(["getent", "passwd", CHECKER]).status != 0:
         must(run, ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", CHECKER])
     password = secrets.token_urlsafe(32)
-    accounts.set_smb_password(CHECKER, password, run)
+    set_smb_password(CHECKER, password, run)
     try:
         with _credentials(password, domain) as path:
             yield path
@@ -35,7 +35,7 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
 
 def drop(run: Runner) -> None:
     """Remove the SMB account where there is one; a broken smb.conf does not keep it."""
-    run([*accounts.SMBPASSWD, "-x", CHECKER])
+    run([*SMBPASSWD, "-x", CHECKER])
 
 
 @contextmanager

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from millrace import paths
-from millrace.domain import keys
 from millrace.errors import Failed
+from millrace.membership import keys
 from millrace.paths import LOOK
 from millrace.share import exports, nfs, tls
 from millrace.share.model import Share

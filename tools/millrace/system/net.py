@@ -11,6 +11,9 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.system.run import attempt, must
 
+# As /proc/fs/nfsd/portlist has it.
+RDMA_LISTENER = "rdma 20049"
+
 Address = IPv4Interface | IPv6Interface
 
 
@@ -48,6 +51,12 @@ def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:
 def for_clients(found: Iterable[Interface], management: Collection[str]) -> list[Interface]:
     """Those that serve clients: all but the management ports, which are named by their MAC addresses."""
     return [one for one in found if one.mac not in management]
+
+
+def has_rdma_device() -> bool:
+    """Whether any RDMA device is registered, hardware or soft-RoCE."""
+    directory = paths.ROOT / "sys/class/infiniband"
+    return directory.is_dir() and any(directory.iterdir())
 
 
 def _interface(link: dict[str, object]) -> Interface:

@@ -3,7 +3,10 @@
 
 import os
 import pwd
+from collections.abc import Iterator
+from contextlib import contextmanager
 
+from millrace import paths
 from millrace.errors import Refused
 
 
@@ -24,3 +27,12 @@ def only_root() -> None:
     """Refused to anyone but root."""
     if os.geteuid() != 0:
         raise Refused("only root changes this server: run this command with sudo")
+
+
+@contextmanager
+def as_root() -> Iterator[None]:
+    """Turn the PermissionError of what only root may do into Refused with a sentence."""
+    try:
+        yield
+    except PermissionError as error:
+        raise Refused(f"this needs root ({error.filename or paths.state_dir()}); run it with sudo") from error

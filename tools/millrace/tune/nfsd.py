@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Nfsd
-from millrace.share.nfs import RDMA_LISTENER, has_rdma_device
+from millrace.system.net import RDMA_LISTENER, has_rdma_device
 from millrace.tune.ethtool import Runner
 from millrace.tune.knob import Knob, ListenerKnob, Setting
 

@@ -11,10 +11,7 @@ from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.state.model import Config, Group, User
 from millrace.system.run import Runner, must
-
-# Without the smb.conf of the shares, which is made when there is a pool; the user database is the same.
-SMBPASSWD = ("smbpasswd", "-c", "/dev/null")
-PDBEDIT = ("pdbedit", "-s", "/dev/null")
+from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, set_smb_password
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
@@ -104,12 +101,6 @@ def set_password(name: str, password: str, run: Runner) -> None:
     set_smb_password(name, password, run)
 
 
-def set_smb_password(name: str, password: str, run: Runner) -> None:
-    """The password of SMB alone; makes the SMB account where there is none."""
-    must(run, [*SMBPASSWD, "-s", "-a", name], f"{password}\n{password}\n")
-    _never_expire(name, run)
-
-
 def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
     """Password hashes of the system; without users that have none. Refused to anyone but root."""
     try:
@@ -147,13 +138,7 @@ def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: 
     finally:
         Path(path).unlink(missing_ok=True)
     for name in nt:
-        _never_expire(name, run)
-
-
-def _never_expire(name: str, run: Runner) -> None:
-    # Samba 4.25 gives each new account a kickoff time of 6 February 2036, which "-K never" sets again; only 0 is never
-    # compared with the clock (sam_account_ok() in source3/auth/check_samsec.c).
-    must(run, [*PDBEDIT, "-r", "-u", name, "-K", "0"])
+        never_expire(name, run)
 
 
 def _number(database: str, name: str, run: Runner) -> int | None:

@@ -2,7 +2,7 @@
 """The lock-out of SMB: the limits of /etc/security/faillock.conf in Samba's own database of accounts."""
 
 from millrace.system.run import Runner, must
-from millrace.user.accounts import PDBEDIT
+from millrace.system.smb_passwords import PDBEDIT
 
 # attempts, then minutes; pdbedit(8) names them so
 POLICY = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}

@@ -8,7 +8,7 @@ from millrace.errors import BadInput
 from millrace.state import store
 from millrace.state.model import ADMIN
 from millrace.system.run import Runner
-from millrace.user import accounts
+from millrace.system.smb_passwords import set_smb_password
 from millrace.user.password import checked_password
 
 # As much as PAM hands on at most (PAM_MAX_RESP_SIZE).
@@ -23,5 +23,5 @@ def sync(source: BinaryIO, run: Runner) -> bool:
     if name != ADMIN and store.load().user(name) is None:
         return False
     password = source.read(LONGEST).rstrip(b"\0\n").decode(errors="strict")
-    accounts.set_smb_password(name, checked_password(password), run)
+    set_smb_password(name, checked_password(password), run)
     return True

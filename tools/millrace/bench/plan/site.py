@@ -12,8 +12,8 @@ from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Plan, Role
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
-from millrace.share.nfs import has_rdma_device
 from millrace.system.documents import read_model
+from millrace.system.net import has_rdma_device
 
 
 @dataclass(frozen=True)

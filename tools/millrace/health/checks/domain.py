@@ -2,10 +2,10 @@
 """Does the domain know this server, and does this server reach the domain?"""
 
 from millrace.domain.conditions import MOST_SECONDS
-from millrace.domain.model import DomainReport
 from millrace.domain.show import show
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.membership.model import DomainReport
 from millrace.state import store
 
 NAME = "domain"

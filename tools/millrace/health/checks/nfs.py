@@ -11,6 +11,7 @@ from millrace.share.networks import found_networks, nfs_networks, remedy
 from millrace.state import store
 from millrace.system import net
 from millrace.system.names import several
+from millrace.system.net import RDMA_LISTENER, has_rdma_device
 
 NAME = "nfs"
 TLSHD = "tlshd.service"
@@ -35,7 +36,7 @@ def check(host: Host) -> list[Finding]:
         sentence = f"The NFS server does not answer a call: {problem}."
         return [host.absent(NAME, sentence, "systemctl restart nfs-server.service; journalctl -k | grep nfsd")]
     findings = []
-    if nfs.has_rdma_device() and nfs.RDMA_LISTENER not in listeners:
+    if has_rdma_device() and RDMA_LISTENER not in listeners:
         sentence = "An RDMA device is there and the NFS server does not listen on it."
         findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace tune"))
     if _names_tls() and host.active_state(TLSHD) != "active":

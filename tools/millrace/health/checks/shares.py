@@ -2,10 +2,11 @@
 """Is what is served what is wanted: no damaged state, no edit by hand, nothing that stops a share?"""
 
 from millrace import paths
+from millrace.etc import rendered
 from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.share import directories, exports, nfs, quota, rendered
+from millrace.share import directories, exports, nfs, quota
 from millrace.state import store
 from millrace.state.model import Config
 from millrace.system.names import several

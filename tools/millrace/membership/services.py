@@ -3,8 +3,8 @@
 
 from collections.abc import Callable
 
-from millrace.domain import keys
 from millrace.errors import Failed
+from millrace.membership import keys
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words, must
 

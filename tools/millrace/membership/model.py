@@ -5,7 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.domain.ids import IdRange
+from millrace.membership.ids import IdRange
 from millrace.state.model import Domain
 from millrace.system.documents import Contract
 

@@ -4,10 +4,10 @@
 import re
 
 from millrace import paths
-from millrace.domain import files, ticket
-from millrace.domain.model import Key
-from millrace.domain.net import Net
 from millrace.errors import Failed, Refused
+from millrace.membership import files, ticket
+from millrace.membership.model import Key
+from millrace.membership.net import Net
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words
 from millrace.system.units import is_active

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from millrace import paths
-from millrace.domain import files
-from millrace.domain.net import Net
 from millrace.errors import Refused
+from millrace.membership import files
+from millrace.membership.net import Net
 from millrace.state.model import Domain
 from millrace.system.run import Result, last_words
 

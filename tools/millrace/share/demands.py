@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a share asks of the domain: that its people are there, that Kerberos has a key."""
 
-from millrace.domain import accounts, keys
+from millrace.membership import accounts, keys
 from millrace.share.model import Share
 from millrace.system.run import Runner
 
@@ -9,6 +9,6 @@ from millrace.system.run import Runner
 def refuse_unmet(share: Share, run: Runner) -> None:
     """Refused, with the reason, where the share could not be served to those it names."""
     if share.smb is not None:
-        accounts.refuse_unknown(share.smb, run)
+        accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
     if share.kerberos:
         keys.refuse_without_key(share.name, run)

@@ -3,16 +3,14 @@
 
 import json
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace import paths
-from millrace.domain import files
 from millrace.errors import Failed
 from millrace.state.model import Domain
-from millrace.system.net import Interface
 from millrace.system.run import Result, Runner, last_words
 
 # Seconds for one question: a controller that does not answer must not hold up a person or a check.
@@ -70,7 +68,7 @@ class Net:
 @contextmanager
 def asking(domain: Domain, run: Runner) -> Iterator[Net]:
     """`net` that only looks, and keeps what it writes to itself: health may write nothing outside /run."""
-    with _directory() as directory:
+    with private_directory() as directory:
         own = [f"{name} directory = {directory}" for name in ("state", "cache")]
         lines = ["[global]", "security = ads", f"realm = {domain.realm}", f"workgroup = {domain.workgroup}", *own]
         (directory / "smb.conf").write_text("\n".join([*lines, f"private dir = {directory}", ""]))
@@ -79,19 +77,8 @@ def asking(domain: Domain, run: Runner) -> Iterator[Net]:
 
 
 @contextmanager
-def candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Iterator[Net]:
-    """`net` as it will be once `domain` is joined, with nothing changed under /etc."""
-    # Here and not above: health looks at this module every 30 s and renders nothing.
-    from millrace.share.smb import configuration
-
-    with _directory() as directory:
-        (directory / "smb.conf").write_text(configuration([], ports, domain))
-        (directory / "krb5.conf").write_text(files.texts(domain)[files.KRB5])
-        yield Net(run, directory)
-
-
-@contextmanager
-def _directory() -> Iterator[Path]:
+def private_directory() -> Iterator[Path]:
+    """A directory under /run for the files of a membership that is not there yet; it goes afterwards."""
     paths.run_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="domain-", dir=paths.run_dir()) as name:
         yield Path(name)

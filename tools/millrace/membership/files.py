@@ -4,7 +4,7 @@
 import re
 
 from millrace import paths
-from millrace.share import rendered
+from millrace.etc import rendered
 from millrace.state.model import Domain
 from millrace.system.files import write_text
 

@@ -4,17 +4,16 @@
 from collections.abc import Sequence
 
 from millrace.errors import Refused
-from millrace.share.model import SmbAccess
 from millrace.state.domain_names import in_domain
 from millrace.system.run import Runner, last_words
 
 _USER, _GROUPS = {"SID_USER"}, {"SID_DOM_GROUP", "SID_ALIAS", "SID_WKN_GROUP"}
 
 
-def refuse_unknown(smb: SmbAccess, run: Runner) -> None:
+def refuse_unknown(users: Sequence[str], groups: Sequence[str], run: Runner) -> None:
     """Refused for a name that the domain does not know, or knows as something else."""
-    _check(smb.users, "user", _USER, run)
-    _check(smb.groups, "group", _GROUPS, run)
+    _check(users, "user", _USER, run)
+    _check(groups, "group", _GROUPS, run)
 
 
 def _check(names: Sequence[str], what: str, kinds: set[str], run: Runner) -> None:

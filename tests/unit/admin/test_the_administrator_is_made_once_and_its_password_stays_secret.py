@@ -15,10 +15,26 @@ from millrace.admin.verbs import admin
 from millrace.errors import BadInput, Failed
 from millrace.system.run import Result
 from tests.fakes.tools import stand_in
-from tests.unit.share.samples import Tools
+from tests.unit.share import samples
 
 ISSUE = "run/issue.d/60-millrace-admin.issue"
 MARKER = "var/lib/millrace/admin-created"
+
+
+class Tools(samples.Tools):
+    TAKEN = (
+        "getent passwd admin",
+        "useradd --create-home --uid 1000 --groups sudo --shell /bin/bash admin",
+        "usermod --append --groups sudo --shell /bin/bash admin",
+        "mkhomedir_helper admin 0077",
+        "pwscore admin",
+        "chpasswd",
+        "chage -d 0 admin",
+        "smbpasswd -c /dev/null -s -a admin",
+        "pdbedit -s /dev/null -r -u admin -K 0",
+    )
+
+
 NO_USER = {"getent passwd admin": Result(2, "", "")}
 
 
@@ -130,7 +146,7 @@ def test_power_cut_between_the_user_and_the_marker(server: Path) -> None:
     report = create(tools)
     assert report.outcome == "new-password"
     assert not tools.called("useradd")
-    assert tools.called("usermod --append --groups sudo") and tools.called("mkhomedir_helper admin")
+    assert tools.called("usermod --append --groups sudo") and tools.called("mkhomedir_helper admin 0077")
     assert shown(server) in tools.stdin[[call[0] for call in tools.calls].index("chpasswd")]
     assert (server / MARKER).exists()
 

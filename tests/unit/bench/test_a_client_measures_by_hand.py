@@ -21,7 +21,7 @@ from millrace.errors import BadInput
 from millrace_client import by_hand
 from tests.unit.bench.remotes import FACTS, tool
 from tests.unit.bench.sites import request, site
-from tests.unit.share.samples import Tools
+from tests.unit.bench.tools import Tools
 
 SAMPLES = Path(__file__).parent / "samples"
 NFS = "10.0.0.1:/srv/pool/data {where} nfs4 rw,vers=4.2,proto=tcp,nconnect=8 0 0\n"

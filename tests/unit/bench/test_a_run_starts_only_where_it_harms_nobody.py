@@ -15,7 +15,7 @@ from millrace.errors import Refused
 from millrace.system.run import Result
 from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
-from tests.unit.share.samples import Tools
+from tests.unit.bench.tools import Tools
 
 
 def smbstatus(host: str) -> str:

@@ -39,7 +39,7 @@ from millrace_client import bench as program
 from millrace_client.au import Probe
 from tests.unit.bench.remotes import FACTS, HERE, TOKEN, client, free_port, listening, tool
 from tests.unit.bench.sites import request, site
-from tests.unit.share.samples import Tools
+from tests.unit.bench.tools import Tools
 
 SAMPLES = Path(__file__).parent / "samples"
 TWO = (SAMPLES / "two-clients.txt").read_text()

@@ -24,7 +24,7 @@ from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.unit.bench.rungs import done, waiting
 from tests.unit.bench.sites import request, site
-from tests.unit.share.samples import Tools
+from tests.unit.bench.tools import Tools
 
 EXPORTS = (
     "/srv/pool/data  10.0.0.0/24(sync,wdelay,fsid=1)\n/srv/pool/.millrace-bench  127.0.0.1(sync,no_wdelay,fsid=2)\n"

@@ -19,7 +19,7 @@ from millrace.bench.run import session
 from millrace.bench.run.order import Order
 from tests.unit.bench.rungs import done
 from tests.unit.bench.sites import request, site
-from tests.unit.share.samples import Tools
+from tests.unit.bench.tools import Tools
 
 
 def test_a_missing_device_is_the_reason_of_its_rungs_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from millrace.membership.files import KEYTAB, NSSWITCH
 from millrace.system.run import Result
-from tests.unit.share.appliance import GOOD, Appliance
+from tests.fakes.commands import GOOD
+from tests.unit.share.appliance import Appliance
 
 PASSWORD = "join-me-now-9"
 HOSTS = "hosts:          files dns\n"
@@ -17,6 +18,33 @@ PLAIN = f"passwd:         files systemd\ngroup:          files systemd\nshadow: 
 class Member(Appliance):
     """`offset` is the domain's clock against ours in seconds; `known` is what the domain has under a name; `refused` is
     why nobody can connect to it."""
+
+    ADS = (
+        "kinit -c * Administrator@AD.EXAMPLE.COM",
+        "kinit -c * -k -t * MILLRACE$@AD.EXAMPLE.COM",
+        "net -s * ads lookup --json",
+        "net -s * ads info --json",
+        "net -s * ads setspn add nfs/* -P",
+        "net -s * ads join --use-krb5-ccache=* --use-kerberos=required dnshostname=* osName=Millrace",
+        "net -s * ads leave --use-krb5-ccache=* --use-kerberos=required",
+    )
+    TAKEN = (
+        *Appliance.TAKEN,
+        *ADS,
+        *(f"env KRB5_CONFIG=* {one}" for one in ADS),
+        "net ads leave --use-krb5-ccache=* --use-kerberos=required",
+        "net ads dns unregister * -P",
+        "net cache flush",
+        "kvno -c * -k * nfs/*",
+        "wbinfo --check-secret",
+        "wbinfo --ping",
+        "wbinfo --ping-dc",
+        "wbinfo --name-to-sid *",
+        "resolvectl query --legend=no --type=SRV _ldap._tcp.dc._msdcs.ad.example.com",
+        "systemctl start auth-rpcgss-module.service gssproxy.service",
+        "systemctl try-restart *.service",
+        "systemctl reload-or-restart systemd-resolved.service",
+    )
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

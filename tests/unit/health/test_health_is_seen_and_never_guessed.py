@@ -159,9 +159,9 @@ class TestFilesystem:
         (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
 
         def asked() -> bool:
-            tools = Tools()
+            tools = Tools({"xfs_quota -x -c report": Result(0, "", "")})
             write(collect(host()), list, lambda: None, tools)
-            return tools.called("xfs_quota")
+            return bool(tools.called("xfs_quota"))
 
         assert asked()
         beats(problem="no answer for 95 s", error="")

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace.system.run import Result
+from tests.fakes.commands import GOOD, UnknownCommand
 
 SECTOR = 512
 NUMA_UNKNOWN = -1
@@ -182,16 +183,19 @@ def _relative(target: Path, start: Path) -> str:
 
 
 def nothing_found(argv: Sequence[str]) -> Result:
-    """Tools that find every drive blank, as recorded."""
-    match argv[0]:
-        case "blkid":
+    """Tools that find every drive blank, as recorded, and know nothing of the hardware."""
+    match list(argv):
+        case ["blkid", *_]:
             return Result(2, "", "")
-        case "wipefs":
+        case ["wipefs", *_]:
             return Result(0, '{\n   "signatures": [\n\n   ]\n}\n', "")
-        case "mdadm":
-            return Result(1, "", f"mdadm: No md superblock detected on {argv[-1]}.\n")
-        case _:
-            return Result(0, "", "")
+        case ["mdadm", "--examine", *_, drive]:
+            return Result(1, "", f"mdadm: No md superblock detected on {drive}.\n")
+        case ["nvme", "id-ns" | "id-ctrl" | "smart-log", _, "--output-format=json"]:
+            return GOOD
+        case ["ethtool", "-i", _] | ["udevadm", "settle", _]:
+            return GOOD
+    raise UnknownCommand(argv)
 
 
 def booted(root: Path) -> Tree:

@@ -81,33 +81,30 @@ class TestQueues:
     def test_no_processors_no_place(self) -> None:
         assert place([Port("a", 0, 4)], []) == {}
 
-    @given(
-        nodes=st.integers(1, 8),
-        cores=st.integers(1, 32),
-        threads=st.integers(1, 2),
-        ports=st.lists(
-            st.tuples(st.none() | st.integers(-1, 9), st.none() | st.integers(1, 128)), min_size=1, max_size=6
-        ),
-    )
-    def test_whatever_the_server(
-        self, nodes: int, cores: int, threads: int, ports: list[tuple[int | None, int | None]]
-    ) -> None:
-        known = server(nodes, cores, threads)
-        asked = [Port(str(number), node, most) for number, (node, most) in enumerate(ports)]
-        everywhere = place(asked, known)
-        assert [*everywhere] == [port.name for port in asked]
-        for port in asked:
-            placed = everywhere[port.name]
-            near = [core for core in known if core.node == port.node] or known
-            assert sorted(core.cpus for core in placed.cores) == sorted(core.cpus for core in near)
-            count = placed.queues or 1
-            assert 1 <= count <= min(len(near), port.most_queues or len(near))
-            taken = [placed.interrupt_cpu(queue) for queue in range(count)]
-            assert len(set(taken)) == count, "no two queues on one core"
-            assert set(taken) <= {core.cpus[0] for core in near}, "never a second thread"
-            sent = [cpu for queue in range(count) for cpu in placed.transmit_cpus(queue, count)]
-            assert sorted(sent) == sorted(cpu for core in near for cpu in core.cpus), "each CPU sends through one queue"
-            assert all(placed.interrupt_cpu(queue) in placed.transmit_cpus(queue, count) for queue in range(count))
+
+@given(
+    nodes=st.integers(1, 8),
+    cores=st.integers(1, 32),
+    threads=st.integers(1, 2),
+    ports=st.lists(st.tuples(st.none() | st.integers(-1, 9), st.none() | st.integers(1, 128)), min_size=1, max_size=6),
+)
+def test_whatever_the_server(nodes: int, cores: int, threads: int, ports: list[tuple[int | None, int | None]]) -> None:
+    known = server(nodes, cores, threads)
+    asked = [Port(str(number), node, most) for number, (node, most) in enumerate(ports)]
+    everywhere = place(asked, known)
+    assert [*everywhere] == [port.name for port in asked]
+    for port in asked:
+        placed = everywhere[port.name]
+        near = [core for core in known if core.node == port.node] or known
+        assert sorted(core.cpus for core in placed.cores) == sorted(core.cpus for core in near)
+        count = placed.queues or 1
+        assert 1 <= count <= min(len(near), port.most_queues or len(near))
+        taken = [placed.interrupt_cpu(queue) for queue in range(count)]
+        assert len(set(taken)) == count, "no two queues on one core"
+        assert set(taken) <= {core.cpus[0] for core in near}, "never a second thread"
+        sent = [cpu for queue in range(count) for cpu in placed.transmit_cpus(queue, count)]
+        assert sorted(sent) == sorted(cpu for core in near for cpu in core.cpus), "each CPU sends through one queue"
+        assert all(placed.interrupt_cpu(queue) in placed.transmit_cpus(queue, count) for queue in range(count))
 
 
 class TestDataPorts:

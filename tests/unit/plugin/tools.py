@@ -7,6 +7,8 @@ from pathlib import Path
 from subprocess import CompletedProcess
 from typing import Any
 
+from tests.fakes.commands import UnknownCommand, takes
+
 PROFILE = Path(__file__).parents[1] / "watch/samples/smbstatus-profile.json"
 USED = {1001: 21_300_000_000, 1002: 6_600_000_000_000, 1003: 1_200_000_000_000}
 NFS_CLIENTS = ("10.77.0.2", "10.77.0.3", "10.77.1.2")
@@ -60,24 +62,33 @@ class Tools:
         self.second = 0
 
     def __call__(self, argv: Sequence[str], **_: Any) -> CompletedProcess[str]:
-        line = " ".join(argv)
         known = {
             "systemctl is-system-running": "running\n",
-            "systemctl --failed": "[]\n",
-            "systemctl show --property=ActiveState": "active\n",
-            "systemctl is-active": "active\n",
-            "systemctl start millrace-heartbeat": "\n",
-            "nvme smart-log": json.dumps(SMART),
+            "systemctl --failed --output=json": "[]\n",
+            "systemctl show --property=ActiveState --value *": "active\n",
+            "systemctl start millrace-heartbeat.service": "\n",
+            "nvme smart-log * --output-format=json": json.dumps(SMART),
             "ip -j addr": json.dumps(ADDRESSES),
-            "ss -Htn": SS,
+            "ss -Htn state established sport = :2049": SS,
             "smbstatus --json": json.dumps(SMB),
-            "xfs_quota -x -c report": "".join(f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()),
+            "smbstatus --profile ...": None,
+            "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool": "".join(
+                f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()
+            ),
+            # what fails on this server
+            "ethtool -i *": None,
+            "pdbedit -s /dev/null -L -w": None,
+            "systemd-detect-virt --vm": None,
+            "zstd --quiet -19 -o * *": None,
         }
+        pattern = next((one for one in known if takes(one, argv)), None)
+        if pattern is None:
+            raise UnknownCommand(argv)
         if argv[0] in ("smbstatus", "xfs_quota") and self.user != 0:
             return CompletedProcess(argv, 1, "", "smbstatus only works as root!\n")
-        if line.startswith("smbstatus --profile"):
+        if argv[:2] == ["smbstatus", "--profile"]:
             return CompletedProcess(argv, 0, self._profile(), "")
-        answer = next((text for start, text in known.items() if line.startswith(start)), None)
+        answer = known[pattern]
         return CompletedProcess(argv, 0 if answer else 1, answer or "", "" if answer else "no answer\n")
 
     def _profile(self) -> str:

@@ -8,7 +8,8 @@ from typing import Any
 
 from millrace.share.server import Server
 from millrace.system.run import Result
-from tests.unit.share.appliance import GOOD, Appliance
+from tests.fakes.commands import GOOD
+from tests.unit.share.appliance import Appliance
 from tests.unit.share.samples import listen, port
 
 FIRST, SECOND = "52:54:00:00:00:01", "52:54:00:00:00:02"
@@ -16,6 +17,8 @@ FIRST, SECOND = "52:54:00:00:00:01", "52:54:00:00:00:02"
 
 class Network(Appliance):
     """`taken` are addresses that another host answers for; `deaf` ones on which smbd will not listen."""
+
+    TAKEN = (*Appliance.TAKEN, "ip -j addr", "networkctl reload", "networkctl reconfigure *")
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -12,6 +12,7 @@ from millrace.provision.identity import new_transaction
 from millrace.provision.journal import Journal
 from millrace.system.files import write_text
 from millrace.system.run import Result
+from tests.fakes.commands import GOOD, UnknownCommand
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.world import World
 
@@ -26,11 +27,14 @@ class Manager(World):
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         self.commands.append(list(argv))
-        if argv[0] == "journalctl":
-            return Result(0, "millrace: drive D1 is not blank\n", "")
-        if argv[1] == "show":
-            return Result(0, f"ActiveState={self.state}\nJob={'7' if self.acts else ''}\n", "")
-        return Result(0, "", "")
+        match list(argv):
+            case ["journalctl", "--unit", follow.UNIT, *_]:
+                return Result(0, "millrace: drive D1 is not blank\n", "")
+            case ["systemctl", "show", "--property=ActiveState,Job", follow.UNIT]:
+                return Result(0, f"ActiveState={self.state}\nJob={'7' if self.acts else ''}\n", "")
+            case ["systemctl", "start" | "restart", "--no-block", follow.UNIT]:
+                return GOOD
+        raise UnknownCommand(argv)
 
     def wait(self, seconds: float) -> None:
         self.acts.pop(0)()

@@ -13,11 +13,19 @@ from millrace.plan.model import Proposal
 from millrace.provision.model import MemberRecord
 from millrace.provision.system import LiveMember
 from millrace.system.run import Result
+from tests.fakes.commands import UnknownCommand, takes
 from tests.unit.provision import superblocks
 from tests.unit.provision.answers import NOTHING, export, fine, option
 from tests.unit.provision.disks import Content, Disk, Running
 
 BY_PARTUUID = "/dev/disk/by-partuuid/"
+SILENT = (
+    "modprobe --all raid0 raid1 raid456",
+    "udevadm settle --timeout=*",
+    "udevadm trigger --settle --action=change /dev/md*",
+    "udevadm wait --timeout=* /dev/md/*",
+    "systemctl daemon-reload",
+)
 
 
 class PowerCut(BaseException):
@@ -131,7 +139,8 @@ class World:
 
     def _tool(self, command: list[str]) -> Callable[[list[str], str], Result]:
         verb = next((word for word in command[1:] if word.startswith("--")), "")
-        name = command[0] if command[0] not in ("mdadm", "sfdisk") else f"{command[0]} {verb}"
+        name = f"{command[0]} {verb}" if command[0] in ("mdadm", "sfdisk") else command[0]
+        name = " ".join(command[:2]) if name == "systemctl" else name
         tools: dict[str, Callable[[list[str], str], Result]] = {
             "blkid": self._blkid,
             "sfdisk --json": self._sfdisk_json,
@@ -145,16 +154,17 @@ class World:
             "mdadm --zero-superblock": self._zero,
             "mkfs.xfs": self._mkfs,
             "xfs_db": self._xfs_db,
-            "modprobe": fine,
-            "udevadm": fine,
-            "systemctl": self._systemctl,
+            "systemctl show": self._systemctl_show,
         }
-        return tools[name]
+        if name in tools:
+            return tools[name]
+        if any(takes(pattern, command) for pattern in SILENT):
+            return fine
+        raise UnknownCommand(command)
 
-    def _systemctl(self, command: list[str], _: str) -> Result:
-        return (
-            Result(0, "yes\n" if self.knows_older_mount else "no\n", "") if command[1] == "show" else fine(command, _)
-        )
+    def _systemctl_show(self, command: list[str], _: str) -> Result:
+        assert command[2:4] == ["--property=NeedDaemonReload", "--value"]
+        return Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
 
     # Reading tools
 

@@ -4,35 +4,58 @@
 import configparser
 import re
 import shutil
-from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from millrace import paths
 from millrace.share.server import Server
 from millrace.system.documents import write_model
 from millrace.system.run import Result
-from tests.unit.share.samples import listen, plan, pool, port, surroundings
-
-GOOD = Result(0, "", "")
+from tests.fakes.commands import GOOD, Commands
+from tests.unit.share.samples import SERVING, listen, plan, pool, port, surroundings
 
 # what smbclient 4.25 says of a tree that it may not open, and of leaving what was not entered
 _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_NETWORK_NAME_DELETED"]
 
 
-def _line(words: Sequence[str]) -> str:
-    """A command line without the time limit before it."""
-    return " ".join(words[2:] if words[0] == "timeout" else words)
+class Appliance(Commands):
+    """The runner of the stories."""
 
-
-class Appliance:
-    """The runner of the stories. `broken` answers instead of a tool, by the beginning of its command line."""
+    TAKEN = (
+        *SERVING,
+        "exportfs -s",
+        "klist -k *",
+        "mount -t nfs4 -o ro,vers=4.2,proto=tcp,* 127.0.0.1:/ *",
+        "mount -i -t nfs4 -o ro,vers=4.2,proto=tcp,*,xprtsec=* *:/ *",
+        "umount --force --lazy *",
+        "rm -rf --one-file-system -- *",
+        "systemctl show --property=ActiveState,Job *.service",
+        "smbclient -m SMB3_11 -A * -g -L 127.0.0.1",
+        "smbclient -m SMB3_11 -A * //127.0.0.1/IPC$ -c *",
+        "smbcontrol smbd close-share *",
+        "smbpasswd -c /dev/null -s -a *",
+        "smbpasswd -c /dev/null -x *",
+        "pdbedit -s /dev/null -r -u * -K 0",
+        "pdbedit -s /dev/null -i smbpasswd:*",
+        "pdbedit -s /dev/null -P * -C *",
+        "pwscore *",
+        "chpasswd",
+        "chpasswd --encrypted",
+        "getent passwd *",
+        "getent group *",
+        "useradd --system --no-create-home --shell /usr/sbin/nologin *",
+        "useradd --uid * --gid * --groups * --shell * --no-create-home --home-dir /nonexistent *",
+        "usermod --groups * --shell * *",
+        "userdel *",
+        "groupadd --gid * *",
+        "groupdel *",
+        "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
+        "xfs_quota -x -c project?-s?-p?* ...",
+        "xfs_quota -x -c limit?-p?* ...",
+    )
 
     def __init__(self, root: Path, quotas: bool = True) -> None:
+        super().__init__()
         self.root = root
-        self.broken: dict[str, Result] = {}
-        self.before: dict[str, Callable[[], None]] = {}
-        self.calls: list[list[str]] = []
-        self.stdin: list[str] = []
         self.table: dict[str, str] = {}
         self.transient: dict[str, str] = {}
         self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
@@ -55,10 +78,6 @@ class Appliance:
         here = surroundings(networks or ("10.0.0.0/24",))
         return Server(plan(), pool(), here, ports, self, lambda seconds: None)
 
-    def called(self, start: str) -> list[str]:
-        lines = map(" ".join if start.startswith("timeout ") else _line, self.calls)
-        return [line for line in lines if line.startswith(start)]
-
     def exported(self) -> dict[str, str]:
         """What NFS clients may mount: the line of each directory."""
         return self.table
@@ -68,20 +87,6 @@ class Appliance:
         path = self.root / "etc/samba/smb.conf"
         parser.read_string(path.read_text() if path.exists() else "")
         return parser
-
-    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        words = list(argv)
-        self.calls.append(words)
-        self.stdin.append(stdin or "")
-        line = _line(words)
-        for start, hook in self.before.items():
-            if line.startswith(start):
-                hook()
-        for start, answer in self.broken.items():
-            if line.startswith(start):
-                return answer
-        tool = getattr(self, f"_{line.split()[0].replace('.', '_')}", None)
-        return tool(line.split()[1:], stdin or "") if tool else GOOD
 
     def joined(self) -> None:
         """Give the server a keytab and a daemon that accepts tickets, as a member of AD.EXAMPLE.COM has them."""
@@ -204,4 +209,4 @@ class Appliance:
         return GOOD
 
     def _xfs_quota(self, words: list[str], stdin: str) -> Result:
-        return Result(0, self.usage if "report" in words else "", "")
+        return Result(0, self.usage if words[2].startswith("report") else "", "")

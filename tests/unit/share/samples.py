@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A 1U12's plan and pool as the rooms after provisioning see them, and tools that only remember being called."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import IPv4Address, ip_interface
 from pathlib import Path
+from typing import ClassVar
 from uuid import UUID
 
 from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
@@ -13,27 +14,29 @@ from millrace.share.model import Share
 from millrace.state.model import Config, first_config
 from millrace.system.net import Interface
 from millrace.system.run import Result
+from tests.fakes.commands import Commands
+
+# What a server does with its services when a share, a port or a membership changed.
+SERVING = (
+    "systemctl start *.service",
+    "systemctl stop *.service ...",
+    "systemctl restart *.service",
+    "systemctl restart --no-block --job-mode=ignore-dependencies smbd.service",
+    "systemctl is-active --quiet *.service",
+    "exportfs -ra",
+    "smbcontrol smbd reload-config",
+    "testparm -s *",
+)
 
 
-class Tools:
-    """Answers per command line (its longest known beginning wins); everything else succeeds silently."""
+class Tools(Commands):
+    """Tools of a server that serves, with answers by the beginning of a command line."""
+
+    TAKEN: ClassVar[Iterable[str]] = SERVING
 
     def __init__(self, answers: Mapping[str, Result] | None = None) -> None:
-        self.answers = answers or {}
-        self.calls: list[list[str]] = []
-        self.stdin: list[str] = []
-
-    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        self.calls.append(list(argv))
-        self.stdin.append(stdin or "")
-        line = " ".join(argv)
-        known = max((start for start in self.answers if line.startswith(start)), key=len, default=None)
-        if known is None:
-            return Result(0, "", "")
-        return self.answers[known]
-
-    def called(self, start: str) -> bool:
-        return any(" ".join(call).startswith(start) for call in self.calls)
+        super().__init__()
+        self.broken.update(answers or {})
 
 
 def array(name: str, level: str, members: list[str]) -> Array:

@@ -10,6 +10,7 @@ import pytest
 from millrace import paths
 from millrace.share.session import Session, sessions
 from millrace.system.run import Result
+from tests.unit.share.samples import Tools
 
 INFO = """clientid: 0xf6f0c2616a3d1c9e
 address: "{address}"
@@ -68,16 +69,9 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def tools(**broken: Result) -> "Tools":
-    return Tools({"ss": Result(0, SS, ""), "smbstatus": Result(0, json.dumps(SMB), "")} | broken)
-
-
-class Tools:
-    def __init__(self, answers: dict[str, Result]) -> None:
-        self.answers = answers
-
-    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        return self.answers[argv[0]]
+def tools(**broken: Result) -> Tools:
+    found = {"ss": Result(0, SS, ""), "smbstatus": Result(0, json.dumps(SMB), "")} | broken
+    return Tools({"ss -Htn state established sport = :2049": found["ss"], "smbstatus --json": found["smbstatus"]})
 
 
 def by_host(found: Sequence[Session]) -> dict[str, Session]:

@@ -9,18 +9,28 @@ from pathlib import Path
 import pytest
 
 from millrace.system.run import Result
+from tests.fakes.commands import GOOD, Commands
 
 MLX5 = "mlx5_comp{}@pci:0000:81:00.0"
 ALL = "0-95"
 
 
-class Machine:
-    """Also the runner of tools: ethtool makes the vectors of a port anew, as mlx5 does, and nfsdctl keeps numbers."""
+class Machine(Commands):
+    """Also the runner of tools: ethtool makes the vectors of a port again, as mlx5 does, and nfsdctl keeps numbers."""
+
+    TAKEN = (
+        "ethtool -i *",
+        "ethtool --json -l *",
+        "ethtool -L * combined *",
+        "nfsdctl threads",
+        "/usr/lib/millrace/nfsd-threads -m * *",
+        "systemctl is-active --quiet *.service",
+        "systemctl daemon-reload",
+    )
 
     def __init__(self, root: Path) -> None:
+        super().__init__()
         self.root = root
-        self.calls: list[list[str]] = []
-        self.fails: dict[str, str] = {}
         self.missing: set[str] = set()
         self.active: set[str] = set()
         self.nfsd_threads = [8, 64]
@@ -105,31 +115,30 @@ class Machine:
     def files(self, top: str) -> list[Path]:
         return [path for path in (self.root / top).rglob("*") if path.is_file() and not path.is_symlink()]
 
-    def called(self, start: str) -> int:
-        return sum(" ".join(call).startswith(start) for call in self.calls)
+    def answer(self, words: Sequence[str], stdin: str) -> Result:
+        if words[0] in self.missing:
+            return Result(127, "", f"{words[0]} is not installed")
+        return super().answer(words, stdin)
 
-    def __call__(self, argv: Sequence[str]) -> Result:
-        self.calls.append(list(argv))
-        line = " ".join(argv)
-        if argv[0] in self.missing:
-            return Result(127, "", f"{argv[0]} is not installed")
-        for start, error in self.fails.items():
-            if line.startswith(start):
-                return Result(1, "", error)
-        match list(argv):
-            case ["ethtool", "--json", "-l", name]:
+    def _ethtool(self, words: list[str], stdin: str) -> Result:
+        match words:
+            case ["--json", "-l", name]:
                 return self._channels(name)
-            case ["ethtool", "-L", name, "combined", count]:
+            case ["-L", name, "combined", count]:
                 self._renew(name, int(count))
-            case ["nfsdctl", "threads"]:
-                least, most = self.nfsd_threads
-                each = " ".join([str(most // self.pools)] * self.pools)
-                return Result(0, f"min-threads: {least}\npool-threads: {each}\n", "")
-            case ["/usr/lib/millrace/nfsd-threads", "-m", least, most]:
-                self.nfsd_threads = [int(least), int(most)]
-            case ["systemctl", "is-active", "--quiet", unit]:
-                return Result(0 if unit in self.active else 3, "", "")
-        return Result(0, "", "")
+        return GOOD
+
+    def _nfsdctl(self, words: list[str], stdin: str) -> Result:
+        least, most = self.nfsd_threads
+        each = " ".join([str(most // self.pools)] * self.pools)
+        return Result(0, f"min-threads: {least}\npool-threads: {each}\n", "")
+
+    def _nfsd_threads(self, words: list[str], stdin: str) -> Result:
+        self.nfsd_threads = [int(words[1]), int(words[2])]
+        return GOOD
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        return Result(3, "", "") if words[0] == "is-active" and words[-1] not in self.active else GOOD
 
     def _channels(self, name: str) -> Result:
         if name not in self._queues:

@@ -7,6 +7,7 @@ import pytest
 
 from millrace import paths
 from millrace.plan.model import Nfsd
+from millrace.system.run import Result
 from millrace.tune.model import TuneReport
 from millrace.tune.nfsd import nfsd_settings
 from millrace.tune.run import run
@@ -51,7 +52,7 @@ def test_another_pool_mode_waits_for_a_restart(machine: Machine) -> None:
         assert len(report.warnings) == 2
         assert all("systemctl restart nfs-server.service" in warning for warning in report.warnings)
     assert machine.read("sys/module/sunrpc/parameters/pool_mode") == "pernode"
-    assert machine.called("systemctl") == 0
+    assert machine.called("systemctl") == []
 
 
 @pytest.mark.parametrize("threads", [0, None])
@@ -64,7 +65,9 @@ def test_one_that_does_not_run_is_left_to_its_unit(machine: Machine, threads: in
 
 
 def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None:
-    machine.fails["/usr/lib/millrace/nfsd-threads -m"] = "nfsdctl: This kernel does not support dynamic threading.\n"
+    machine.broken["/usr/lib/millrace/nfsd-threads -m"] = Result(
+        1, "", "nfsdctl: This kernel does not support dynamic threading.\n"
+    )
     machine.nfsd_threads = [0, 64]
     [warning] = tuned(machine).warnings
     assert warning == (
@@ -73,7 +76,7 @@ def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None
 
 
 def test_a_tool_that_is_not_understood_is_a_warning(machine: Machine) -> None:
-    machine.fails["nfsdctl threads"] = "nfsdctl: command not found\n"
+    machine.broken["nfsdctl threads"] = Result(1, "", "nfsdctl: command not found\n")
     report = tuned(machine)
     assert report.unreadable == 1 and "nfsdctl does not list the threads" in report.warnings[0]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
@@ -45,7 +46,7 @@ def test_a_port_gets_one_queue_for_each_core_of_its_node_and_each_queue_a_core(m
     mlx5(machine)
     report = tuned(machine)
     assert report.warnings == []
-    assert machine.called("ethtool -L ens1np0 combined 24") == 1
+    assert len(machine.called("ethtool -L ens1np0 combined 24")) == 1
     assert machine.irqs("ens1np0") == {MLX5.format(queue): str(24 + queue) for queue in range(24)}
     # both threads of a core send through the queue that the core takes interrupts of
     assert machine.read("sys/class/net/ens1np0/queues/tx-0/xps_cpus") == "00000100,00000000,01000000"
@@ -59,7 +60,7 @@ def test_a_second_run_changes_nothing_and_asks_for_nothing(machine: Machine) -> 
     assert tuned(machine).drift == []
     assert tuned(machine, look_only=True).drift == []
     assert machine.snapshot() == before
-    assert machine.called("ethtool -L") == 0
+    assert machine.called("ethtool -L") == []
 
 
 def test_vectors_beyond_the_queues_serve_rdma_and_stay_on_the_node(machine: Machine) -> None:
@@ -143,7 +144,7 @@ def test_a_driver_that_refuses_the_number_of_queues_is_a_warning_and_the_rest_is
     mlx5(machine, now=24)
     machine.port("ens2", 0, 0x90)
     machine.queues("ens2", 4, 64, "ice-ens2-TxRx-{}")
-    machine.fails["ethtool -L"] = "netlink error: Device or resource busy\n"
+    machine.broken["ethtool -L"] = Result(1, "", "netlink error: Device or resource busy\n")
     report = tuned(machine)
     assert len(report.warnings) == 1
     assert "ethtool -L ens2 combined cannot be set to 24: netlink error: Device or resource busy" in report.warnings[0]
@@ -153,10 +154,10 @@ def test_a_driver_that_refuses_the_number_of_queues_is_a_warning_and_the_rest_is
 
 def test_what_a_driver_refused_is_not_tried_again_for_the_link_may_go_down_each_time(machine: Machine) -> None:
     mlx5(machine)
-    machine.fails["ethtool -L"] = "netlink error: Device or resource busy\n"
+    machine.broken["ethtool -L"] = Result(1, "", "netlink error: Device or resource busy\n")
     tuned(machine)
     report = tuned(machine)
-    assert machine.called("ethtool -L") == 1
+    assert len(machine.called("ethtool -L")) == 1
     assert report.warnings == ["ethtool -L ens1np0 combined did not take 24 and is not tried again in this boot"]
 
 

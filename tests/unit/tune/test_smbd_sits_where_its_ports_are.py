@@ -8,6 +8,7 @@ import pytest
 from millrace import paths
 from millrace.inventory.nics import nics
 from millrace.plan.nic import data_ports
+from millrace.system.run import Result
 from millrace.tune import topology
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
@@ -94,15 +95,15 @@ def test_a_running_smbd_is_left_running_and_the_person_is_told(machine: Machine)
     machine.active.add("smbd.service")
     report = tuned(machine)
     assert report.warnings == ["smbd runs where it did until it is restarted: systemctl restart smbd.service"]
-    assert machine.called("systemctl restart") == 0
+    assert machine.called("systemctl restart") == []
 
 
 def test_a_reload_that_fails_leaves_nothing_half_done(machine: Machine) -> None:
     machine.port("ens1", 1)
-    machine.fails["systemctl daemon-reload"] = "Connection refused"
+    machine.broken["systemctl daemon-reload"] = Result(1, "", "Connection refused")
     report = tuned(machine)
     assert "daemon-reload failed" in report.warnings[0] and drop_in(machine) == ""
-    machine.fails.clear()
+    machine.broken.clear()
     assert tuned(machine).warnings == [] and drop_in(machine)
 
 

@@ -117,7 +117,7 @@ def test_tuning_again_after_a_revert_sets_everything_again(machine: Machine) -> 
 
 def test_one_value_that_cannot_be_put_back_is_a_warning(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     invoke()
-    machine.fails["ethtool -L"] = "netlink error: Device or resource busy\n"
+    machine.broken["ethtool -L"] = Result(1, "", "netlink error: Device or resource busy\n")
     output = invoke("--revert")
     assert "warning: ethtool -L ens1np0 combined cannot be put back to 63" in output
     assert machine.read("sys/class/block/md127/md/group_thread_cnt") == "0"

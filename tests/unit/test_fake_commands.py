@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The fake servers take no command line that they do not know."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace import paths
+from tests.fakes.commands import Commands, UnknownCommand, takes
+from tests.unit.bench.tools import Tools as BenchTools
+from tests.unit.domain.member import Member
+from tests.unit.inventory.trees import nothing_found
+from tests.unit.plugin.tools import Tools as PluginTools
+from tests.unit.port.network import Network
+from tests.unit.provision.plans import raid6_plan
+from tests.unit.provision.server import server_for
+from tests.unit.share.appliance import Appliance
+from tests.unit.share.samples import Tools
+from tests.unit.tune.machine import Machine
+
+MISSPELT = (
+    ["exportfs", "-rra"],
+    ["systemctl", "relaod", "nfs-server.service"],
+    ["smbcontrl", "smbd", "reload-config"],
+    ["mdadm", "--stpo", "/dev/md127"],
+    ["ethtool", "-l", "ens1np0"],
+    ["timeout", "60", "mount", "-t", "nfs3", "127.0.0.1:/", "/mnt"],
+)
+
+
+def fake(name: str, root: Path) -> Any:
+    """The runner of a room's fake server below `root`."""
+    if name == "provision":
+        return server_for(raid6_plan()).attempt
+    if name == "inventory":
+        return nothing_found
+    rooted = {"share": Appliance, "domain": Member, "port": Network, "tune": Machine}
+    plain = {"samples": Tools, "bench": BenchTools}
+    if name == "plugin":
+        return PluginTools(0)
+    return rooted[name](root) if name in rooted else plain[name]()
+
+
+@pytest.mark.parametrize("argv", MISSPELT, ids=" ".join)
+@pytest.mark.parametrize(
+    "name", ["share", "domain", "port", "tune", "samples", "bench", "plugin", "provision", "inventory"]
+)
+def test_a_misspelt_command_fails_and_is_named(
+    name: str, argv: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    words = argv[2:] if argv[0] == "timeout" else argv
+    with pytest.raises(UnknownCommand, match=" ".join(words)):
+        fake(name, tmp_path)(argv)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "line", "fits"),
+    [
+        ("systemctl start *.service", "systemctl start smbd.service", True),
+        ("systemctl start *.service", "systemctl start smbd.service nmbd.service", False),
+        ("systemctl stop *.service ...", "systemctl stop smbd.service nmbd.service", True),
+        ("systemctl stop *.service ...", "systemctl stop", False),
+        ("exportfs -ra", "exportfs -r", False),
+    ],
+)
+def test_a_pattern_fits_word_by_word(pattern: str, line: str, fits: bool) -> None:
+    assert takes(pattern, line.split()) is fits
+
+
+def test_every_call_is_kept_and_a_time_limit_is_not_part_of_the_line() -> None:
+    class Exports(Commands):
+        TAKEN = ("exportfs -ra",)
+
+    tools = Exports()
+    assert tools(["timeout", "60", "exportfs", "-ra"]).status == 0
+    assert tools.calls == [["timeout", "60", "exportfs", "-ra"]]
+    assert tools.called("exportfs") == ["exportfs -ra"]
+    assert tools.called("timeout 60") == ["timeout 60 exportfs -ra"]

@@ -27,7 +27,7 @@ ORDER = [
         "config",
         "admin",
     ],  # verbs over what several rooms below keep
-    ["share", "user", "domain", "port", "certificate"],  # what people decide
+    ["share", "user", "domain", "port", "certificate", "journal"],  # what people decide
     ["membership"],  # what a member of a domain has: `domain` joins with it, `share` serves with it
     ["etc"],  # the files that we render
     ["state"],  # the desired state and its history

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import BadInput
+from millrace.etc import rendered
 from millrace.plan.policy import JournalPolicy
 from millrace.plan.policy_in_force import in_force
-from millrace.share import rendered
 from millrace.state.store import only_writer
 from millrace.system.run import Runner, must
 

@@ -27,5 +27,6 @@ def _environment() -> "jinja2.Environment":
         keep_trailing_newline=True,
         trim_blocks=True,
         lstrip_blocks=True,
-        autoescape=False,
+        # of a page, the words of clients are text
+        autoescape=jinja2.select_autoescape(["html.j2"], default=False),
     )

@@ -1,13 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One file goes to a client, one comes back: what it measured by hand becomes a run of the server, or nothing does."""
+"""What a client measured by hand becomes a run of the server, or nothing does."""
 
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -24,7 +22,10 @@ from tests.unit.bench.sites import request, site
 from tests.unit.bench.tools import Tools
 
 SAMPLES = Path(__file__).parent / "samples"
+
+
 NFS = "10.0.0.1:/srv/pool/data {where} nfs4 rw,vers=4.2,proto=tcp,nconnect=8 0 0\n"
+
 
 Measure = Callable[..., int]
 
@@ -93,46 +94,6 @@ def test_it_works_in_a_directory_of_its_own_and_removes_it(share: Path, measure:
     assert "job.fio" not in (share.parent / "seen").read_text()
 
 
-PLAN = {"before": "", "jobs": 2, "per_job": 1, "size": 4096}
-
-
-@pytest.fixture
-def victim(tmp_path: Path) -> Path:
-    (tmp_path / "where").mkdir()
-    (tmp_path / "home").mkdir()
-    (tmp_path / "home/f.0.0").write_text("somebody's")
-    return tmp_path / "home"
-
-
-@pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
-def test_a_link_in_the_place_of_its_files_is_not_followed(victim: Path, before: str) -> None:
-    files = by_hand.Inside(str(victim.parent / "where"), "meta")
-    here = victim.parent / "where/meta"
-    (here / "f.0.0").symlink_to("../../home/f.0.0")
-    os.symlink("../../home/new", here / "f.1.0")
-    by_hand.ready({**PLAN, "before": before}, files)
-    assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
-    assert (os.listdir(here) == []) == (before in ("empty", "gone"))
-
-
-@pytest.mark.parametrize("before", ["empty", "small", "gone", "forget"])
-def test_a_link_in_the_place_of_its_directory_ends_the_workload(victim: Path, before: str) -> None:
-    (victim.parent / "where/meta").symlink_to(victim)
-    files = by_hand.Inside(str(victim.parent / "where"), "meta")
-    with pytest.raises(OSError, match=r"Not a directory|Too many levels"):
-        by_hand.ready({**PLAN, "before": before}, files)
-    assert {one.name: one.read_text() for one in victim.iterdir()} == {"f.0.0": "somebody's"}
-
-
-def test_a_pipe_in_the_place_of_a_file_is_not_waited_for(victim: Path) -> None:
-    files = by_hand.Inside(str(victim.parent / "where"), "common")
-    os.mkfifo(victim.parent / "where/common/f.0.0")
-    thread = Thread(target=by_hand.ready, args=({**PLAN, "before": "forget"}, files), daemon=True)
-    thread.start()
-    thread.join(10)
-    assert not thread.is_alive()
-
-
 def test_a_link_in_the_place_of_the_result_is_replaced(share: Path, measure: Measure) -> None:
     for name in ("result.json", "result.json.part"):
         (share.parent / name).symlink_to(share.parent / "precious")
@@ -184,22 +145,6 @@ def test_a_workload_that_fails_does_not_hide_the_others(share: Path, measure: Me
     found = {rung.id: (rung.state, rung.reason) for rung in taken(share).rungs}
     assert found["L3/nfs-tcp/mixed/mixed"] == (State.DONE, None)
     assert found["L3/nfs-tcp/fsync/fsync"] == (State.FAILED, "fsync/fsync: fio: no space")
-
-
-def test_the_same_program_has_the_same_bytes_and_says_how_to_use_it(tmp_path: Path) -> None:
-    wanted = request(profiles=["seq"])
-    (tmp_path / "millrace-bench.pyz").write_bytes(bundle(wanted, site()))
-    assert (tmp_path / "millrace-bench.pyz").read_bytes() == bundle(wanted, site())
-    argv = [sys.executable, "-I", "-S", str(tmp_path / "millrace-bench.pyz")]
-    done = subprocess.run([*argv, "--help"], capture_output=True, text=True, check=False)
-    assert (done.returncode, "--listen SERVER" in done.stdout) == (0, True)
-    # every part of it is found in the one file
-    tool(tmp_path / "bin", "fio", "echo fio-3.41")
-    where = {"PATH": f"{tmp_path / 'bin'}:{os.environ['PATH']}"}
-    command = [*argv, "--listen", "no-such-host.invalid"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=where)
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1), done.stderr
-    assert "needs root and systemd" in done.stderr or "is not a name" in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -1,62 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The screen says what was measured and what binds; an emulated server shows ratios and no promise."""
+"""Progress of a run, for whoever follows it."""
 
 import time
-from pathlib import Path
 
 import pytest
 
-from millrace import cli, paths
+from millrace import paths
 from millrace.bench.plan.estimate import estimate
 from millrace.bench.plan.sizes import sizes
 from millrace.bench.plan.steps import planned_steps
-from millrace.bench.report import text
 from millrace.bench.result import live
-from millrace.bench.result.ceilings import with_ceilings
-from millrace.bench.result.environment import Environment
-from millrace.bench.result.model import Provenance, Run, State
+from millrace.bench.result.model import State
 from millrace.bench.result.outputs import Progress
 from millrace.bench.run.progress import ProgressReporter
 from tests.unit.bench.rungs import done
 from tests.unit.bench.sites import request, site
-
-
-def measured(**more: object) -> Run:
-    here = site()
-    names = ("L0/drives/seq/read", "L1/xfs/seq/read", "L2/nfs-tcp/fsync/fsync")
-    return Run.model_construct(
-        id="20260101-000000",
-        started="",
-        state=State.DONE,
-        reason=None,
-        request=request(),
-        labels=more.get("labels", []),
-        provenance=Provenance(version="1", workload_hash="0", fio="fio-3.41", started_by="admin"),
-        environment=Environment.model_construct(),
-        rungs=with_ceilings([done(name, 5e9) for name in names], here.inventory, here.plan, False),
-    )
-
-
-def test_every_rung_has_its_line_and_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured())
-    said = capsys.readouterr().out
-    assert "L2/nfs-tcp/fsync/fsync" in said
-    assert "5 GB/s" in said
-    assert "L1/xfs/seq/read: Reached 100% of L0/drives/seq/read" in said
-
-
-def test_an_emulated_run_shows_no_bandwidth(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured(labels=["emulated"]))
-    said = capsys.readouterr().out
-    assert "GB/s" not in said
-    assert "100%" in said
-    assert text.EMULATED in said
-
-
-def test_mlperf_is_named_only_to_say_that_this_is_none_of_it(capsys: pytest.CaptureFixture[str]) -> None:
-    text.run(measured())
-    said = capsys.readouterr().out
-    assert said.count("MLPerf") == said.count("not an MLPerf result") == 1
 
 
 @pytest.fixture
@@ -118,10 +76,3 @@ def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: Progr
         live.write(Progress(run="another", time=time.time(), state=State.RUNNING, what="starting"))
 
     assert [line.state for line in live.follow(lambda: True, wait)] == [State.DONE]
-
-
-def test_a_run_that_is_not_there_leaves_the_file_as_it_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(paths, "ROOT", tmp_path / "server")
-    (tmp_path / "report.html").write_text("the report before")
-    assert cli.run(["bench", "export", "20260101-000000", str(tmp_path / "report.html")]) == 2
-    assert (tmp_path / "report.html").read_text() == "the report before"

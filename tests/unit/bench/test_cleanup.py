@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After a crash, or a power cut, everything of the benchmark goes and nothing else."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from millrace.bench.result import live
+from millrace.bench.result import store as results
+from millrace.bench.result.environment import Environment
+from millrace.bench.result.model import Provenance, Run, State
+from millrace.bench.result.outputs import Progress
+from millrace.bench.run import cleanup, order
+from millrace.errors import Refused
+from millrace.system.run import Result
+from tests.unit.bench.rungs import done, waiting
+from tests.unit.bench.sites import request
+from tests.unit.bench.tools import Tools
+
+EXPORTS = (
+    "/srv/pool/data  10.0.0.0/24(sync,wdelay,fsid=1)\n/srv/pool/.millrace-bench  127.0.0.1(sync,no_wdelay,fsid=2)\n"
+)
+
+
+def run(name: str, state: State) -> Run:
+    rungs = [done("L1/xfs/seq/read"), waiting("L1/xfs/seq/write").model_copy(update={"state": State.RUNNING})]
+    return Run(
+        id=name,
+        started="2026-01-01T00:00:00+00:00",
+        state=state,
+        request=request(),
+        provenance=Provenance(version="1", workload_hash="0", fio="fio-3.41", started_by="admin"),
+        environment=Environment.model_construct(),
+        rungs=rungs,
+    )
+
+
+def whole(made: Run) -> Run:
+    """With an environment that is complete."""
+    values = dict.fromkeys(("host", "product", "kernel", "cpu", "pool"), "x") | dict.fromkeys(
+        ("sockets", "cores", "memory"), 1
+    )
+    empty = {"virtual": None, "plan_sha256": None, "drives": [], "ports": [], "packages": {}, "settings": {}}
+    return made.model_copy(update={"environment": Environment.model_validate({**values, **empty})})
+
+
+def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: Path) -> None:
+    (pool / ".millrace-bench/common").mkdir(parents=True)
+    (pool / ".millrace-bench/common/f.0.0").write_text("x")
+    os.symlink(pool / "data", pool / ".millrace-bench/common/link")
+    results.save(whole(run("20260101-000000", State.RUNNING)))
+    tools = Tools({"exportfs -s": Result(0, EXPORTS, "")})
+    found = cleanup.clean_up(tools)
+    assert found == [
+        "the export 127.0.0.1:/srv/pool/.millrace-bench",
+        "files in /srv/pool",
+        "run 20260101-000000 is marked as interrupted",
+    ]
+    assert [call for call in tools.calls if call[:2] == ["exportfs", "-u"]] == [
+        ["exportfs", "-u", "127.0.0.1:/srv/pool/.millrace-bench"]
+    ]
+    assert os.listdir(pool) == ["data"]
+    assert (pool / "data/file").read_text() == "somebody's"
+
+
+def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
+    results.save(whole(run("20260101-000000", State.RUNNING)))
+    live.begin()
+    live.write(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
+    cleanup.clean_up(Tools())
+    last = live.latest()
+    assert last is not None and last.state is State.INTERRUPTED
+    (kept,) = results.listing().runs
+    assert (kept.state, kept.done, kept.reason) == (State.INTERRUPTED, 1, cleanup.WHY)
+    states = [rung.state for rung in results.load("latest").rungs]
+    assert states == [State.DONE, State.INTERRUPTED]
+
+
+def test_a_run_that_has_ended_stays_as_it_is(pool: Path) -> None:
+    results.save(whole(run("20260101-000000", State.DONE)))
+    assert cleanup.clean_up(Tools()) == []
+    assert results.load("latest").state is State.DONE
+
+
+def test_an_empty_mount_point_is_left_alone(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (pool / ".millrace-bench").mkdir()
+    monkeypatch.setattr(os.path, "ismount", lambda path: False)
+    assert cleanup.clean_up(Tools()) == []
+    assert (pool / ".millrace-bench").exists()
+
+
+def test_nothing_is_swept_from_under_a_run(pool: Path) -> None:
+    with order.alone(), pytest.raises(Refused, match="running already"):
+        cleanup.clean_up(Tools())

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import Runner
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
-from millrace.system.run import Result
+from millrace.system.run import Result, Runner
 from tests.unit.inventory import hardware
 from tests.unit.inventory.trees import booted, nothing_found
 

@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.surface import surface
-from millrace.system.run import Result, attempt
+from millrace.system.run import Result, Runner, attempt
 from tests.unit.inventory import images
 from tests.unit.inventory.trees import booted, nothing_found
 

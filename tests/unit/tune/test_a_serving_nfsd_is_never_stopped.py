@@ -71,7 +71,7 @@ def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None
     machine.nfsd_threads = [0, 64]
     [warning] = tuned(machine).warnings
     assert warning == (
-        "nfsdctl threads cannot be set to -m 8 64: nfsdctl: This kernel does not support dynamic threading."
+        "nfsdctl threads cannot be set to -m 8 64: nfsdctl: This kernel does not support dynamic threading"
     )
 
 

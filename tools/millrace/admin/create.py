@@ -4,7 +4,7 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, Protocol
+from typing import Literal
 
 from millrace import paths
 from millrace.admin import one_time
@@ -12,18 +12,12 @@ from millrace.admin.one_time import USER
 from millrace.errors import BadInput, Failed
 from millrace.system.documents import Contract
 from millrace.system.files import write_text
-from millrace.system.run import Result
+from millrace.system.run import Runner, last_words
 from millrace.user import accounts
 from millrace.user.password import strong_password
 
 CREDENTIAL = "millrace.admin-password"
 MARKER = "admin-created"
-
-
-class Runner(Protocol):
-    """How tools are run; secrets go through `stdin` only."""
-
-    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result: ...
 
 
 class AdminReport(Contract):
@@ -94,5 +88,5 @@ def _set_passwords(password: str, run: Runner) -> None:
 def _run(run: Runner, argv: Sequence[str], stdin: str | None = None) -> None:
     result = run(argv, stdin)
     if result.status != 0:
-        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
-        raise Failed(f"The administrator could not be made: {argv[0]} failed with status {result.status}: {words}")
+        words = f"{argv[0]} failed with status {result.status}: {last_words(result)}"
+        raise Failed(f"The administrator could not be made: {words}")

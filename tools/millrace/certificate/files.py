@@ -9,17 +9,17 @@ settings.json                  further names
 current -> sets/NAME           server.pem (chain), server.key, peer.pem (what the look trusts), certificate.json
 """
 
-import fcntl
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from millrace import paths
 from millrace.certificate.model import CertificateSettings, Current
 from millrace.errors import Refused
+from millrace.system import locks
 from millrace.system.documents import read_model
 from millrace.system.files import write_text
 
@@ -78,16 +78,9 @@ def used() -> Current:
     return found
 
 
-@contextmanager
-def only_writer() -> Iterator[None]:
-    """One change at a time: the timer, a new address and a person may come together. The lock dies with its holder."""
-    directory().mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(directory() / ".lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def only_writer() -> AbstractContextManager[None]:
+    """One change at a time: the timer, a new address and a person may come together. Refused to anyone but root."""
+    return locks.held(directory() / ".lock")
 
 
 def put_in_use(texts: Mapping[str, str]) -> None:

@@ -16,17 +16,7 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system import net
 from millrace.system.net import Interface
-from millrace.system.run import Result, attempt
-
-Runner = Callable[[Sequence[str]], Result]
-
-
-def _command(argv: Sequence[str]) -> Result:
-    return attempt(argv, timeout=20)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0].rstrip(".")
+from millrace.system.run import Result, Runner, last_words, quickly
 
 
 @dataclass(frozen=True)
@@ -43,7 +33,7 @@ PROBES = Probes(nfs_null.problem, smb_negotiate.problem)
 class Host:
     """This server during one run of the checks."""
 
-    def __init__(self, run: Runner = _command, probes: Probes | None = None) -> None:
+    def __init__(self, run: Runner = quickly, probes: Probes | None = None) -> None:
         self._run = run
         self.probes = probes or PROBES
 
@@ -80,7 +70,7 @@ class Host:
         """What iproute2 says of all addresses, as JSON; Failed if it does not."""
         result = self._run(["ip", "-j", "addr"])
         if result.status != 0:
-            raise Failed(f"ip does not list the addresses: {_first_line(result.err) or 'no answer'}")
+            raise Failed(f"ip does not list the addresses: {last_words(result)}")
         return result.out
 
     @cached_property
@@ -100,7 +90,7 @@ class Host:
         try:
             return [str(unit["unit"]) for unit in json.loads(result.out)]
         except (ValueError, KeyError, TypeError) as error:
-            raise Failed(f"systemctl does not list failed units: {_first_line(result.err) or error}") from error
+            raise Failed(f"systemctl does not list failed units: {last_words(result)}") from error
 
     @cached_property
     def ports(self) -> list[Interface]:
@@ -111,7 +101,7 @@ class Host:
         """systemd's ActiveState; Failed if systemd does not say."""
         result = self._run(["systemctl", "show", "--property=ActiveState", "--value", unit])
         if result.status != 0 or not result.out.strip():
-            raise Failed(f"systemctl does not say how {unit} is: {_first_line(result.err) or 'no answer'}")
+            raise Failed(f"systemctl does not say how {unit} is: {last_words(result)}")
         return result.out.strip()
 
     def absent(self, check: str, sentence: str, todo: str) -> Finding:

@@ -5,7 +5,6 @@ millrace-smart.service reads it and nothing waits for that: a drive that is dyin
 """
 
 import time
-from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from typing import Literal
@@ -19,12 +18,11 @@ from millrace.inventory.drives import block_dir, identify
 from millrace.inventory.model import Drive
 from millrace.inventory.present import present
 from millrace.system.documents import Contract, read_model, write_model
-from millrace.system.run import Result, attempt
-
-Runner = Callable[[Sequence[str]], Result]
+from millrace.system.run import Runner, within
 
 # A healthy drive answers at once; the kernel gives a silent one a minute.
 SECONDS = 90.0
+_IN_TIME = within(SECONDS)
 
 
 class DriveSmart(Contract):
@@ -65,11 +63,7 @@ def last() -> SmartReport | None:
         return None
 
 
-def _command(argv: Sequence[str]) -> Result:
-    return attempt(argv, timeout=SECONDS)
-
-
-def write(run: Runner = _command) -> None:
+def write(run: Runner = _IN_TIME) -> None:
     """Read all drives, at the same time, and leave what they say."""
     system = drives_in_use(paths.ROOT).system
     here = [one for one in present() if one.size]

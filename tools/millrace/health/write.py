@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave the health where others look: the file for Cockpit, the banner for the console."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from millrace import paths
 from millrace.admin.one_time import forget_if_used
@@ -13,18 +13,14 @@ from millrace.share import usage
 from millrace.system import net
 from millrace.system.documents import write_model
 from millrace.system.net import Interface
-from millrace.system.run import Result, Runner, attempt
-
-
-def _command(argv: Sequence[str], stdin: str | None = None) -> Result:
-    return attempt(argv, stdin, timeout=20)
+from millrace.system.run import Runner, quickly
 
 
 def write(
     health: Health,
     ports: Callable[[], list[Interface]] = net.serving,
     refresh: Callable[[], None] = refresh_consoles,
-    run: Runner = _command,
+    run: Runner = quickly,
 ) -> None:
     """Leave the health and the usage of the shares, and forget a one-time password that was used."""
     # A pool that has failed is not asked what it holds: the answer may never come.

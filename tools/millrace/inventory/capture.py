@@ -22,13 +22,13 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture_files import Entry, entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
-from millrace.inventory.finding import Finding, Runner, SurfaceReader
+from millrace.inventory.finding import Finding, SurfaceReader
 from millrace.inventory.model import Evidence, Inventory
 from millrace.inventory.probe import run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
 from millrace.system.documents import Contract
-from millrace.system.run import Result, attempt, must
+from millrace.system.run import Result, Runner, attempt, must
 
 MANIFEST = "capture.json"
 COMMANDS = "commands"
@@ -62,7 +62,7 @@ class Recorder:
         self.tools: list[tuple[list[str], Result]] = []
         self.surfaces: list[tuple[str, list[Finding]]] = []
 
-    def run(self, argv: Sequence[str]) -> Result:
+    def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Run a tool."""
         result = self._run(argv)
         self.tools.append(([at_home(self._sysroot, word) for word in argv], result))

@@ -9,13 +9,14 @@ from millrace.inventory import cpus, features, memory, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
 from millrace.inventory.enclosures import bays
-from millrace.inventory.finding import Runner, SurfaceReader
+from millrace.inventory.finding import SurfaceReader
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.inventory.nics import nics, port_functions
 from millrace.inventory.partitions import are_ours, partitions
 from millrace.inventory.probe import probe, run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
+from millrace.system.run import Runner
 
 PROBES_AT_ONCE = 8
 

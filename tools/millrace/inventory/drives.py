@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.inventory import nvme, pci
-from millrace.inventory.finding import Runner
 from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.system import sysfs
+from millrace.system.run import Runner
 from millrace.system.text import one_line
 
 # Block devices that are made of other devices or of memory, and media that hold no data of a server.

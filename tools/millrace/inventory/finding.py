@@ -1,14 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a probe hands back: nothing for `I looked and there is nothing`, else one finding for each thing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.inventory.model import DriveState, Evidence
-from millrace.system.run import Result
-
-Runner = Callable[[Sequence[str]], Result]
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections import Counter
 from pathlib import Path
 
 from millrace.inventory import pci
-from millrace.inventory.finding import Runner
 from millrace.inventory.model import Nic
 from millrace.system import sysfs
+from millrace.system.run import Runner
 
 
 def nics(sysroot: Path, run: Runner) -> list[Nic]:

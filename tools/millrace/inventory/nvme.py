@@ -5,9 +5,9 @@ import json
 from pathlib import Path
 from typing import TypedDict
 
-from millrace.inventory.finding import Runner
 from millrace.inventory.model import LbaFormat
 from millrace.system import sysfs
+from millrace.system.run import Runner
 
 ABSOLUTE_ZERO = -273
 COLDEST_KELVIN = 200  # no drive works below; no drive works above as many degrees Celsius

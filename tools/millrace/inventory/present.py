@@ -18,5 +18,5 @@ def present() -> list[Drive]:
     return [describe(paths.ROOT, name, unknown, places, _silent) for name in drive_names(paths.ROOT)]
 
 
-def _silent(argv: Sequence[str]) -> Result:
+def _silent(argv: Sequence[str], stdin: str | None = None) -> Result:
     return Result(127, "", f"{argv[0]} is not asked")

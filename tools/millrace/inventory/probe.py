@@ -1,24 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is a drive blank? Only if every probe answered and every answer was `nothing`."""
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from millrace.inventory import signatures, udev
 from millrace.inventory.drives import Verdict, size
-from millrace.inventory.finding import Finding, Runner, SurfaceReader, found
+from millrace.inventory.finding import Finding, SurfaceReader, found
 from millrace.inventory.model import DriveState, Evidence
 from millrace.inventory.partitions import Partition, are_ours, partitions
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
-from millrace.system.run import Result, attempt
+from millrace.system.run import Runner, within
 
 TIMEOUT = 60  # seconds; a healthy drive answers in less than one
-
-
-def run_tool(argv: Sequence[str]) -> Result:
-    """Run a probe tool; one that hangs or is missing has a status of its own, which no probe takes for `nothing`."""
-    return attempt(argv, timeout=TIMEOUT)
+# A probe that hangs or is missing has a status of its own, which no probe takes for `nothing`.
+run_tool = within(TIMEOUT)
 
 
 def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> Verdict:

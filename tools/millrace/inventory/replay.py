@@ -47,7 +47,7 @@ class Replay:
         """Look at the captured server."""
         return collect(self._root, self.run, self.read)
 
-    def run(self, argv: Sequence[str]) -> Result:
+    def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """What the tool said on the server."""
         answer = self._answers.get(tuple(at_home(self._root, word) for word in argv))
         if answer is None or answer.surface is not None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from millrace.errors import Failed
 from millrace.inventory.drives import block_dir, drive_names, identify, size
-from millrace.inventory.finding import Runner
 from millrace.inventory.probe import run_tool
 from millrace.system import sysfs
+from millrace.system.run import Runner
 
 LIMIT = 60.0  # seconds
 PAUSE = 1.0  # seconds between two looks

@@ -5,8 +5,8 @@ import json
 import re
 from pathlib import Path
 
-from millrace.inventory.finding import Finding, Runner, failed, found
-from millrace.system.run import Result
+from millrace.inventory.finding import Finding, failed, found
+from millrace.system.run import Result, Runner, last_words
 
 # Exit states of blkid, see blkid(8). A device that cannot be opened is 2 as well: blkid alone proves nothing.
 BLKID_FOUND, BLKID_NOTHING, BLKID_AMBIVALENT = 0, 2, 8
@@ -43,7 +43,7 @@ def blkid(device: Path, run: Runner) -> list[Finding]:
     if result.status == BLKID_AMBIVALENT:
         return [found("blkid", "several contradicting signatures")]
     if result.status != BLKID_FOUND:
-        return [failed("blkid", _last_words(result))]
+        return [failed("blkid", _failure(result))]
     says = dict(line.split("=", 1) for line in result.out.splitlines() if "=" in line)
     parts = [in_words(says[key]) for key in ("PTTYPE", "TYPE") if key in says]
     return [found("blkid", f"{' and '.join(parts)}{_details(says)}" if parts else "a signature without a type")]
@@ -64,7 +64,7 @@ def wipefs(device: Path, run: Runner) -> list[Finding]:
     """Every signature at every place, also those that contradict each other."""
     result = run(["wipefs", "--no-act", "--json", str(device)])
     if result.status != 0 or result.err.strip():
-        return [failed("wipefs", _last_words(result))]
+        return [failed("wipefs", _failure(result))]
     try:
         places: dict[str, list[int]] = {}
         for signature in json.loads(result.out)["signatures"]:
@@ -85,7 +85,7 @@ def mdadm(device: Path, run: Runner) -> list[Finding]:
     if result.status == 1 and MDADM_NOTHING.fullmatch(result.err.strip()) and not result.out.strip():
         return []
     if result.status != 0:
-        return [failed("mdadm", _last_words(result))]
+        return [failed("mdadm", _failure(result))]
     lines = (line.partition(" : ") for line in result.out.splitlines())
     fields = {key.strip(): value.strip() for key, _, value in lines if value}
     if "Version" in fields:
@@ -98,6 +98,5 @@ def mdadm(device: Path, run: Runner) -> list[Finding]:
     return [found("mdadm", "RAID metadata")]
 
 
-def _last_words(result: Result) -> str:
-    words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
-    return f"failed with status {result.status}: {words}"
+def _failure(result: Result) -> str:
+    return f"failed with status {result.status}: {last_words(result)}"

@@ -10,7 +10,8 @@ from millrace.provision.model import ArrayRecord, MemberRecord
 from millrace.provision.partition import is_partition_of
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
-from millrace.provision.system import System, demand, settle
+from millrace.provision.system import System, settle
+from millrace.system.run import must
 from millrace.system.text import KIB
 
 
@@ -53,14 +54,14 @@ class ArrayStep:
     def clear(self) -> None:
         active = md.find(self._system, self._record.uuid)
         if active is not None:
-            demand(self._system, ["mdadm", "--stop", f"/dev/{active.device}"])
+            must(self._system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
         for device, owner in self._all():
             if self._carries(device, owner):
-                demand(self._system, ["mdadm", "--zero-superblock", device])
+                must(self._system.attempt, ["mdadm", "--zero-superblock", device])
 
     def make(self) -> str:
         members, spares = ([device for device, _ in group] for group in (self._members(), self._spares()))
-        demand(self._system, create_command(self._record, members, spares))
+        must(self._system.attempt, create_command(self._record, members, spares))
         settle(self._system)
         md.ensure_link(self._system, self._record)
         return f"created, {md.count(len(members), len(spares))}"

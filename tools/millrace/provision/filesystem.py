@@ -11,7 +11,8 @@ from millrace.provision import md
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
-from millrace.provision.system import System, demand
+from millrace.provision.system import System
+from millrace.system.run import must
 
 BLOCK = 4096
 LOG_STRIPE_UNIT_MAX = 256 << 10
@@ -45,7 +46,7 @@ class FilesystemStep:
         """mkfs.xfs writes over what it left half done."""
 
     def make(self) -> str:
-        demand(self._system, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
+        must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
         self._check_geometry()
         return f"made, {self._filesystem.allocation_groups} allocation groups"
 

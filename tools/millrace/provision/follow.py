@@ -8,8 +8,9 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.provision.signature import exported
-from millrace.provision.system import System, demand
+from millrace.provision.system import System
 from millrace.system.documents import Contract
+from millrace.system.run import must
 
 UNIT = "millrace-provision.service"
 POLL = 0.5
@@ -33,7 +34,7 @@ def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
     """Start the unit and return when the pool exists; Failed with its last words if the unit ends without one."""
     # A oneshot that stays active after a run without approval would not start again.
     verb = "restart" if _state(system)["ActiveState"] == "active" else "start"
-    demand(system, ["systemctl", verb, "--no-block", UNIT])
+    must(system.attempt, ["systemctl", verb, "--no-block", UNIT])
     shown = None
     while not paths.pool_file().exists():
         state = _state(system)
@@ -52,7 +53,7 @@ def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
 
 
 def _state(system: System) -> dict[str, str]:
-    return exported(demand(system, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
+    return exported(must(system.attempt, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
 
 
 def _progress() -> Progress | None:

@@ -9,7 +9,8 @@ from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Array
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import exported
-from millrace.provision.system import System, demand
+from millrace.provision.system import System
+from millrace.system.run import must
 
 HOMEHOST = "millrace"
 LOST_MEMBERS = {"raid0": 0, "raid5": 1, "raid6": 2}
@@ -75,7 +76,7 @@ def broken(system: System, record: ArrayRecord, active: Active) -> bool:
 
 def load_modules(system: System) -> None:
     """mdadm does not load the module of a level before it assembles."""
-    demand(system, ["modprobe", "--all", *MODULES])
+    must(system.attempt, ["modprobe", "--all", *MODULES])
 
 
 def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force: bool = False) -> None:
@@ -84,8 +85,8 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force:
     `force` starts one that was being written when the power went although it cannot be made consistent first.
     """
     stop_inactive(system, record)
-    demand(
-        system,
+    must(
+        system.attempt,
         [
             *("mdadm", "--assemble", array_path(record.array.name), "--run"),
             *(["--force"] if force else []),
@@ -99,14 +100,14 @@ def stop_inactive(system: System, record: ArrayRecord) -> None:
     """Members that udev has collected but not started are busy until their array is stopped."""
     active = find(system, record.uuid)
     if active is not None and not active.running:
-        demand(system, ["mdadm", "--stop", f"/dev/{active.device}"])
+        must(system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
 
 
 def stop(system: System, record: ArrayRecord) -> None:
     """Stop an array of ours that runs; Failed where it is in use."""
     active = find(system, record.uuid)
     if active is not None:
-        demand(system, ["mdadm", "--stop", f"/dev/{active.device}"])
+        must(system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
 
 
 def linked(system: System, record: ArrayRecord, active: Active) -> bool:
@@ -123,7 +124,7 @@ def ensure_link(system: System, record: ArrayRecord) -> None:
     system.attempt(["udevadm", "wait", f"--timeout={LINK_SECONDS}", array_path(record.array.name)])
     if linked(system, record, active):
         return
-    demand(system, ["udevadm", "trigger", "--settle", "--action=change", f"/dev/{active.device}"])
+    must(system.attempt, ["udevadm", "trigger", "--settle", "--action=change", f"/dev/{active.device}"])
     if not linked(system, record, active):
         raise Failed(
             f"{title(record.array)} runs as {active.device} but {array_path(record.array.name)} is missing; reboot"

@@ -10,7 +10,8 @@ from millrace.provision.drives import Drives
 from millrace.provision.model import DriveRecord, PartitionRecord
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
-from millrace.provision.system import System, demand, settle
+from millrace.provision.system import System, settle
+from millrace.system.run import must
 from millrace.system.text import MIB
 
 LINUX_RAID = "a19d880f-05fc-4d3b-a006-743f0f84911e"
@@ -57,8 +58,8 @@ class PartitionStep:
             raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written to it")
         # Sizes with a suffix mean the same on drives with 512-byte and with 4096-byte blocks. Nothing is wiped: the
         # drive is blank, and what would be found behind the table is not ours to erase.
-        demand(
-            self._system,
+        must(
+            self._system.attempt,
             ["sfdisk", "--lock", "--wipe=never", "--wipe-partitions=never", f"/dev/{drive.name}"],
             self._script(),
         )

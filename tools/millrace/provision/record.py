@@ -5,9 +5,10 @@ from millrace import paths
 from millrace.provision.model import Pool, Transaction
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
 from millrace.provision.pool_file import save_pool
-from millrace.provision.system import System, demand
+from millrace.provision.system import System
 from millrace.system.documents import write_model
 from millrace.system.files import write_text
+from millrace.system.run import must
 
 
 def publish(system: System, transaction: Transaction) -> Pool:
@@ -42,8 +43,8 @@ def renew_mount_unit(system: System, pool: Pool) -> bool:
 def _tell_systemd(system: System) -> None:
     """Have systemd read the mount unit again where it knows an older one; one that was missing it finds by itself."""
     asked = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]
-    if demand(system, asked).strip() != "no":
-        demand(system, ["systemctl", "daemon-reload"])
+    if must(system.attempt, asked).strip() != "no":
+        must(system.attempt, ["systemctl", "daemon-reload"])
 
 
 def clean_up() -> None:

@@ -19,7 +19,7 @@ from millrace.plan.model import Proposal
 from millrace.provision import gpt
 from millrace.provision.model import MemberRecord
 from millrace.system import sysfs
-from millrace.system.run import Result, attempt
+from millrace.system.run import Result, attempt, must
 
 
 @dataclass(frozen=True)
@@ -204,18 +204,9 @@ class Linux:
         time.sleep(seconds)
 
 
-def demand(system: System, argv: Sequence[str], stdin: str | None = None) -> str:
-    """Run a tool that must succeed; Failed carries its last words."""
-    result = system.attempt(argv, stdin)
-    if result.status != 0:
-        words = (result.err.strip() or result.out.strip() or "no message").splitlines()[-1]
-        raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {words}")
-    return result.out
-
-
 def settle(system: System) -> None:
     """Let udev finish, so that /dev/disk/by-partuuid and /dev/md say what is on the drives."""
-    demand(system, ["udevadm", "settle", "--timeout=120"])
+    must(system.attempt, ["udevadm", "settle", "--timeout=120"])
 
 
 def _device(name: str) -> Path:

@@ -106,4 +106,4 @@ def acknowledge() -> UncleanStarts:
 
 def _only_writer() -> AbstractContextManager[None]:
     """Held for the moment of reading and writing; beside the documents, as that is where all who write them may."""
-    return locks.held(paths.state_dir() / "unclean.lock", None)
+    return locks.held(paths.state_dir() / "unclean.lock")

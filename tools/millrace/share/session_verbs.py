@@ -14,9 +14,9 @@ def session() -> None:
 def list_(as_json: bool) -> None:
     """Clients over NFS and SMB: host, protocol, transport, lanes, open files."""
     from millrace.share.session import sessions
-    from millrace.system.run import attempt
+    from millrace.system.run import quickly
 
-    found = sessions(lambda argv, stdin=None: attempt(argv, stdin, timeout=20))
+    found = sessions(quickly)
     if as_json:
         click.echo(found.model_dump_json(indent=2))
         return

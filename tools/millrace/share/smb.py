@@ -13,7 +13,7 @@ from millrace.share.smb_parameters import parameters
 from millrace.state.model import Domain
 from millrace.system.net import Interface
 from millrace.system.render import render
-from millrace.system.run import Result
+from millrace.system.run import Result, last_words
 
 CONFIGURATION = "etc/samba/smb.conf"
 
@@ -74,5 +74,5 @@ def validate(text: str, run: Callable[[Sequence[str]], Result]) -> None:
         result = run(["testparm", "-s", candidate.name])
     complaint = next((line for line in result.err.splitlines() if _COMPLAINT.search(line)), None)
     if result.status != 0 or complaint:
-        words = complaint or (result.err.strip() or "no message").splitlines()[-1]
+        words = complaint or last_words(result)
         raise Failed(f"testparm does not accept the new smb.conf, the old one stays: {words}")

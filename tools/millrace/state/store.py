@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """The wanted state on disk: read with a way out, changed by one writer at a time, old or new and never torn."""
 
-import fcntl
 import os
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from pydantic import ValidationError
 
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed
 from millrace.state import audit_log, files, history, newly
 from millrace.state.history import Change
 from millrace.state.model import Config, first_config
+from millrace.system import locks
 from millrace.system.documents import checked, read_model, write_model
 
 Mutate = Callable[[Config], Config]
@@ -92,20 +92,9 @@ def _look_anew() -> Loaded:
         return Loaded(first_config(), str(error))
 
 
-@contextmanager
-def only_writer() -> Iterator[None]:
-    """Hold the lock of the wanted state, waiting for it; Refused to anyone but root. It dies with its holder."""
-    path = files.lock_file()
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    except PermissionError as error:
-        raise Refused("only root changes this server: run this command with sudo") from error
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+def only_writer() -> AbstractContextManager[None]:
+    """Hold the lock of the desired state, waiting for it; Refused to anyone but root."""
+    return locks.held(files.lock_file())
 
 
 def _renumbered(old: Config, new: Config) -> Config:

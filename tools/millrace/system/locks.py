@@ -11,21 +11,27 @@ from millrace.errors import Refused
 
 
 @contextmanager
-def held(path: Path, refusal: str | None) -> Iterator[None]:
-    """Hold the lock at `path`; Refused, with the sentence `refusal`, if another process holds it; None waits for it."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+def held(path: Path, refusal: str | None = None) -> Iterator[None]:
+    """Hold the lock at `path`, waiting for it, or with `refusal` not: then Refused, with that sentence, if it is held.
+
+    Refused to anyone but root.
+    """
     try:
-        if refusal is None:
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
-        else:
-            _take(descriptor, refusal)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except PermissionError as error:
+        raise Refused("only root changes this server: run this command with sudo") from error
+    try:
+        _take(descriptor, refusal)
         yield
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int, refusal: str) -> None:
+def _take(descriptor: int, refusal: str | None) -> None:
+    if refusal is None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system.run import attempt, must
+from millrace.system.run import must, quickly
 
 # As /proc/fs/nfsd/portlist has it.
 RDMA_LISTENER = "rdma 20049"
@@ -35,7 +35,7 @@ class Interface:
 
 def addresses_json() -> str:
     """The kernel's addresses as iproute2 prints them."""
-    return must(lambda argv, stdin=None: attempt(argv, stdin, timeout=20), ["ip", "-j", "addr"])
+    return must(quickly, ["ip", "-j", "addr"])
 
 
 def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:

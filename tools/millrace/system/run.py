@@ -48,6 +48,19 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
     return Result(done.returncode, done.stdout, done.stderr)
 
 
+def within(seconds: float) -> Runner:
+    """Return a runner that gives every tool so many seconds; one that outlives them is status 124."""
+
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        return attempt(argv, stdin, seconds)
+
+    return run
+
+
+# For a question that is answered at once, or not: no check and no page waits longer.
+quickly = within(20)
+
+
 def last_words(result: Result) -> str:
     """The last line that a tool said, for a sentence."""
     return (result.err.strip() or result.out.strip() or "no message").splitlines()[-1].rstrip(".")

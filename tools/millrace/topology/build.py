@@ -20,9 +20,9 @@ from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
 from millrace.system.net import Interface
+from millrace.system.run import Runner
 from millrace.topology import parts, threads
 from millrace.topology.model import Topology, TopologyArray, TopologyFinding, TopologyNode, Where
-from millrace.tune.ethtool import Runner
 
 
 def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:

@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 def topology(as_json: bool) -> None:
     """NUMA nodes with their drives, ports and NFS threads, and what of the hardware costs speed."""
     from millrace.system import net
-    from millrace.system.run import attempt
+    from millrace.system.run import quickly
     from millrace.topology.build import topology as look
 
-    found = look(net.serving(), lambda argv: attempt(argv, timeout=20))
+    found = look(net.serving(), quickly)
     click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(_lines(found)))
 
 

@@ -8,9 +8,9 @@ from millrace.plan.knobs import GUARANTEED_SYNC
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.system import sysfs
+from millrace.system.run import Runner
 from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
-from millrace.tune.ethtool import Runner
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
 from millrace.tune.nfsd import nfsd_settings
 from millrace.tune.smb import smb_settings

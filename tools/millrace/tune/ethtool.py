@@ -2,14 +2,12 @@
 """How many queues a port has, through ethtool."""
 
 import json
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from millrace.errors import Failed
-from millrace.system.run import Result
+from millrace.system.run import Runner, last_words
 from millrace.tune.knob import Setting
 
-Runner = Callable[[Sequence[str]], Result]
 MISSING = 127  # exit status for a tool that is not installed
 
 
@@ -62,5 +60,4 @@ class ChannelsKnob(Setting):
     def write(self, value: str) -> None:
         result = self.run(["ethtool", "-L", self.port, "combined", value])
         if result.status != 0:
-            words = (result.err.strip() or result.out.strip() or f"status {result.status}").splitlines()[-1]
-            raise Failed(words)
+            raise Failed(last_words(result))

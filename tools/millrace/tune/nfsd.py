@@ -8,7 +8,7 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Nfsd
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
-from millrace.tune.ethtool import Runner
+from millrace.system.run import Runner, last_words
 from millrace.tune.knob import Knob, ListenerKnob, Setting
 
 # Not nfsdctl itself, which would set the scope to the host name.
@@ -34,13 +34,13 @@ class ThreadsKnob(Setting):
         least = re.search(r"min-threads:[ \t]*(\d+)", result.out)
         pools = re.search(r"pool-threads:((?:[ \t]+\d+)+)", result.out)
         if result.status != 0 or not pools:
-            raise Failed(f"nfsdctl does not list the threads: {_last(result.err or result.out)}")
+            raise Failed(f"nfsdctl does not list the threads: {last_words(result)}")
         return f"-m {least[1] if least else 0} {sum(map(int, pools[1].split()))}"
 
     def write(self, value: str) -> None:
         result = self.run([SET_THREADS, *value.split()])
         if result.status != 0:
-            raise Failed(_last(result.err or result.out))
+            raise Failed(last_words(result))
 
 
 def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
@@ -70,7 +70,3 @@ def _is_serving() -> bool:
         return (paths.ROOT / "proc/fs/nfsd/threads").read_text().strip() not in ("", "0")
     except OSError:
         return False
-
-
-def _last(text: str) -> str:
-    return (text.strip() or "no message").splitlines()[-1]

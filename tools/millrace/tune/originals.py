@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was set before Millrace changed it, kept for this boot: the way back."""
 
-import fcntl
-import os
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from millrace import paths
 from millrace.errors import MillraceError
+from millrace.system import locks
 from millrace.system.documents import read_model, write_model
 from millrace.tune.model import Originals
 
@@ -52,17 +51,9 @@ class Memory:
         write_model(self._path, known)
 
 
-@contextmanager
-def one_at_a_time() -> Iterator[None]:
+def one_at_a_time() -> AbstractContextManager[None]:
     """Wait for another `millrace tune`: two at once would take each other's values for the originals."""
-    path = _directory() / "tune.lock"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(descriptor)
+    return locks.held(_directory() / "tune.lock")
 
 
 def _directory() -> Path:

@@ -11,7 +11,8 @@ from millrace.inventory.model import Nic
 from millrace.inventory.nics import nics
 from millrace.plan.nic import Core, Placement, Port, data_ports, place
 from millrace.system import sysfs
-from millrace.tune.ethtool import Channels, ChannelsKnob, Runner, channels
+from millrace.system.run import Runner
+from millrace.tune.ethtool import Channels, ChannelsKnob, channels
 from millrace.tune.knob import InterruptKnob, MaskKnob, Setting, mask
 from millrace.tune.vectors import vectors
 

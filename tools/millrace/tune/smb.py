@@ -13,7 +13,7 @@ from millrace.inventory.cpus import ranges
 from millrace.inventory.model import Nic
 from millrace.plan.nic import Core, smb_cpus
 from millrace.system.files import write_text
-from millrace.tune.ethtool import Runner
+from millrace.system.run import Runner
 from millrace.tune.knob import Setting
 
 DROP_IN = "run/systemd/system/smbd.service.d/50-millrace-numa.conf"

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace tune`."""
 
-from collections.abc import Sequence
-
 import click
 
 from millrace.errors import Failed
 from millrace.provision.pool_file import known_pool
-from millrace.system.run import Result, attempt
+from millrace.system.run import within
 from millrace.tune.model import TuneReport
 
 PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
-
-
-def _command(argv: Sequence[str]) -> Result:
-    return attempt(argv, timeout=PATIENCE)
+_TOOLS = within(PATIENCE)
 
 
 @click.command()
@@ -45,7 +40,7 @@ def _report(look_only: bool, revert: bool) -> TuneReport:
     pool = known_pool()
     if pool is None:
         return TuneReport(settings=0, drift=[], warnings=["there is no pool yet, nothing is tuned"])
-    work = stages(approved_plan(), pool, _command)
+    work = stages(approved_plan(), pool, _TOOLS)
     with nullcontext() if look_only else one_at_a_time():
         return run(work, look_only, revert)
 

@@ -35,12 +35,9 @@ def watch(as_json: bool) -> None:
 
 def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
     from millrace.health.host import Host
-    from millrace.system.run import Result, attempt
+    from millrace.system.run import quickly
     from millrace.watch import latency
     from millrace.watch.sample import line, take
-
-    def run(argv: object, stdin: str | None = None) -> Result:
-        return attempt(argv, stdin, timeout=20)  # type: ignore[arg-type]
 
     before = None
     while True:
@@ -48,7 +45,7 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
         latency.arm()
         # The pool may come while somebody watches.
         host = Host()
-        now = take(host.pool, run)
+        now = take(host.pool, quickly)
         seen = line(before, now, host)
         took = time.monotonic() - began
         yield seen

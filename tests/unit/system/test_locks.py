@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One process holds a lock; another waits for it or is refused."""
+
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from millrace.errors import Refused
+from millrace.system.locks import held
+
+
+def test_who_does_not_wait_is_refused_in_the_given_words(tmp_path: Path) -> None:
+    path = tmp_path / "new/directory/lock"
+    with held(path), pytest.raises(Refused, match=r"^is running already$"), held(path, "is running already"):
+        pass
+    with held(path, "is running already"):
+        assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_who_waits_gets_it_afterwards(tmp_path: Path) -> None:
+    order: list[str] = []
+
+    def second() -> None:
+        with held(tmp_path / "lock"):
+            order.append("second")
+
+    with held(tmp_path / "lock"):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        waiting.join(0.2)
+        order.append("first")
+    waiting.join(10)
+    assert order == ["first", "second"]
+
+
+def test_an_error_inside_lets_go_of_the_lock(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="inside"), held(tmp_path / "lock"):
+        raise ValueError("inside")
+    with held(tmp_path / "lock", "still held"):
+        pass
+
+
+def test_a_user_is_told_to_use_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", denied)
+    with pytest.raises(Refused, match="run this command with sudo"), held(tmp_path / "lock"):
+        pass

@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tools are run one way: with a limit, in one language, and with one sentence when they fail."""
+
+import pytest
+
+from millrace.errors import Failed
+from millrace.system.run import Result, attempt, last_words, must, within
+
+
+def test_output_status_and_input_are_passed_on() -> None:
+    assert attempt(["cat"], "secret") == Result(0, "secret", "")
+    assert attempt(["sh", "-c", "echo no >&2; exit 3"]) == Result(3, "", "no\n")
+
+
+def test_a_tool_never_waits_for_a_terminal() -> None:
+    assert attempt(["cat"]) == Result(0, "", "")
+
+
+def test_a_missing_tool_is_status_127() -> None:
+    assert attempt(["millrace-has-no-such-tool"]) == Result(127, "", "millrace-has-no-such-tool is not installed")
+
+
+def test_a_tool_that_outlives_its_limit_is_status_124() -> None:
+    assert within(0.05)(["sleep", "60"]) == Result(124, "", "sleep did not finish in 0.05 s")
+
+
+def test_tools_speak_english_whatever_the_user_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert attempt(["sh", "-c", "echo $LC_ALL"]).out == "C.UTF-8\n"
+
+
+def test_output_that_is_not_text_is_readable_all_the_same() -> None:
+    assert attempt(["printf", r"\377"]).out == "\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("out", "err", "words"),
+    [
+        ("", "first\nlast.\n", "last"),
+        ("only out\n", "", "only out"),
+        ("out", "err", "err"),
+        ("", "", "no message"),
+    ],
+)
+def test_the_last_line_is_what_a_sentence_ends_with(out: str, err: str, words: str) -> None:
+    assert last_words(Result(1, out, err)) == words
+
+
+def test_a_tool_that_must_succeed_fails_in_one_sentence() -> None:
+    assert must(attempt, ["echo", "yes"]) == "yes\n"
+    with pytest.raises(Failed) as error:
+        must(lambda argv, stdin=None: Result(2, "", "usage\nno such array\n"), ["mdadm", "--stop", "/dev/md1", "-q"])
+    assert str(error.value) == "mdadm --stop /dev/md1 failed with status 2: no such array"

@@ -50,7 +50,7 @@ function inManifest(file, root) {
 /** Every text under `root`/src once, with all the places where it is used, sorted. */
 export function texts(root) {
     const files = readdirSync(join(root, "src"), { recursive: true }).map((name) => join(root, "src", name)).sort();
-    const all = files.filter((name) => /\.tsx?$/.test(name) && !name.includes("types/")).flatMap((name) => inSource(name, root));
+    const all = files.filter((name) => /\.tsx?$/.test(name)).flatMap((name) => inSource(name, root));
     const merged = new Map();
     for (const one of [...all, ...inManifest(join(root, "src/manifest.json"), root)]) {
         const known = merged.get(key(one)) ?? { ...one, where: [] };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/host/enter types`: the TypeScript types of the web pages, from the schemas of the verbs, and the documents
-that the pages are tested with, from the verbs themselves.
+"""`tools/host/enter types`: the TypeScript types and rules of the web pages, from the schemas of the verbs, and
+the documents that the pages are tested with, from the verbs themselves.
 """
 
 import argparse
@@ -9,12 +9,13 @@ import os
 import subprocess
 import sys
 
-from host import typescript
+from host import rules, typescript
 from host.entry import finish
 from host.layout import REPO
 from millrace.schema.document import Schema, schema
 
 FILE = REPO / "cockpit-plugin" / "src" / "types" / "millrace.ts"
+RULES = FILE.with_name("rules.ts")
 GOLDENS = "tests.unit.plugin.golden"
 HEAD = """// SPDX-License-Identifier: Apache-2.0
 // What the verbs print with --json. Made by `tools/host/enter types`; a test fails where it drifted.
@@ -39,17 +40,18 @@ def text(of: Schema) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the types and the documents; says whether the types changed."""
+    """Write the types, the rules and the documents; says which of the two changed."""
     parser = argparse.ArgumentParser(
-        prog="tools/host/enter types", description="Write the types of the web pages, and what they are tested with."
+        prog="tools/host/enter types",
+        description="Write the types and rules of the web pages, and what they are tested with.",
     )
     parser.parse_args(arguments)
-    made = text(schema())
-    changed = not FILE.is_file() or FILE.read_text() != made
-    if changed:
-        FILE.parent.mkdir(parents=True, exist_ok=True)
-        FILE.write_text(made)
-    print(f"{FILE.relative_to(REPO)} {'is written' if changed else 'is up to date'}")
+    of = schema()
+    for file, made in ((FILE, text(of)), (RULES, rules.text(of.inputs))):
+        changed = not file.is_file() or file.read_text() != made
+        if changed:
+            file.write_text(made)
+        print(f"{file.relative_to(REPO)} {'is written' if changed else 'is up to date'}")
     # In a process of its own: it is a test's program, and makes servers of files with patched clocks.
     environment = os.environ | {"PYTHONPATH": f"{REPO / 'tools'}:{REPO}"}
     return subprocess.run([sys.executable, "-m", GOLDENS], cwd=REPO, env=environment, check=False).returncode

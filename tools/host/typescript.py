@@ -10,7 +10,7 @@ INDENT = "    "
 PREFIX = "#/$defs/"
 # Limits of a value: TypeScript has no type for them, the verb checks them.
 LIMITS = {
-    "default", "description", "discriminator", "exclusiveMaximum", "exclusiveMinimum", "format", "maximum",
+    "checks", "default", "description", "discriminator", "exclusiveMaximum", "exclusiveMinimum", "format", "maximum",
     "maxItems", "maxLength", "minimum", "minItems", "minLength", "pattern", "title", "uniqueItems",
 }  # fmt: skip
 PLAIN = {"string": "string", "integer": "number", "number": "number", "boolean": "boolean", "null": "null"}

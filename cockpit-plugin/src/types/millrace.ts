@@ -1314,12 +1314,14 @@ export interface Rung {
 /**
  * JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
  *
- * The schemas share `$defs`.
+ * The schemas share `$defs`. `inputs` are the rules of what may be typed or chosen: `checks` of a text are its
+ * patterns in their order, each with the sentence for what does not match; $0 stands for the text, $1 for its length.
  */
 export interface Schema {
     schema_version: 1;
     outputs: Record<string, Record<string, JsonValue>>;
     lines: string[];
+    inputs: Record<string, Record<string, JsonValue>>;
     "$defs": Record<string, Record<string, JsonValue>>;
 }
 

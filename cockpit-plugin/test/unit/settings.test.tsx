@@ -94,12 +94,12 @@ test("a domain is joined with a password that nobody else sees", async () => {
     await user.click(await (await panel("domain")).findByRole("button", { name: "Join a domain…" }));
     const dialog = within(screen.getByRole("dialog"));
     await user.type(dialog.getByLabelText(/^Domain/), "example");
-    expect(dialog.getByText(/example is not a DNS domain name/)).toBeDefined();
+    expect(dialog.getByText(/'example' is not the name of a domain/)).toBeDefined();
     await user.clear(dialog.getByLabelText(/^Domain/));
     await user.type(dialog.getByLabelText(/^Domain/), "ad.example.com");
     await user.type(dialog.getByLabelText(/^Account password/), "s3cret!");
     await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5 dc1");
-    expect(dialog.getByText(/dc1 is not an IP address/)).toBeDefined();
+    expect(dialog.getByText(/'dc1' is not an address/)).toBeDefined();
     await user.clear(dialog.getByLabelText(/^DNS servers/));
     await user.type(dialog.getByLabelText(/^DNS servers/), "10.1.0.5");
     golden("domain show");

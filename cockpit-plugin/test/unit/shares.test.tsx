@@ -78,14 +78,17 @@ test("the editor says to whom a share is exported that names no clients", async 
 test("a new share is previewed in the program's words and made", async () => {
     golden("share create");
     const user = show(["shares", "create"]);
+    refuses("share create --dry-run", "there is a share models already");
     await user.type(await screen.findByLabelText(/^Name/), "models");
-    expect(screen.getByText("there is a share models already")).toBeDefined();
+    await screen.findByText("there is a share models already", undefined, { timeout: 3000 });
     expect(screen.getByRole("button", { name: "Create share" })).toHaveProperty("disabled", true);
+    says("share create --dry-run", document("share-create.--dry-run.json"));
     await user.type(screen.getByLabelText(/^Name/), "2");
     await user.selectOptions(screen.getByLabelText("Share type"), "training");
     await user.type(screen.getByLabelText("Size limit"), "10T");
     const preview = screen.getByTestId("preview");
     await waitFor(() => expect(within(preview).getByText(/^\/srv\/pool\/models 10\.1\.0\.0\/24\(ro,/)).toBeDefined(), { timeout: 3000 });
+    await waitFor(() => expect(screen.getByRole("button", { name: "Create share" })).toHaveProperty("disabled", false), { timeout: 3000 });
     await user.click(screen.getByRole("button", { name: "Create share" }));
     await screen.findByText("Share models is served.");
     const [made] = started("share create models2").filter((call) => !call.argv.includes("--dry-run"));
@@ -102,7 +105,10 @@ test("a change sends the one thing that changed, and the program's refusal is sh
     const size = await screen.findByLabelText("Size limit");
     expect(size).toHaveProperty("value", "10T");
     await user.clear(size);
+    // nothing has changed yet, so there is nothing to ask
+    expect(started("share set --dry-run")).toEqual([]);
     await user.type(size, "9500G");
+    await waitFor(() => expect(screen.getByRole("button", { name: "Save" })).toHaveProperty("disabled", false), { timeout: 3000 });
     await user.click(screen.getByRole("button", { name: "Save" }));
     await screen.findByText("models holds 10.6 TB already; nothing was changed");
     expect(argv("share set models")).toEqual(["share", "set", "models", "--size=9500G", "--json"]);

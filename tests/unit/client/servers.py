@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from millrace.client.build import build
-from millrace.client.model import Profile, Protocol, Recipe
+from millrace.client.choices import Profile, Protocol
+from millrace.client.model import Recipe
 from millrace.client.served import Served
 from millrace.system.net import Interface
 from millrace_client import check

@@ -6,7 +6,7 @@ from ipaddress import ip_interface
 import pytest
 
 from millrace.client.build import build
-from millrace.client.model import Profile, Protocol
+from millrace.client.choices import Profile, Protocol
 from millrace.client.served import served
 from millrace.errors import Refused
 from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.client import text
-from millrace.client.model import Profile, Protocol
+from millrace.client.choices import Profile, Protocol
 from millrace.client.tls import Tls
 from tests.unit.certificate.made import certificate
 from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe

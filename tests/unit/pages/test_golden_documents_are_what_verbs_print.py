@@ -14,13 +14,11 @@ from millrace.schema.outputs import LINES, OUTPUTS
 from tests.unit.schema.within import within
 
 GOLDEN = REPO / "cockpit-plugin/test/golden"
-# A table of the rules for input, and what no verb prints.
-OTHERS = {"rules.json"}
 
 
 def documents() -> list[Path]:
     """VERB-WORDS[.CASE].json, or .jsonl for a verb that prints lines."""
-    return sorted(path for path in GOLDEN.glob("*.json*") if path.name not in OTHERS)
+    return sorted(GOLDEN.glob("*.json*"))
 
 
 def verb(path: Path) -> str:

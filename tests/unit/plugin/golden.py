@@ -16,6 +16,7 @@ from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.system.documents import read_model
+from tests.unit.plugin import inputs
 from tests.unit.plugin.box import EMPTY, FAR_PORTS, NOW, Box, Shape, server
 from tests.unit.watch.clock import watched
 
@@ -30,7 +31,7 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
-    found: dict[str, str] = {}
+    found = {"inputs/rules.json": inputs.table()}
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from host import types
+from host import rules, types
 from host.typescript import comment, declaration, type_of
 from millrace.errors import BadInput
 from millrace.schema.document import schema
@@ -13,6 +13,16 @@ from millrace.schema.document import schema
 
 def test_the_types_in_the_tree_are_those_of_the_verbs() -> None:
     assert types.FILE.read_text() == types.text(schema()), "run tools/host/enter types and look at what changed"
+
+
+def test_the_rules_in_the_tree_are_those_of_the_program() -> None:
+    assert types.RULES.read_text() == rules.text(schema().inputs), "run tools/host/enter types and look at what changed"
+
+
+def test_a_pattern_becomes_one_of_browsers() -> None:
+    made = rules.text({"word": {"checks": [[r"[\w.]+\\", 'say "$0"']]}, "ALL": {"enum": ["a", "b"]}})
+    assert 'export const word = rule(\n    ["[\\\\p{L}\\\\p{N}_.]+\\\\\\\\", () => _("say \\"$0\\"")],\n);\n' in made
+    assert 'export const ALL = ["a", "b"] as const;\n' in made
 
 
 def test_every_output_has_its_type() -> None:

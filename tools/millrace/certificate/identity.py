@@ -9,8 +9,9 @@ from millrace import paths
 from millrace.certificate.model import Certificate, Current
 from millrace.errors import BadInput
 from millrace.system import net
-from millrace.system.names import shown
+from millrace.system.names import host_name
 from millrace.system.net import Interface
+from millrace.system.text import shown
 
 # How a server reaches itself.
 LOOPBACK_NAMES, LOOPBACK_ADDRESSES = ["localhost"], ["127.0.0.1", "::1"]
@@ -42,15 +43,12 @@ def identity(further: Sequence[str], ports: Ports = net.serving) -> Identity:
 
 def checked_name(name: str) -> str:
     """A further name, or BadInput."""
-    from millrace.system.names import client
-
-    lowered = name.lower()
-    try:
-        if client(lowered) == lowered and lowered[-1].isalpha() and not lowered.startswith("@"):
-            return lowered
-    except (ValueError, IndexError):
-        pass
-    raise BadInput(f"{shown(name)} is not a host name: use letters, digits, - and dots")
+    problem = host_name.problem(name)
+    if problem is None and name[-1].isdigit():
+        problem = f"{shown(name)} is not a host name: it ends in a digit, as an address does"
+    if problem is not None:
+        raise BadInput(problem)
+    return name.lower()
 
 
 def missing(certificate: Certificate, here: Identity) -> list[str]:

@@ -6,7 +6,7 @@ from millrace.certificate.identity import days_left
 from millrace.certificate.model import TrustedAuthorities
 from millrace.errors import BadInput, Refused
 from millrace.system.files import write_text
-from millrace.system.names import shown
+from millrace.system.text import shown
 from millrace.system.users import only_root
 
 # So many signs of a fingerprint tell authorities apart.

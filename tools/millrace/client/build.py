@@ -2,7 +2,8 @@
 """From a share, a profile and a protocol to a recipe."""
 
 from millrace.client import nfs, smb
-from millrace.client.model import Profile, Protocol, Recipe
+from millrace.client.choices import Profile, Protocol
+from millrace.client.model import Recipe
 from millrace.client.served import Served
 from millrace.errors import Refused
 

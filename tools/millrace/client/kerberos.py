@@ -2,7 +2,8 @@
 """What a client needs for an NFS share that lets in Kerberos alone."""
 
 from millrace.client import sources
-from millrace.client.model import Note, Protocol
+from millrace.client.choices import Protocol
+from millrace.client.model import Note
 from millrace.client.served import Served
 
 

@@ -1,34 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recipe contract (`millrace client recipe --json`)."""
 
-from enum import StrEnum
 from typing import Literal
 
+from millrace.client.choices import Profile, Protocol
 from millrace.system.documents import Contract
-
-
-class Profile(StrEnum):
-    """What the client does with the share."""
-
-    TRAINING = "training"
-    CHECKPOINT = "checkpoint"
-    DATALOADER = "dataloader"
-    MIXED = "mixed"
-
-
-class Protocol(StrEnum):
-    """How the client reaches the share."""
-
-    NFS_TCP = "nfs-tcp"
-    NFS_TCP_TRUNKED = "nfs-tcp-trunked"
-    NFS_RDMA = "nfs-rdma"
-    SMB_MULTICHANNEL = "smb-multichannel"
-    SMB_RDMA = "smb-rdma"
-
-    @property
-    def is_nfs(self) -> bool:
-        """Whether the mount is of type nfs."""
-        return self.value.startswith("nfs")
 
 
 class Choice(Contract):

@@ -4,7 +4,8 @@
 from collections.abc import Sequence
 
 from millrace.client import kerberos, mount, recipes, sources, tls, trunking
-from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
+from millrace.client.choices import Profile, Protocol
+from millrace.client.model import Choice, Expect, File, Note, Recipe
 from millrace.client.mount import Mount
 from millrace.client.served import Served
 from millrace.errors import Refused

@@ -5,7 +5,8 @@ Where a talk and the kernel of today disagree the kernel wins, and the option is
 """
 
 from millrace.client import sources
-from millrace.client.model import Choice, ModuleParameter, Profile
+from millrace.client.choices import Profile
+from millrace.client.model import Choice, ModuleParameter
 
 NFS_PORT = 2049
 RDMA_PORT = 20049

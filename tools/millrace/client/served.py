@@ -13,6 +13,7 @@ from millrace.share.tls import demand
 from millrace.state.model import Config, Domain, Nfs, Share
 from millrace.system import names
 from millrace.system.net import Address, Interface, for_clients
+from millrace.system.text import shown
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ def _chosen(config: Config, name: str | None) -> Share:
         return config.shares[0]
     share = config.share(name)
     if share is None:
-        raise BadInput(f"there is no share {names.shown(name)}: there is {there}")
+        raise BadInput(f"there is no share {shown(name)}: there is {there}")
     return share
 
 

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """The recipe of an SMB mount."""
 
-import re
 from collections.abc import Sequence
 
 from millrace.client import mount, recipes, sources
-from millrace.client.model import Choice, Expect, File, Note, Profile, Protocol, Recipe
+from millrace.client.choices import Profile, Protocol
+from millrace.client.model import Choice, Expect, File, Note, Recipe
 from millrace.client.mount import Mount
 from millrace.client.served import Served
 from millrace.client.trunking import host_name
 from millrace.errors import BadInput, Refused
+from millrace.system.rule import Check, Rule
 
 NO_RDMA = (
     "SMB over RDMA (SMB Direct) is not offered: neither the kernel nor Samba has it today; use --protocol nfs-rdma for "
@@ -18,7 +19,12 @@ NO_RDMA = (
 
 DEFAULT_USER = "admin"
 
-_USER = re.compile(r"(?:(?P<domain>[A-Za-z0-9.-]{1,63})\\)?(?P<name>[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63})")
+USER = Rule(
+    Check(
+        r"(?:[A-Za-z0-9.-]{1,63}\\)?[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}",
+        "$0 is not the name of a user: write NAME or DOMAIN\\NAME",
+    )
+)
 
 
 def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
@@ -58,13 +64,14 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
 
 
 def _credentials(served: Served, user: str) -> File:
-    match = _USER.fullmatch(user)
-    if match is None:
-        raise BadInput(f"{user[:40]!r} is not the name of a user: write NAME or DOMAIN\\NAME")
+    problem = USER.problem(user)
+    if problem is not None:
+        raise BadInput(problem)
+    domain, _, name = user.rpartition("\\")
     # A member of a domain asks the domain for whoever does not say that it is of this server.
-    where = match["domain"] or (served.domain.machine if served.domain else None)
-    domain = f"domain={where}\n" if where else ""
-    text = f"username={match['name']}\n{domain}password=\n"
+    where = domain or (served.domain.machine if served.domain else None)
+    line = f"domain={where}\n" if where else ""
+    text = f"username={name}\n{line}password=\n"
     return File(path=f"/etc/millrace-{served.name}.credentials", mode="0600", text=text)
 
 

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Several addresses of one server in one NFS session, and the host name that has them all."""
 
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -9,13 +8,11 @@ from millrace.client import recipes, sources
 from millrace.client.escape import unit_name
 from millrace.client.model import Note, Zone
 from millrace.errors import BadInput, Refused
+from millrace.system import names
 from millrace.system.net import Address
 from millrace.system.render import render
 
 TALK_ADDRESSES_PER_PORT = 4
-
-_LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST = re.compile(rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*")
 
 
 @dataclass(frozen=True)
@@ -98,8 +95,9 @@ def zone(name: str, addresses: Sequence[Address]) -> Zone:
 
 def host_name(name: str) -> str:
     """The name, if it can stand in a mount source and in a zone file; else BadInput."""
-    if not _HOST.fullmatch(name):
-        raise BadInput(f"{name[:40]!r} is not a host name: use letters, digits, - and dots, or leave --host out")
+    problem = names.host_name.problem(name)
+    if problem is not None:
+        raise BadInput(f"{problem}, or leave --host out")
     return name
 
 

@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, BinaryIO
 import click
 
 from millrace.bench.verbs import PROFILES as LOADS
+from millrace.client.choices import Profile, Protocol
 
 if TYPE_CHECKING:
     from millrace.client.model import Recipe
 
-PROFILES = ("training", "checkpoint", "dataloader", "mixed")
-PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel", "smb-rdma")
-
-_profile = click.option("--profile", type=click.Choice(PROFILES), required=True, help="What the client does.")
-_protocol = click.option("--protocol", type=click.Choice(PROTOCOLS), required=True, help="How it reaches the share.")
+_profile = click.option(
+    "--profile", type=click.Choice([one.value for one in Profile]), required=True, help="What the client does."
+)
+_protocol = click.option(
+    "--protocol", type=click.Choice([one.value for one in Protocol]), required=True, help="How it reaches the share."
+)
 _share = click.option("--share", metavar="NAME", help="The share; not needed where there is only one.")
 _host = click.option("--host", metavar="NAME", help="The name of this server for clients; else an address is used.")
 _user = click.option("--user", metavar="NAME", help="The SMB user, or DOMAIN\\NAME.")
@@ -114,7 +116,6 @@ def zone(host: str | None, as_json: bool) -> None:
 
 def _made(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
     from millrace.client.build import build
-    from millrace.client.model import Profile, Protocol
     from millrace.client.served import served
     from millrace.errors import Refused
     from millrace.plan.policy_in_force import in_force

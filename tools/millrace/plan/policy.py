@@ -12,6 +12,7 @@ from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_v
 
 from millrace.system import names
 from millrace.system.documents import Contract
+from millrace.system.text import shown
 
 MOUNT_OPTION = re.compile(r"[a-z0-9_]+(=[A-Za-z0-9_./:-]+)?")
 CA_FILE = re.compile(r"(/[A-Za-z0-9_][A-Za-z0-9._-]*)+")
@@ -160,7 +161,7 @@ class JournalPolicy(Section):
     def ca_is_a_file(cls, ca: str | None) -> str | None:
         """The absolute path of a file; systemd takes it as it is."""
         if ca is not None and not CA_FILE.fullmatch(ca):
-            raise ValueError(f"{names.shown(ca)} is not the absolute path of a PEM file of letters, digits, . _ and -")
+            raise ValueError(f"{shown(ca)} is not the absolute path of a PEM file of letters, digits, . _ and -")
         return ca
 
     @model_validator(mode="after")

@@ -5,11 +5,12 @@ import json
 import re
 from collections import Counter
 from importlib import import_module
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, JsonValue, TypeAdapter
 
 from millrace.schema.outputs import LINES, OUTPUTS
+from millrace.schema.rules import CHOICES, TEXTS
 from millrace.system.documents import Contract
 
 PREFIX = "#/$defs/"
@@ -22,12 +23,14 @@ _QUALIFIED = re.compile(r"millrace__(\w+?)__(?:\w+__)?(\w+)")
 class Schema(Contract):
     """JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
 
-    The schemas share `$defs`.
+    The schemas share `$defs`. `inputs` are the rules of what may be typed or chosen: `checks` of a text are its
+    patterns in their order, each with the sentence for what does not match; $0 stands for the text, $1 for its length.
     """
 
     schema_version: Literal[1] = 1
     outputs: dict[str, dict[str, JsonValue]]
     lines: list[str]
+    inputs: dict[str, dict[str, JsonValue]]
     definitions: dict[str, dict[str, JsonValue]] = Field(serialization_alias="$defs")
 
 
@@ -41,8 +44,15 @@ def schema() -> Schema:
     return Schema(
         outputs=dict(sorted(renamed.items())),
         lines=sorted(LINES),
+        inputs=_inputs(),
         definitions=dict(sorted((names[old], _whole(one)) for old, one in _renamed(definitions, names).items())),
     )
+
+
+def _inputs() -> dict[str, dict[str, JsonValue]]:
+    texts = {name: TypeAdapter(Annotated[str, _type(where)]) for name, where in TEXTS.items()}
+    choices = {name: TypeAdapter(_type(where)) for name, where in CHOICES.items()}
+    return {name: one.json_schema() for name, one in (texts | choices).items()}
 
 
 def _type(where: str) -> Any:

@@ -12,7 +12,8 @@ from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, Share
 from millrace.system.documents import checked
-from millrace.system.names import several, share_name, shown
+from millrace.system.names import several, share_name
+from millrace.system.text import shown
 from millrace.system.users import only_root, who
 
 Settings = Mapping[str, Any]

@@ -12,7 +12,7 @@ from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.model import Domain
 from millrace.system.files import describe
-from millrace.system.names import shown
+from millrace.system.text import shown
 from millrace.system.users import only_root
 
 

@@ -6,7 +6,8 @@ from uuid import UUID
 
 from pydantic import Field
 
-from millrace.state.model import NfsClient, Profile
+from millrace.state.choices import Profile
+from millrace.state.model import NfsClient
 from millrace.system.documents import Contract
 
 

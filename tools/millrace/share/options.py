@@ -2,24 +2,33 @@
 """What a person types on the command line, as models."""
 
 import re
+from typing import get_args
 
 from millrace.errors import BadInput
+from millrace.state.choices import Access, Security, Squash, Transport
 from millrace.state.model import NfsClient
 from millrace.system.documents import checked
-from millrace.system.names import shown
+from millrace.system.rule import Check, Rule
+from millrace.system.text import shown
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
-_LISTS = ("sec", "xprtsec")
-_WORDS = ("access", "squash")
+_LISTS = {"sec": Security, "xprtsec": Transport}
+_WORDS = {"access": Access, "squash": Squash}
+
+SIZE = Rule(
+    Check(r"none|[0-9]{1,15}[KMGTPkmgtp]?(?:[iI]?[bB])?", "$0 is not a size: write it like 500G or 10T, or none")
+)
 
 
 def size(text: str) -> int | None:
     """Bytes from `500G` or `10T` (powers of 1024); None for `none`."""
     if text == "none":
         return None
-    match = re.fullmatch(r"(\d{1,15})([KMGTP]?)(?:i?B)?", text, re.IGNORECASE | re.ASCII)
-    if not match:
-        raise BadInput(f"{shown(text)} is not a size: write it like 500G or 10T, or none")
+    problem = SIZE.problem(text)
+    if problem is not None:
+        raise BadInput(problem)
+    match = re.match("([0-9]+)([KMGTP]?)", text, re.IGNORECASE)
+    assert match
     return int(match[1]) * _UNITS[match[2].upper()]
 
 
@@ -30,9 +39,11 @@ def nfs_client(text: str) -> NfsClient:
     for word in filter(None, words):
         key, _, value = word.partition("=")
         if key in values or key not in (*_LISTS, *_WORDS) or not value:
-            raise BadInput(
-                f"{shown(word)} is not an option of an NFS client: use access=ro|rw, squash=root|all|none, "
-                "sec=sys:krb5:krb5i:krb5p or xprtsec=none:tls:mtls, each once"
-            )
+            raise BadInput(f"{shown(word)} is not an option of an NFS client: use {', '.join(_spelled())}, each once")
         values[key] = value.split(":") if key in _LISTS else value
     return checked(lambda: NfsClient.model_validate(values))
+
+
+def _spelled() -> list[str]:
+    one = [f"{key}={'|'.join(get_args(kind))}" for key, kind in _WORDS.items()]
+    return one + [f"{key}={':'.join(get_args(kind))}" for key, kind in _LISTS.items()]

@@ -2,17 +2,18 @@
 """`millrace share …`."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, get_args
 
 import click
 
 from millrace.provision.pool_file import known_pool
+from millrace.state.choices import Encryption, Profile
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _dry_run = click.option("--dry-run", is_flag=True, help="Show what would be served, and change nothing.")
 _profile = click.option(
     "--profile",
-    type=click.Choice(["training", "checkpoint", "dataset-ro", "home", "mixed"]),
+    type=click.Choice(get_args(Profile)),
     help="What it is for; mixed is for NFS and SMB on one tree.",
 )
 
@@ -36,7 +37,7 @@ def _settings(function: Any) -> Any:
         click.option("--smb-user", "smb_users", multiple=True, help="Repeat it; admin where nobody is named."),
         click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
         click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default': private ones too."),
-        click.option("--encryption", type=click.Choice(["offered", "required"]), help="Of SMB."),
+        click.option("--encryption", type=click.Choice(get_args(Encryption)), help="Of SMB."),
         click.option("--io-uring/--no-io-uring", default=None, help="Of SMB alone; off where a kernel misbehaves."),
         click.option("--time-machine/--no-time-machine", default=None, help="Backups of macOS; SMB only."),
     ):

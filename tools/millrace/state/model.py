@@ -9,6 +9,7 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from millrace.state import domain_names
+from millrace.state.choices import Access, Encryption, Profile, Security, Squash, Transport
 from millrace.system import names
 
 SCHEMA: Final = 1
@@ -24,22 +25,19 @@ SMALLEST_LIMIT = 1 << 20
 # More than any client uses: a Linux client takes 16 addresses of one server.
 MOST_ADDRESSES = 64
 
-ShareName = Annotated[str, AfterValidator(names.share_name)]
-AccountName = Annotated[str, AfterValidator(names.account_name)]
-SmbAccount = Annotated[str, AfterValidator(domain_names.smb_account)]
-Realm = Annotated[str, AfterValidator(domain_names.realm)]
-NetbiosName = Annotated[str, AfterValidator(domain_names.netbios_name)]
-Comment = Annotated[str, AfterValidator(names.comment)]
-Network = Annotated[str, AfterValidator(names.network)]
-Client = Annotated[str, AfterValidator(names.client)]
+ShareName = Annotated[str, names.share_name]
+AccountName = Annotated[str, names.account_name]
+SmbAccount = Annotated[str, domain_names.smb_account]
+Realm = Annotated[str, domain_names.realm]
+NetbiosName = Annotated[str, domain_names.netbios_name]
+Comment = Annotated[str, names.comment]
+Network = Annotated[str, names.network]
+Client = Annotated[str, names.client]
+HostAddress = Annotated[str, names.host_address]
 PortAddress = Annotated[str, AfterValidator(names.port_address)]
-Mac = Annotated[str, AfterValidator(names.mac)]
+Mac = Annotated[str, names.mac]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(ge=SMALLEST_LIMIT, lt=1 << 63)]
-
-Profile = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
-Security = Literal["sys", "krb5", "krb5i", "krb5p"]
-Transport = Literal["none", "tls", "mtls"]
 
 
 class Wanted(BaseModel):
@@ -52,8 +50,8 @@ class NfsClient(Wanted):
     """Who may mount, and how. `xprtsec` none means that every transport security is taken."""
 
     client: Client
-    access: Literal["ro", "rw"] = "rw"
-    squash: Literal["root", "all", "none"] = "root"
+    access: Access = "rw"
+    squash: Squash = "root"
     sec: list[Security] = Field(default=["sys"], min_length=1)
     xprtsec: list[Transport] = Field(default_factory=list)
 
@@ -94,7 +92,7 @@ class Smb(Wanted):
     users: list[SmbAccount] = Field(default_factory=list)
     groups: list[SmbAccount] = Field(default_factory=list)
     networks: list[Network] = Field(default_factory=list)
-    encryption: Literal["offered", "required"] = "offered"
+    encryption: Encryption = "offered"
     time_machine: bool = False
     io_uring: bool = True
 
@@ -169,7 +167,7 @@ class Port(Wanted):
     mac: Mac
     name: str = Field(min_length=1, max_length=15)
     addresses: list[PortAddress] = Field(min_length=1, max_length=MOST_ADDRESSES)
-    gateway: Annotated[str, AfterValidator(names.host_address)] | None = None
+    gateway: HostAddress | None = None
     dhcp: bool = False
 
     @model_validator(mode="after")
@@ -208,7 +206,7 @@ class Domain(Wanted):
     realm: Realm
     workgroup: NetbiosName
     machine: NetbiosName
-    dns: list[Annotated[str, AfterValidator(names.host_address)]] = Field(default_factory=list)
+    dns: list[HostAddress] = Field(default_factory=list)
 
     @property
     def zone(self) -> str:

@@ -11,16 +11,21 @@ def printable(text: str) -> str:
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
+def shown(text: str) -> str:
+    """What was typed, fit for one line of an error."""
+    return f"'{text[:40].encode('unicode_escape').decode()}{'…' if len(text) > 40 else ''}'"
+
+
 def one_line(text: str) -> str:
     """Text that may quote what others wrote, fit for a terminal: one line, no control characters, LONGEST characters.
 
     The middle of a longer text is left out.
     """
-    shown = printable(text)
-    if len(shown) <= LONGEST:
-        return shown
+    words = printable(text)
+    if len(words) <= LONGEST:
+        return words
     half = (LONGEST - 3) // 2
-    return f"{shown[:half]} … {shown[-half:]}"
+    return f"{words[:half]} … {words[-half:]}"
 
 
 def size(count: int) -> str:

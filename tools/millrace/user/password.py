@@ -5,19 +5,24 @@
 """
 
 from millrace.errors import BadInput, Failed
+from millrace.system.rule import PRINTABLE, Check, Rule
 from millrace.system.run import Runner
 
 # `minlen` in pwquality.conf.d/50-millrace.conf: a dialog checks the length before anything is sent.
 SHORTEST = 12
 LONGEST = 200
 
+_ONE_LINE = f"a password is one line of {SHORTEST} to {LONGEST} printable characters"
+PASSWORD = Rule(Check(f".{{{SHORTEST},{LONGEST}}}", _ONE_LINE), Check(PRINTABLE, _ONE_LINE))
+
 _REFUSED = 1  # exit status of pwscore
 
 
 def checked_password(password: str) -> str:
     """A password of 12 to 200 characters that could be typed at a prompt; BadInput never repeats it."""
-    if not SHORTEST <= len(password) <= LONGEST or not password.isprintable():
-        raise BadInput(f"a password is one line of {SHORTEST} to {LONGEST} printable characters")
+    problem = PASSWORD.problem(password)
+    if problem is not None:
+        raise BadInput(problem)
     return password
 
 

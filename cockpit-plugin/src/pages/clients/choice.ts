@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a person chose for a client, and the words of the command line for it. */
 import type { Recipe, Share } from "../../types/millrace";
-import { _, format } from "../../lib/i18n";
-import { shown } from "../shares/rules";
+import { _ } from "../../lib/i18n";
+import { PROTOCOLS, hostName, recipeUser } from "../../types/rules";
 
 type Profile = Recipe["profile"];
 export type Protocol = Recipe["protocol"];
 
-export const PROFILES: readonly Profile[] = ["training", "checkpoint", "dataloader", "mixed"];
-export const PROTOCOLS: readonly Protocol[] = ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel"];
-
-const USER = /^(?:[A-Za-z0-9.-]{1,63}\\)?[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}$/;
-const HOST = /^(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*$/;
+/** Neither the kernel nor Samba has SMB over RDMA: the program refuses it, and why. */
+export const OFFERED = PROTOCOLS.filter((one) => one !== "smb-rdma");
 
 export interface Choice {
     share: string;
@@ -38,14 +35,10 @@ export function words({ share, profile, protocol, host, user }: Choice): string[
     ];
 }
 
-export function problems({ host, user, protocol }: Choice): { host?: string; user?: string } {
+export function problems({ host, user, protocol }: Choice): { host: string | undefined; user: string | undefined } {
     return {
-        ...(host !== "" && !HOST.test(host) && {
-            host: format(_("$0 is not a host name: use letters, digits, - and dots, or leave it empty"), shown(host)),
-        }),
-        ...(isSmb(protocol) && user !== "" && !USER.test(user) && {
-            user: format(_("$0 is not the name of a user: write NAME or DOMAIN\\NAME"), shown(user)),
-        }),
+        host: host === "" ? undefined : hostName(host),
+        user: isSmb(protocol) && user !== "" ? recipeUser(user) : undefined,
     };
 }
 

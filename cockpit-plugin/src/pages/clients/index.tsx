@@ -14,7 +14,8 @@ import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useQuiet } from "../../lib/quiet";
 import { link, useRoute } from "../../lib/route";
-import { PROFILES, PROTOCOLS, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice } from "./choice";
+import { OFFERED, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice } from "./choice";
+import { WORKLOADS } from "../../types/rules";
 import { LanesPicture } from "./LanesPicture";
 import { Notes, Reasons, Steps } from "./RecipeParts";
 
@@ -29,12 +30,12 @@ function Choose({ shares, choice, set }: {
                 <ChoiceField id="share" label={_("Share")} value={choice.share} onChange={(name) => set({ share: name })}
                     options={shares.map(({ name }) => ({ value: name, label: name }))} />
                 <ChoiceField id="protocol" label={_("Protocol")} value={choice.protocol} onChange={(protocol) => set({ protocol })}
-                    options={PROTOCOLS.map((value) => ({
+                    options={OFFERED.map((value) => ({
                         value,
                         label: share === undefined || serves(share, value) ? protocolWord(value) : format(_("$0 (disabled for this share)"), protocolWord(value)),
                     }))} />
                 <ChoiceField id="profile" label={_("Workload")} value={choice.profile} onChange={(profile) => set({ profile })}
-                    options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
+                    options={WORKLOADS.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
                 <TextField id="host" label={_("Host name of this server for clients")} value={choice.host} onChange={(host) => set({ host })}
                     problem={found.host} placeholder={_("default: an IP address")} help={_("Optional; must resolve in DNS.")} />
                 {isSmb(choice.protocol) && (
@@ -66,7 +67,7 @@ function Downloads({ recipe, args }: { recipe: Recipe; args: string[] }): JSX.El
 
 function Shown({ choice }: { choice: Choice }): JSX.Element {
     const args = useQuiet(words(choice));
-    const good = Object.keys(problems(choice)).length === 0;
+    const good = Object.values(problems(choice)).every((one) => one === undefined);
     const found = useVerb("client recipe", args, { when: good });
     if (!good) return <></>;
     if (found.error !== undefined) return <ErrorState error={found.error} retry={found.reload} />;

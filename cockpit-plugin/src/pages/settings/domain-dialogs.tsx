@@ -7,7 +7,8 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import { address } from "../../lib/ip";
+import type { Rule } from "../../lib/rule";
+import * as rules from "../../types/rules";
 
 /** Seconds: it looks before, joins, and looks whether it holds. */
 const CHANGE_SECONDS = 600;
@@ -19,22 +20,8 @@ interface Ends {
 
 const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
-function dnsProblem(text: string): string | undefined {
-    const wrong = list(text).find((one) => address(one) === null);
-    return wrong === undefined ? undefined : format(_("$0 is not an IP address; example: $1"), wrong, "10.1.0.5");
-}
-
-/** What would be read as an option of the program, or is none of its words. */
-function wordProblem(text: string, pattern: RegExp, sentence: string): string | undefined {
-    return text === "" || pattern.test(text) ? undefined : format(sentence, text);
-}
-
-/** As tools/millrace/state/domain_names.py has it. */
-const REALM = /^(?=.{1,254}$)[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?(\.[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?)+\.?$/i;
-const ACCOUNT = /^[^-\s][^\n]*$/;
-
-const realmProblem = (text: string) => wordProblem(text, REALM, _("$0 is not a DNS domain name; example: ad.example.com"));
-const accountProblem = (text: string) => wordProblem(text, ACCOUNT, _("$0 is not an account name"));
+/** What is wrong with what was typed; a field that is empty is not wrong yet. */
+const unlessEmpty = (text: string, rule: Rule) => (text === "" ? undefined : rule(text));
 
 export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
     const [realm, setRealm] = useState("");
@@ -43,7 +30,12 @@ export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
     const [dns, setDns] = useState("");
     const [unit, setUnit] = useState("");
     const join = useChange("domain join", { timeout: CHANGE_SECONDS });
-    const problems = { realm: realmProblem(realm), account: accountProblem(account), dns: dnsProblem(dns) };
+    const problems = {
+        realm: unlessEmpty(realm, rules.realm),
+        account: unlessEmpty(account, rules.joiningAccount),
+        dns: list(dns).map(rules.hostAddress).find((one) => one !== undefined),
+        unit: unlessEmpty(unit, rules.organisationalUnit),
+    };
     const good = realm !== "" && account !== "" && password !== "" && Object.values(problems).every((one) => one === undefined);
     const confirm = async () => {
         const options = [...list(dns).map((one) => `--dns=${one}`), ...(unit === "" ? [] : [`--ou=${unit}`]), "--password-stdin"];
@@ -60,7 +52,7 @@ export function JoinDialog({ onDone, onClose }: Ends): JSX.Element {
                     help={_("Used once and not stored.")} />
                 <TextField id="dns" label={_("DNS servers of the domain")} value={dns} onChange={setDns} problem={problems.dns}
                     placeholder={_("from the network configuration")} help={_("Used only for names in the domain. Separate with spaces.")} />
-                <TextField id="unit" label={_("Organisational unit")} value={unit} onChange={setUnit} placeholder="Servers/Storage" />
+                <TextField id="unit" label={_("Organisational unit")} value={unit} onChange={setUnit} problem={problems.unit} placeholder="Servers/Storage" />
                 <p>{_("The domain is checked first; a join that cannot be verified is rolled back. This takes one to two minutes.")}</p>
             </Form>
         </ConfirmDialog>
@@ -71,7 +63,7 @@ export function LeaveDialog({ domain, onDone, onClose }: Ends & { domain: Domain
     const [account, setAccount] = useState("");
     const [password, setPassword] = useState("");
     const leave = useChange("domain leave", { timeout: CHANGE_SECONDS });
-    const problem = accountProblem(account);
+    const problem = unlessEmpty(account, rules.joiningAccount);
     const confirm = async () => {
         const report = await (account === "" ? leave.go() : leave.go([account, "--password-stdin"], `${password}\n`));
         if (report !== undefined) onDone(report);

@@ -12,7 +12,7 @@ import { go } from "../../lib/route";
 import { CHANGE_SECONDS } from "../../lib/seconds";
 import { GeneralPart } from "./editor/GeneralPart";
 import { NfsPart } from "./editor/NfsPart";
-import { PreviewPart } from "./editor/PreviewPart";
+import { PreviewPart, useDryRun } from "./editor/PreviewPart";
 import { SmbPart } from "./editor/SmbPart";
 import { ADMIN, NEW, fromWanted, problems, words, type Form } from "./form";
 
@@ -58,10 +58,11 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
     const isNew = start === undefined;
     const save = useChange(isNew ? "share create" : "share set", { timeout: CHANGE_SECONDS });
     const set = (changed: Partial<Form>) => setForm((old) => ({ ...old, ...changed }));
-    const found = problems(form, isNew, config);
+    const found = problems(form, isNew);
     const changed = words(form, start);
     const args = [form.name, ...changed];
     const good = Object.keys(found).length === 0;
+    const seen = useDryRun(isNew ? "share create --dry-run" : "share set --dry-run", args, good && (isNew || changed.length > 0));
     const confirm = async () => {
         const report = await save.go(args);
         if (report !== undefined) onDone(report);
@@ -74,11 +75,11 @@ function Editor({ config, before, onDone }: Ends & { config: Config; before: For
                 <NfsPart form={form} set={set} problems={found} networks={networks} />
                 <SmbPart form={form} set={set} problems={found} users={[ADMIN, ...config.users.map((user) => user.name)]}
                     groups={config.groups.map((group) => group.name)} />
-                <PreviewPart isNew={isNew} words={args} good={good} />
+                <PreviewPart seen={seen} good={good} />
             </div>
             <ErrorAlert error={save.error} />
             <div className="mr-actions" data-testid="editor-actions">
-                <AdminButton variant="primary" isDisabled={!good || save.busy || (!isNew && changed.length === 0)} isLoading={save.busy}
+                <AdminButton variant="primary" isDisabled={!seen.passed || save.busy} isLoading={save.busy}
                     onClick={() => void confirm()}>{isNew ? _("Create share") : _("Save")}</AdminButton>
                 <Button variant="link" isDisabled={save.busy} onClick={back}>{_("Cancel")}</Button>
                 <span className="mr-subtle" aria-live="polite">

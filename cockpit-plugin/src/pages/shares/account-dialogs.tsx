@@ -8,7 +8,7 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
-import * as rules from "./rules";
+import { accountName, password as passwordRule } from "../../types/rules";
 
 interface Ends {
     onDone: (sentence: string) => void;
@@ -18,14 +18,14 @@ interface Ends {
 function nameProblem(name: string, taken: string[]): string | undefined {
     if (name === "") return undefined;
     if (taken.includes(name)) return format(_("user or group $0 already exists"), name);
-    return rules.accountName(name) ?? undefined;
+    return accountName(name);
 }
 
 /** Two fields for one new password, and whether they can be sent. */
 function usePassword(): { fields: JSX.Element; good: boolean; input: string } {
     const [first, setFirst] = useState("");
     const [second, setSecond] = useState("");
-    const problem = first === "" ? undefined : rules.password(first) ?? undefined;
+    const problem = first === "" ? undefined : passwordRule(first);
     const other = second !== "" && second !== first ? _("passwords do not match") : undefined;
     return {
         good: first !== "" && problem === undefined && first === second,

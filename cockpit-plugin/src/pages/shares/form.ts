@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The editor's state: from the wanted state of the server, checked, and back to the words of the command line. */
-import type { Config, StateShare, NfsClient } from "../../types/millrace";
-import { _, format } from "../../lib/i18n";
-import * as rules from "./rules";
+import type { StateShare, NfsClient } from "../../types/millrace";
+import { _ } from "../../lib/i18n";
+import * as rules from "../../types/rules";
 
-export const PROFILES = ["training", "checkpoint", "dataset-ro", "home", "mixed"] as const;
-export const SECURITY = ["sys", "krb5", "krb5i", "krb5p"] as const;
-export const TRANSPORTS = ["none", "tls", "mtls"] as const;
 /** Stands on the command line for "the networks of the policy". */
 const DEFAULT = "default";
 export const ADMIN = "admin";
 
-export type Profile = (typeof PROFILES)[number];
+export type Profile = StateShare["profile"];
 
 export interface Form {
     name: string;
@@ -81,50 +78,25 @@ export function sizeText(bytes: number | null): string {
     return `${value}${units[unit] ?? ""}`;
 }
 
-export function problems(form: Form, isNew: boolean, known?: Config): Problems {
-    const found: Problems = {};
-    const put = (field: string, sentence: string | null) => { if (sentence !== null) found[field] ??= sentence; };
-    if (isNew) {
-        put("name", rules.shareName(form.name));
-        if (known?.shares.some(({ name }) => name === form.name))
-            put("name", format(_("there is a share $0 already"), form.name));
-    }
-    put("comment", rules.comment(form.comment));
-    put("size", rules.size(form.size));
-    put("softSize", rules.size(form.softSize));
-    const [size, soft] = [rules.bytesOf(form.size), rules.bytesOf(form.softSize)];
-    if (typeof size === "number" && typeof soft === "number" && soft > size)
-        put("softSize", format(_("the soft limit of $0 is above its size"), form.name));
-    if (form.nfs) clientProblems(form, put);
-    if (form.smb) smbProblems(form, put);
-    return found;
-}
-
-type Put = (field: string, sentence: string | null) => void;
-
-function clientProblems(form: Form, put: Put): void {
-    form.clients.forEach(({ client, access, sec }, index) => {
-        put(`clients.${index}`, rules.client(client));
-        if (sec.length === 0) put(`clients.${index}`, _("choose one security flavour at least"));
-        if (form.clients.findIndex((one) => one.client === client) !== index)
-            put(`clients.${index}`, format(_("the NFS client $0 is named twice"), client));
-        if (form.profile === "dataset-ro" && access === "rw")
-            put(`clients.${index}`, format(
-                _("$0 is a dataset-ro, which nobody writes: let $1 in with access=ro"), form.name, client));
-    });
-}
-
-function smbProblems(form: Form, put: Put): void {
-    if (form.users.length + form.groups.length === 0)
-        put("smb", _("a share on SMB needs a user or a group: nobody could open it"));
-    form.networks.forEach((text, index) => {
+/** What is wrong with single fields, or not chosen yet; the rest is asked of a dry run. */
+export function problems(form: Form, isNew: boolean): Problems {
+    const { name, comment, size, softSize, clients, users, groups, networks } = form;
+    const found: Record<string, string | undefined> = {
+        name: isNew ? rules.shareName(name) : undefined,
+        comment: rules.comment(comment),
+        size: size === "" ? undefined : rules.size(size),
+        softSize: softSize === "" ? undefined : rules.size(softSize),
+        ...(form.nfs && fields("clients", clients, ({ client, sec }) =>
+            rules.client(client) ?? (sec.length === 0 ? _("Select at least one security flavor.") : undefined))),
         // A blank was typed, and the next network not yet.
-        if (text === "") return;
-        put(`networks.${index}`, rules.network(text));
-        if (form.networks.indexOf(text) !== index) put(`networks.${index}`, format(_("$0 is named twice for SMB"), text));
-    });
-    if (form.timeMachine && (form.nfs || form.profile === "dataset-ro"))
-        put("timeMachine", format(_("Time Machine needs $0 for itself: writable, and without NFS"), form.name));
+        ...(form.smb && fields("networks", networks, (one) => (one === "" ? undefined : rules.network(one)))),
+        ...(form.smb && { smb: users.length + groups.length === 0 ? _("Select at least one user or group.") : undefined }),
+    };
+    return Object.fromEntries(Object.entries(found).filter((one): one is [string, string] => one[1] !== undefined));
+}
+
+function fields<T>(name: string, values: T[], problem: (value: T) => string | undefined): Record<string, string | undefined> {
+    return Object.fromEntries(values.map((value, index) => [`${name}.${index}`, problem(value)]));
 }
 
 /** Options of `millrace share create` and `set`; of `set` only those that differ from `before`. */

@@ -4,7 +4,7 @@ import { Form as FormLayout } from "@patternfly/react-core/dist/esm/components/F
 import { ChoiceField, TextField } from "../../../components/Field";
 import { Panel } from "../../../components/Panel";
 import { _ } from "../../../lib/i18n";
-import { PROFILES } from "../form";
+import { SHARE_TYPES } from "../../../types/rules";
 import { profileMeaning, profileWord } from "../words";
 import type { PartProps } from "./part";
 
@@ -17,7 +17,7 @@ export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew:
                     help={isNew ? _("Also the name of the directory. An existing directory is used with its contents.")
                         : _("The name cannot be changed: clients mount the share by its name.")} />
                 <ChoiceField id="profile" label={_("Share type")} value={form.profile} onChange={(profile) => set({ profile })}
-                    options={PROFILES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
+                    options={SHARE_TYPES.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(form.profile)} />
                 <TextField id="size" label={_("Size limit")} value={form.size} onChange={(size) => set({ size })}
                     placeholder={_("no limit")} problem={problems["size"]} help={_("For example 500G or 10T (powers of 1024).")} />
                 <TextField id="soft-size" label={_("Soft limit")} value={form.softSize} onChange={(softSize) => set({ softSize })}

@@ -8,7 +8,8 @@ import type { ClientNetworks, NfsClient } from "../../../types/millrace";
 import { ChoiceField, TextField } from "../../../components/Field";
 import { Panel } from "../../../components/Panel";
 import { _, format } from "../../../lib/i18n";
-import { NEW_CLIENT, SECURITY, TRANSPORTS } from "../form";
+import { SECURITIES, SQUASHES, TRANSPORTS } from "../../../types/rules";
+import { NEW_CLIENT } from "../form";
 import { securityWord, squashWord, transportWord } from "../words";
 import type { PartProps } from "./part";
 
@@ -38,12 +39,12 @@ function ClientFields({ index, client, problem, onChange, onRemove }: {
                 <ChoiceField id={`${id}-access`} label={_("Access")} value={client.access} onChange={(access) => onChange({ access })}
                     options={[{ value: "rw", label: _("Read and write") }, { value: "ro", label: _("Read only") }]} />
                 <ChoiceField id={`${id}-squash`} label={_("Users")} value={client.squash} onChange={(squash) => onChange({ squash })}
-                    options={(["root", "all", "none"] as const).map((value) => ({ value, label: squashWord(value) }))} />
+                    options={SQUASHES.map((value) => ({ value, label: squashWord(value) }))} />
             </div>
             <details className="mr-details">
                 <summary>{_("Security")}</summary>
                 <div className="mr-fields">
-                    <Ticks id={`${id}-sec`} label={_("User authentication")} all={SECURITY} chosen={client.sec} word={securityWord}
+                    <Ticks id={`${id}-sec`} label={_("User authentication")} all={SECURITIES} chosen={client.sec} word={securityWord}
                         onChange={(sec) => onChange({ sec })} />
                     <Ticks id={`${id}-xprtsec`} label={_("Transport security (none selected: any)")} all={TRANSPORTS} chosen={client.xprtsec} word={transportWord}
                         onChange={(xprtsec) => onChange({ xprtsec })} />

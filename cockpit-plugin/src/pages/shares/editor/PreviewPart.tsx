@@ -1,15 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { JSX } from "react";
+import type { Preview } from "../../../types/millrace";
 import { ErrorAlert } from "../../../components/States";
 import { Panel } from "../../../components/Panel";
-import { useVerb } from "../../../lib/hooks";
+import { useVerb, type Result } from "../../../lib/hooks";
 import { _ } from "../../../lib/i18n";
 import { useQuiet } from "../../../lib/quiet";
 
-/** What the program would render, in its own words; also where only it can see what is wrong. */
-export function PreviewPart({ isNew, words, good }: { isNew: boolean; words: string[]; good: boolean }): JSX.Element {
+/** What the program would do with `words`, asked when nothing has changed for a moment; `passed` where it would do it. */
+export function useDryRun(verb: DryRun, words: string[], when: boolean): Result<Preview> & { passed: boolean } {
     const asked = useQuiet(words);
-    const seen = useVerb(isNew ? "share create --dry-run" : "share set --dry-run", asked, { admin: true, when: good });
+    const still = JSON.stringify(asked) === JSON.stringify(words);
+    const seen = useVerb(verb, asked, { admin: true, when: when && still });
+    return { ...seen, passed: when && still && !seen.busy && seen.data !== undefined && seen.error === undefined };
+}
+
+type DryRun = "share create --dry-run" | "share set --dry-run";
+
+/** What the program would render, in its own words; also where only it can see what is wrong. */
+export function PreviewPart({ seen, good }: { seen: Result<Preview>; good: boolean }): JSX.Element {
     const shown = good && seen.error === undefined ? seen.data : undefined;
     return (
         <Panel title={_("Preview")} wide testId="preview">

@@ -7,7 +7,7 @@ import { Switch } from "@patternfly/react-core/dist/esm/components/Switch/index.
 import { ChoiceField, Sentence, TextField } from "../../../components/Field";
 import { Panel } from "../../../components/Panel";
 import { _, format } from "../../../lib/i18n";
-import * as rules from "../rules";
+import { smbAccount } from "../../../types/rules";
 import type { PartProps } from "./part";
 
 /** Ticks for the accounts of this server, and a field for others, e.g. of a domain. */
@@ -16,7 +16,7 @@ function People({ id, label, other, local, chosen, onChange }: {
 }): JSX.Element {
     const [typed, setTyped] = useState("");
     const everyone = [...local, ...chosen.filter((one) => !local.includes(one))];
-    const problem = typed === "" ? undefined : rules.anyAccount(typed) ?? undefined;
+    const problem = typed === "" ? undefined : smbAccount(typed);
     const add = () => {
         if (typed === "" || problem !== undefined) return;
         if (!chosen.includes(typed)) onChange([...chosen, typed]);
@@ -40,7 +40,6 @@ function People({ id, label, other, local, chosen, onChange }: {
 }
 
 export function SmbPart({ form, set, problems, users, groups }: PartProps & { users: string[]; groups: string[] }): JSX.Element {
-    const macs = form.timeMachine ? problems["timeMachine"] : undefined;
     return (
         <Panel title={_("SMB (Windows, macOS, Linux)")} testId="part-smb"
             actions={<Switch id="smb" label={_("SMB")} isChecked={form.smb} onChange={(_event, smb) => set({ smb })} />}>
@@ -62,7 +61,6 @@ export function SmbPart({ form, set, problems, users, groups }: PartProps & { us
                         <Checkbox id="time-machine" label={_("macOS backups (Time Machine)")} isChecked={form.timeMachine}
                             onChange={(_event, timeMachine) => set({ timeMachine, ...(timeMachine && { nfs: false }) })}
                             description={_("Sets all options that macOS requires and disables NFS.")} />
-                        <Sentence id="time-machine-said" problem={macs} />
                     </FormGroup>
                 </FormLayout>
             )}

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+// What may be typed and chosen, as the program has it. Made by `tools/host/enter types`; a test fails where it drifted.
+import { _ } from "../lib/i18n";
+import { rule } from "../lib/rule";
+
+export const accountName = rule(
+    ["[a-z][a-z0-9_-]{0,30}", () => _("$0 cannot be the name of a user or group: use 1 to 31 of a-z, 0-9, - and _, first a letter")],
+);
+
+export const client = rule(
+    ["[^/]*|[0-9A-Fa-f:.]+(?:/[0-9.]+)?|\\*", () => _("$0 is not a network: write it like 10.0.0.0/24 or fd00:1::/64")],
+    ["[^@].*|@[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}|", () => _("$0 is not the name of a netgroup")],
+    ["@.*|.*/.*|\\*|[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*|(?!(?:.*\\.)?[0-9]+$)(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*", () => _("$0 is not a client: give a network (10.0.0.0/24), an address, a host name or an @netgroup, and the options apart from it")],
+);
+
+export const comment = rule(
+    [".{0,200}", () => _("a comment has at most 200 characters, this one has $1")],
+    ["(?:[^\\p{C}\\p{Z}]| )*", () => _("a comment is one line of printable characters without blanks at its ends")],
+    ["(?! ).*(?<! )", () => _("a comment is one line of printable characters without blanks at its ends")],
+    ["[^\\\\%]*", () => _("a comment cannot hold a backslash or a percent sign: Samba would read them as commands")],
+);
+
+export const hostAddress = rule(
+    ["[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*", () => _("$0 is not an address: write it like 10.0.0.1")],
+);
+
+export const hostName = rule(
+    ["(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*", () => _("$0 is not a host name: use letters, digits, - and dots")],
+);
+
+export const joiningAccount = rule(
+    ["[\\p{L}\\p{N}_][\\p{L}\\p{N}_.$-]{0,103}", () => _("$0 is not an account of the domain: write its name alone, like Administrator")],
+);
+
+export const network = rule(
+    ["[0-9A-Fa-f:.]+(?:/[0-9.]+)?|\\*", () => _("$0 is not a network: write it like 10.0.0.0/24 or fd00:1::/64")],
+);
+
+export const organisationalUnit = rule(
+    ["[\\p{L}\\p{N}_ .-]{1,64}(?:/[\\p{L}\\p{N}_ .-]{1,64}){0,9}", () => _("$0 is not an organisational unit: write it from the top down, Servers/Storage")],
+);
+
+export const password = rule(
+    [".{12,200}", () => _("a password is one line of 12 to 200 printable characters")],
+    ["(?:[^\\p{C}\\p{Z}]| )*", () => _("a password is one line of 12 to 200 printable characters")],
+);
+
+export const realm = rule(
+    ["(?=.{1,253}\\.?$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)+\\.?", () => _("$0 is not the name of a domain: write its DNS name, like ad.example.com")],
+);
+
+export const recipeUser = rule(
+    ["(?:[A-Za-z0-9.-]{1,63}\\\\)?[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}", () => _("$0 is not the name of a user: write NAME or DOMAIN\\NAME")],
+);
+
+export const shareName = rule(
+    ["[a-z0-9][a-z0-9_-]{0,63}", () => _("$0 cannot be the name of a share: use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit")],
+    ["(?!(?:admin|global|homes|ipc|netlogon|print|printers|profiles|sysvol)$).*", () => _("$0 cannot be the name of a share: it means something else to SMB")],
+);
+
+export const size = rule(
+    ["none|[0-9]{1,15}[KMGTPkmgtp]?(?:[iI]?[bB])?", () => _("$0 is not a size: write it like 500G or 10T, or none")],
+);
+
+export const smbAccount = rule(
+    [".*\\\\.*|[a-z][a-z0-9_-]{0,30}", () => _("$0 cannot be the name of a user or group: use 1 to 31 of a-z, 0-9, - and _, first a letter")],
+    ["[^\\\\]*|[^\\\\]*\\\\[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_ .'&()-]{0,254}[\\p{L}\\p{N}_)])?", () => _("$0 cannot be a user or group of a domain: write it like EXAMPLE\\anna")],
+    ["[^\\\\]*|[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?\\\\.*", () => _("$0 cannot be a name in a domain: use 1 to 15 of a-z, 0-9 and -")],
+);
+
+export const PROTOCOLS = ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel", "smb-rdma"] as const;
+
+export const SECURITIES = ["sys", "krb5", "krb5i", "krb5p"] as const;
+
+export const SHARE_TYPES = ["training", "checkpoint", "dataset-ro", "home", "mixed"] as const;
+
+export const SQUASHES = ["root", "all", "none"] as const;
+
+export const TRANSPORTS = ["none", "tls", "mtls"] as const;
+
+export const WORKLOADS = ["training", "checkpoint", "dataloader", "mixed"] as const;

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the forms of the pages check and offer, by its name there: whoever adds a form that needs another adds its line.
+
+A limit that only code can see, such as whether a user exists, has no line: the form asks a dry run of its verb.
+"""
+
+# "name": "module:rule or type of a text"
+TEXTS = {
+    "accountName": "millrace.system.names:account_name",
+    "client": "millrace.system.names:client",
+    "comment": "millrace.system.names:comment",
+    "hostAddress": "millrace.system.names:host_address",
+    "hostName": "millrace.system.names:host_name",
+    "joiningAccount": "millrace.state.domain_names:joining_account",
+    "network": "millrace.system.names:network",
+    "organisationalUnit": "millrace.state.domain_names:organisational_unit",
+    "password": "millrace.user.password:PASSWORD",
+    "realm": "millrace.state.domain_names:realm",
+    "recipeUser": "millrace.client.smb:USER",
+    "shareName": "millrace.system.names:share_name",
+    "size": "millrace.share.options:SIZE",
+    "smbAccount": "millrace.state.domain_names:smb_account",
+}
+
+# "NAME": "module:enumeration"
+CHOICES = {
+    "PROTOCOLS": "millrace.client.choices:Protocol",
+    "SECURITIES": "millrace.state.choices:Security",
+    "SHARE_TYPES": "millrace.state.choices:Profile",
+    "SQUASHES": "millrace.state.choices:Squash",
+    "TRANSPORTS": "millrace.state.choices:Transport",
+    "WORKLOADS": "millrace.client.choices:Profile",
+}

@@ -1,0 +1,14 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What can be chosen for a share: the models, the options of the command line and the pages take it from here.
+
+Apart from the models, as the command line shows its options without loading pydantic.
+"""
+
+from typing import Literal
+
+Profile = Literal["training", "checkpoint", "dataset-ro", "home", "mixed"]
+Access = Literal["ro", "rw"]
+Squash = Literal["root", "all", "none"]
+Security = Literal["sys", "krb5", "krb5i", "krb5p"]
+Transport = Literal["none", "tls", "mtls"]
+Encryption = Literal["offered", "required"]

@@ -319,7 +319,7 @@ def failure(error: Exception) -> OSError:
     return error if isinstance(error, OSError) else OSError(errno.EAGAIN, str(error))
 
 
-class Teller:
+class ProgressReporter:
     """Documents like those of fio, one a second."""
 
     def __init__(self) -> None:
@@ -386,11 +386,11 @@ def main(arguments: Sequence[str]) -> int:
     chosen = [one for one in TRAININGS if one.profile == given.profile and given.accelerator in (None, one.accelerator)]
     if not chosen:
         parser.error(f"{given.accelerator} has no computation time for {given.profile}")
-    teller = Teller()
+    progress = ProgressReporter()
 
     def one_probe(training: Training, count: int, seconds: float) -> Probe:
-        teller.probe()
-        return probe(training, files, count, seconds, tell=teller)
+        progress.probe()
+        return probe(training, files, count, seconds, tell=progress)
 
     try:
         files = files_of(given.directory)

@@ -32,7 +32,7 @@ AT_LEAST = frozenset({"rsize", "wsize", "nconnect", "max_connect", "max_channels
 OF_THE_MOUNT = ("ro", "addr", "nosuid", "nodev")
 
 # Module, parameter, least good value. Guides on the web set lower ones.
-BRAKES = (
+LOW_MODULE_PARAMS = (
     ("sunrpc", "tcp_max_slot_table_entries", 65536),
     ("nfs", "nfs_access_max_cachesize", 4194304),
     ("nfs", "max_session_slots", 64),
@@ -349,7 +349,7 @@ def check_modules(expect: dict[str, Any], system: System) -> list[Finding]:
         found.append(_parameter(one["module"], one["parameter"], one["at_least"], FAIL, system))
     wanted = {(one["module"], one["parameter"]) for one in expect["modules"]}
     if expect["fstype"] == "nfs":
-        brakes = [one for one in BRAKES if one[:2] not in wanted]
+        brakes = [one for one in LOW_MODULE_PARAMS if one[:2] not in wanted]
         found += [one for one in (_parameter(*brake, WARN, system) for brake in brakes) if one.status != OK]
         if (system.read("sys/module/nfs/parameters/nfs4_disable_idmapping") or "Y").strip() != "Y":
             fix = "remove nfs4_disable_idmapping from /etc/modprobe.d and reload nfs: owners are numbers with sec=sys"

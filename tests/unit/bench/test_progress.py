@@ -18,7 +18,7 @@ from tests.unit.bench.sites import request, site
 
 
 @pytest.fixture
-def teller(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> ProgressReporter:
+def reporter(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> ProgressReporter:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     live.begin()
     wanted = request(profiles=["seq"], layers=["L1"])
@@ -27,13 +27,13 @@ def teller(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> ProgressReporte
     )
 
 
-def test_progress_grows_until_the_last_word(teller: ProgressReporter) -> None:
+def test_progress_grows_until_the_last_word(reporter: ProgressReporter) -> None:
     for number, name in enumerate(("L1/array/seq/read", "L1/xfs/seq/read", "L1/xfs/seq/write")):
-        teller.begin(number, name)
+        reporter.begin(number, name)
         for repeat in range(4):
-            teller.repeat(repeat, None)
-        teller.finished(done(name))
-    teller.end(State.DONE, None)
+            reporter.repeat(repeat, None)
+        reporter.finished(done(name))
+    reporter.end(State.DONE, None)
     lines = list(live.follow(lambda: False))
     shares = [line.progress for line in lines]
     assert shares == sorted(shares)
@@ -47,14 +47,14 @@ def test_progress_grows_until_the_last_word(teller: ProgressReporter) -> None:
     assert live.latest() == lines[-1]
 
 
-def test_a_run_that_died_gets_a_last_word(teller: ProgressReporter) -> None:
-    teller.begin(0, "L1/array/seq/read")
+def test_a_run_that_died_gets_a_last_word(reporter: ProgressReporter) -> None:
+    reporter.begin(0, "L1/array/seq/read")
     lines = list(live.follow(lambda: False))
     assert [line.state for line in lines] == [State.RUNNING, State.INTERRUPTED]
 
 
-def test_who_follows_late_sees_everything_and_waits_for_more(teller: ProgressReporter) -> None:
-    teller.begin(0, "L1/array/seq/read")
+def test_who_follows_late_sees_everything_and_waits_for_more(reporter: ProgressReporter) -> None:
+    reporter.begin(0, "L1/array/seq/read")
     rounds = []
 
     def wait(seconds: float) -> None:
@@ -68,8 +68,8 @@ def test_who_follows_late_sees_everything_and_waits_for_more(teller: ProgressRep
     assert len(rounds) == 4
 
 
-def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(teller: ProgressReporter) -> None:
-    teller.end(State.DONE, None)
+def test_who_follows_does_not_wait_for_a_run_that_begins_meanwhile(reporter: ProgressReporter) -> None:
+    reporter.end(State.DONE, None)
 
     def wait(_: float) -> None:
         live.begin()

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Catalogues for Cockpit: po/de.po becomes po.de.js (the pages) and po.manifest.de.js (the menu). */
+/**
+ * Catalogues for Cockpit: po/de.po becomes po.de.js (the pages) and po.manifest.de.js (the menu).
+ *
+ * By hand around gettext-parser: Cockpit's own bundler plugin is LGPL-2.1-or-later and in no npm package, see pot.mjs.
+ */
 import gettext from "gettext-parser";
 import { readFileSync, readdirSync } from "node:fs";
 import { basename, join } from "node:path";

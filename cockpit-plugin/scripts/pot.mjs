@@ -3,6 +3,9 @@
  * Texts of the pages into the catalogues: `npm run po` brings every po/*.po up to date (new texts empty, old ones gone),
  * `npm run po -- --check` says what is missing in them and fails.
  *
+ * By hand: the xgettext of Debian 12 reads no TSX, and Cockpit's own tools (pkg/lib, LGPL-2.1-or-later, in no npm package)
+ * would have to be copied into this tree, which is Apache-2.0.
+ *
  * Found are _("text"), _("context", "text"), ngettext("one", "many", n) and the labels and keywords of the manifest.
  */
 import gettext from "gettext-parser";

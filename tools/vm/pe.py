@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sections of a unified kernel image, which is a PE file (Microsoft PE/COFF specification)."""
+"""Sections of a unified kernel image, which is a PE file (Microsoft PE/COFF specification).
+
+By hand: build hosts with Debian 12 have no ukify.
+"""
 
 import struct
 from pathlib import Path

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Positions and ticks of charts. */
+/** Positions and ticks of charts, drawn by hand: @patternfly/react-charts brings D3 and breaks the budget of 200 kB. */
 
 /** About `wanted` round values from 0 to at least `most`: 0, 2, 4, … or 0, 5, 10, … */
 export function ticks(most: number, wanted = 4): number[] {

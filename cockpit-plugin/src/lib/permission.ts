@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Whether this session may change anything. */
+/** Whether this session may change anything. By hand: Cockpit's pkg/lib is LGPL-2.1-or-later and would be bundled. */
 import { useSyncExternalStore } from "react";
 
 let permission: cockpit.Permission | undefined;

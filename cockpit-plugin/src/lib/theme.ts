@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Light or dark as chosen in Cockpit's session menu, set before the first paint and whenever it changes. */
+/**
+ * Light or dark as chosen in Cockpit's session menu, set before the first paint and whenever it changes. By hand: Cockpit's
+ * pkg/lib, which has the same, is LGPL-2.1-or-later and would be bundled.
+ */
 
 const STYLE = "shell:style";
 const DARK = "pf-v6-theme-dark";

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /**
  * What the pages use of Cockpit's base1 API, written from its public guide
- * (https://cockpit-project.org/guide/latest/api-base1.html). base1/cockpit.js is loaded from the server at run time.
+ * (https://cockpit-project.org/guide/latest/api-base1.html): its own pkg/lib/cockpit.d.ts is LGPL-2.1-or-later. base1/cockpit.js is loaded from the server at run time.
  */
 declare namespace cockpit {
     interface ProcessError {

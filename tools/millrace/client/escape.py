@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How paths and values are spelled in unit names, unit files and /etc/fstab."""
+"""How paths and values are spelled in unit names, unit files and /etc/fstab.
+
+By hand: systemd-escape is a process for each name of a recipe, and spells no field of /etc/fstab; a test compares both.
+"""
 
 _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:_.")
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory modules and error correction, from the firmware's tables (root only) and the kernel's EDAC drivers."""
+"""Memory modules and error correction, from the firmware's tables (root only) and the kernel's EDAC drivers.
+
+By hand: a captured server holds the kernel's files, and dmidecode would be a package more whose text has to be parsed.
+"""
 
 from pathlib import Path
 

@@ -95,7 +95,10 @@ FORMATS: dict[str, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "x
 
 
 def open_metrics(run: Run) -> str:
-    """The last run as a text file for node_exporter."""
+    """The last run as a text file for node_exporter.
+
+    By hand: prometheus_client would be a package more in the image for a few lines of text.
+    """
     lines = [
         "# TYPE millrace_bench_run info",
         f'millrace_bench_run_info{{run="{run.id}",workload_hash="{run.provenance.workload_hash}",'

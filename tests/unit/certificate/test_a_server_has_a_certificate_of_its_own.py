@@ -43,7 +43,8 @@ def test_each_certificate_is_for_one_purpose(server: Server) -> None:
         return [line.strip().removeprefix("X509v3 ") for line in lines]
 
     common = ["Basic Constraints: critical", "CA:FALSE", "Key Usage: critical", "Digital Signature"]
-    assert said(server.shown) == [*common, "Extended Key Usage:", "TLS Web Server Authentication"]
+    both = "TLS Web Server Authentication, TLS Web Client Authentication"
+    assert said(server.shown) == [*common, "Extended Key Usage:", both]
     assert said(files.look()[0].read_text()) == [*common, "Extended Key Usage:", "TLS Web Client Authentication"]
     authority = [
         "Basic Constraints: critical",

@@ -52,9 +52,10 @@ _ATTRIBUTES = {
     NameOID.JURISDICTION_STATE_OR_PROVINCE_NAME: "jurisdictionST",
     NameOID.JURISDICTION_LOCALITY_NAME: "jurisdictionL",
 }
-_USES: dict[Kind, ObjectIdentifier] = {
-    "server": ExtendedKeyUsageOID.SERVER_AUTH,
-    "look": ExtendedKeyUsageOID.CLIENT_AUTH,
+_USES: dict[Kind, list[ObjectIdentifier]] = {
+    # a client is what the server is to the host that its journal is forwarded to
+    "server": [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH],
+    "look": [ExtendedKeyUsageOID.CLIENT_AUTH],
 }
 
 
@@ -97,7 +98,7 @@ def request(key: str, common_name: str, names: list[str], addresses: list[str]) 
     """Make a request that an authority can sign, as PEM text; BadInput if the key cannot be read."""
     builder = x509.CertificateSigningRequestBuilder(_name(common_name))
     builder = builder.add_extension(_usage(signs=False), critical=True)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([_USES["server"]]), critical=False)
+    builder = builder.add_extension(x509.ExtendedKeyUsage(_USES["server"]), critical=False)
     if names or addresses:
         builder = builder.add_extension(_alternatives(names, addresses), critical=False)
     return builder.sign(_key(key), SHA256()).public_bytes(Encoding.PEM).decode()
@@ -132,7 +133,7 @@ def issue(
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(own.public_key()), critical=False)
     )
     if kind in _USES:
-        builder = builder.add_extension(x509.ExtendedKeyUsage([_USES[kind]]), critical=False)
+        builder = builder.add_extension(x509.ExtendedKeyUsage(_USES[kind]), critical=False)
     if authority:
         identifier = authority.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value
         made = x509.AuthorityKeyIdentifier.from_issuer_subject_key_identifier(identifier)

@@ -4,11 +4,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.bench.report.text import accelerators
+from millrace.bench.report.text import accelerators, rate
 from millrace.bench.result.ceilings import headline
 from millrace.bench.result.model import Run, Rung, Series, State
 from millrace.system.render import render
-from millrace.system.text import size
 
 BAR, GAP, LEFT, WIDTH = 18, 6, 260, 900
 """Pixels of a drawing."""
@@ -85,17 +84,16 @@ def _bars(found: Sequence[tuple[Rung, Series]], emulated: bool) -> list[Bar]:
     for number, (rung, main) in enumerate(found):
         whole = most[main.quantity] or 1.0
         length, low, high = (round(room * value / whole, 1) for value in (main.median, main.low, main.high))
-        words = f"{main.median / whole:.0%}" if emulated else shown(main)
+        words = f"{main.median / whole:.0%}" if emulated else rate(main.quantity, main.median)
         bars.append(Bar(rung.id, words, GAP + number * (BAR + GAP), length, low, high))
     return bars
 
 
-def shown(main: Series) -> str:
-    """Return a median with its unit."""
-    return f"{size(round(main.median))}/s" if main.quantity == "bandwidth" else f"{main.median:,.0f}/s"
-
-
 def _row(rung: Rung, main: Series, emulated: bool) -> Row:
     parts = (rung.ceiling.of_predicted, rung.ceiling.of_below)
-    numbers = ["" if emulated else shown(main), f"{main.spread:.0%}", *("" if p is None else f"{p:.0%}" for p in parts)]
+    numbers = [
+        "" if emulated else rate(main.quantity, main.median),
+        f"{main.spread:.0%}",
+        *("" if p is None else f"{p:.0%}" for p in parts),
+    ]
     return Row(rung.id, numbers, rung.diagnosis)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from millrace.bench.report.compare import Comparison
 from millrace.bench.result.client import BenchClients
-from millrace.bench.result.model import Run, Rung, State
+from millrace.bench.result.model import Quantity, Run, Rung, State
 from millrace.bench.result.outputs import Estimate, Progress, RunList
 from millrace.system.text import size
 
@@ -77,11 +77,7 @@ def accelerators(found: Run) -> list[str]:
     """What each rung keeps busy: measured, or from the formula."""
     lines = []
     for rung in found.rungs:
-        parts = [
-            f"{one.count} {one.accelerator} "
-            + ("by the formula" if one.au is None else f"at {one.au:.1f} % utilisation")
-            for one in rung.accelerators
-        ]
+        parts = [f"{one.count} {one.accelerator} {_utilised(one.au)}" for one in rung.accelerators]
         if parts:
             lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
     return lines
@@ -97,6 +93,11 @@ def clients(found: BenchClients) -> None:
         table.add_row(one.name, one.address, facts.fio, str(facts.cpus), "yes" if facts.rdma else "no")
     console = Console(width=WIDTH, highlight=False)
     console.print(table if found.clients else "No client yet: `millrace bench clients add HOST` adds one.")
+
+
+def rate(quantity: Quantity, value: float) -> str:
+    """Return a figure with its unit: bytes/s or operations/s."""
+    return f"{size(round(value))}/s" if quantity == "bandwidth" else f"{value:,.0f}/s"
 
 
 def _utilised(au: float | None) -> str:
@@ -139,8 +140,8 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
     series = series or rung.find("operations") or rung.find("bandwidth")
     if series is None:
         return [rung.id, rung.state, "", "", "", "", ""]
-    shown = _bandwidth if series.quantity == "bandwidth" else _operations
-    median, span = shown(series.median), f"{shown(series.low)} to\n{shown(series.high)}"
+    median, low, high = (rate(series.quantity, value) for value in (series.median, series.low, series.high))
+    span = f"{low} to\n{high}"
     worst = max((one.p99 for one in rung.latencies), default=None)
     return [
         rung.id,
@@ -151,14 +152,6 @@ def _row(rung: Rung, emulated: bool) -> list[str]:
         _part(rung.ceiling.of_below),
         ", ".join(rung.flags),
     ]
-
-
-def _bandwidth(value: float) -> str:
-    return f"{size(round(value))}/s"
-
-
-def _operations(value: float) -> str:
-    return f"{value:,.0f}/s"
 
 
 def _seconds(value: float) -> str:

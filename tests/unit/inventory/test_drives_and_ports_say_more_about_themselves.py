@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from millrace import paths
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
+from millrace.inventory.present import present
 from millrace.system.run import Result, Runner
 from tests.unit.inventory import hardware
 from tests.unit.inventory.trees import booted, nothing_found
@@ -52,6 +54,15 @@ def test_sysfs_answers_who_is_not_root(tmp_path: Path) -> None:
     found = drive(collect(tmp_path, hardware.denied), name)
     assert (found.eui64, found.nguid) == ("0025385b71b0c1d2", "e8238fa6bf530001001b448b4a9d0f5e")
     assert (found.volatile_write_cache, found.temperature) == (False, 42)
+
+
+def test_present_asks_no_drive_not_even_for_its_temperature(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tree = booted(tmp_path)
+    name = tree.nvme(0, "S")
+    tree.write((tmp_path / "sys/block" / name).resolve().parent / "hwmon3/temp1_input", "41850\n")
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    # sysfs would have it: the kernel sends a command to the drive
+    assert {one.serial: one.temperature for one in present()}["S"] is None
 
 
 @pytest.mark.parametrize("said", [{"critical_warning": {"value": 2}, "temperature": 350}, {"Critical_Warning": 2}])

@@ -61,8 +61,11 @@ def drive_names(sysroot: Path) -> list[str]:
     return sorted(found, key=_natural)
 
 
-def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner) -> Drive:
-    """Return a drive with everything that sysfs and the drive itself say about it. Sizes in bytes."""
+def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner | None) -> Drive:
+    """Return a drive with everything that sysfs and the drive itself say about it. Sizes in bytes.
+
+    Without `run` the drive is not asked: a drive that does not answer would hold the reader in the kernel.
+    """
     directory = block_dir(sysroot, name)
     identity = identify(directory)
     function = sysfs.pci_function(identity.device)
@@ -89,7 +92,7 @@ def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Ru
         bay=places.bays.get(identity.device),
         switch=switch.name if switch else None,
     )
-    if identity.transport != "nvme":
+    if identity.transport != "nvme" or run is None:
         return drive
     said = nvme.details(directory, identity.device, sysroot / "dev" / name, run)
     return drive.model_copy(update={**said})

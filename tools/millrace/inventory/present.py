@@ -1,22 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drives that the kernel has this moment, from sysfs alone: no drive is asked, and no rights are needed."""
+"""The drives that the kernel has this moment, from sysfs alone: no drive is asked, and no rights are needed.
 
-from collections.abc import Sequence
+Temperatures are left out: reading them from sysfs (hwmon) sends a command to the drive, and one that does not answer
+holds its reader in the kernel until the controller is given up: minutes, the health check included (seen on a booted
+server).
+"""
 
 from millrace import paths
 from millrace.inventory import pci
 from millrace.inventory.drives import Places, Verdict, describe, drive_names
 from millrace.inventory.enclosures import bays
 from millrace.inventory.model import Drive, DriveState
-from millrace.system.run import Result
 
 
 def present() -> list[Drive]:
-    """Every drive; its state is UNKNOWN, since nobody looked at what is on it."""
+    """Return every drive, without what only the drive itself can say; its state is UNKNOWN."""
     unknown = Verdict(DriveState.UNKNOWN, [])
     places = Places(pci.slots(paths.ROOT), bays(paths.ROOT))
-    return [describe(paths.ROOT, name, unknown, places, _silent) for name in drive_names(paths.ROOT)]
-
-
-def _silent(argv: Sequence[str], stdin: str | None = None) -> Result:
-    return Result(127, "", f"{argv[0]} is not asked")
+    return [describe(paths.ROOT, name, unknown, places, run=None) for name in drive_names(paths.ROOT)]

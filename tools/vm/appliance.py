@@ -22,6 +22,12 @@ PATIENCE = (
     "tsc=reliable",
 )
 
+# The same for units with a limit of their own: beside two other emulated servers a check of 200 shares took longer.
+LIMITS = {
+    "systemd.unit-dropin.millrace-health.service": b"[Service]\nTimeoutStartSec=300s\n",
+    "systemd.unit-dropin.millrace-health-stopped.service": b"[Service]\nTimeoutStartSec=300s\n",
+}
+
 
 class Appliance(Machine):
     """A virtual server that boots the image; what is changed of `server` holds from the next start on."""
@@ -87,9 +93,10 @@ def appliance(
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
     """
+    emulated = accel.name == "tcg"
     options = Options(
-        credentials={**guest.credentials(), **(credentials or {})},
-        cmdline=[*guest.cmdline(), *(PATIENCE if accel.name == "tcg" else ()), *cmdline],
+        credentials={**guest.credentials(), **(LIMITS if emulated else {}), **(credentials or {})},
+        cmdline=[*guest.cmdline(), *(PATIENCE if emulated else ()), *cmdline],
         forwards=forwards or {},
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,

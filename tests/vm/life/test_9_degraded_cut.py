@@ -2,7 +2,6 @@
 """Drives are replaced by hand and the power goes while one is missing: the server serves, and says what is in doubt."""
 
 import dataclasses
-import os
 
 import pytest
 
@@ -10,13 +9,7 @@ from tests.vm import seen
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 
-pytestmark = [
-    pytest.mark.usefixtures("in_use"),
-    pytest.mark.skipif(
-        os.environ.get("MILLRACE_UNSEEN") != "1",
-        reason="not seen to pass in a booted server yet: run tests/vm/life with MILLRACE_UNSEEN=1, then drop this mark",
-    ),
-]
+pytestmark = pytest.mark.usefixtures("in_use")
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
@@ -29,7 +22,6 @@ def block(number):
     return seed * ({BLOCK} // len(seed))
 """
 WRITER = f"""
-import os
 {BLOCKS}
 file = os.open("{EXPORT}/blocks", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
 log = open("/run/blocks", "w")

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Health shows what a client would see. The last stories of this server: the last one ends its file system."""
 
-import os
 import time
 
 import pytest
@@ -9,13 +8,7 @@ import pytest
 from tests.vm.box import Box
 from tests.vm.life.words import SERVER
 
-pytestmark = [
-    pytest.mark.usefixtures("in_use"),
-    pytest.mark.skipif(
-        os.environ.get("MILLRACE_UNSEEN") != "1",
-        reason="not seen to pass in a booted server yet: run tests/vm/life with MILLRACE_UNSEEN=1, then drop this mark",
-    ),
-]
+pytestmark = pytest.mark.usefixtures("in_use")
 
 # Seconds on a real server.
 SEEN_SECONDS = 60

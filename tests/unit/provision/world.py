@@ -198,6 +198,9 @@ class World:
 
     def _xfs_db(self, command: list[str], _: str) -> Result:
         held = self.content(command[-1]) or {}
+        log = command[2:-5]
+        assert command[:2] == ["xfs_db", "-r"] and command[-5:-1] == ["-c", "sb 0", "-c", "print"], command
+        assert log == [] or log == ["-l", log[1]], command
         shown = ("inprogress", "unit", "width", "agblocks")
         fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
         fields |= {key: value for key, value in held.items() if key in shown}

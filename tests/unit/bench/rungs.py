@@ -6,8 +6,9 @@ from typing import Any
 from millrace.bench.plan.sizes import sizes
 from millrace.bench.plan.steps import pending, planned_steps
 from millrace.bench.result import figures
+from millrace.bench.result.choices import Layer
 from millrace.bench.result.fio_output import Flow, Histogram, Outcome
-from millrace.bench.result.model import Direction, Layer, Moment, Rung, State
+from millrace.bench.result.model import Direction, Moment, Rung, State
 from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 

@@ -8,7 +8,8 @@ import pytest
 from millrace.bench.result import figures
 from millrace.bench.result.capacity import accelerators, checkpoint
 from millrace.bench.result.ceilings import with_ceilings
-from millrace.bench.result.model import Moment, Profile, Rung
+from millrace.bench.result.choices import Profile
+from millrace.bench.result.model import Moment, Rung
 from millrace_client.au import TRAININGS
 from tests.unit.bench.rungs import done, repeat, waiting
 from tests.unit.bench.sites import site

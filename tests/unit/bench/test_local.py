@@ -13,8 +13,8 @@ from millrace.bench.plan.job import Job, Target, job_file
 from millrace.bench.plan.sizes import Files, sizes
 from millrace.bench.plan.steps import planned_steps
 from millrace.bench.plan.workloads import WORKS, Work, works
+from millrace.bench.result.choices import Profile
 from millrace.bench.result.fio_output import Outcome
-from millrace.bench.result.model import Profile
 from millrace.bench.run.local import Local, Stopped
 from millrace.errors import Failed
 from millrace.system.text import MIB

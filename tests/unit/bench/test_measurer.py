@@ -13,8 +13,9 @@ from millrace.bench.plan.job import Job, Target
 from millrace.bench.plan.sizes import Files
 from millrace.bench.plan.workloads import works
 from millrace.bench.result import fio_output
+from millrace.bench.result.choices import Profile
 from millrace.bench.result.fio_output import Outcome
-from millrace.bench.result.model import Direction, Profile
+from millrace.bench.result.model import Direction
 from millrace.bench.run.local import Local, Stopped
 from millrace.bench.run.remote import register
 from millrace.bench.run.remote.connection import Connection

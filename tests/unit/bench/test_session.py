@@ -14,7 +14,8 @@ from millrace.bench.plan.job import Target
 from millrace.bench.plan.prepare import Prepared
 from millrace.bench.plan.sizes import sizes
 from millrace.bench.plan.steps import Step, planned_steps
-from millrace.bench.result.model import Layer, Rung, State
+from millrace.bench.result.choices import Layer
+from millrace.bench.result.model import Rung, State
 from millrace.bench.run import session
 from millrace.bench.run.order import Order
 from tests.unit.bench.rungs import done

@@ -9,7 +9,7 @@ import pytest
 from millrace import cli, paths
 from millrace.bench.plan.sizes import MODES, sizes
 from millrace.bench.plan.workloads import RANKS, WORKS, works
-from millrace.bench.result.model import Profile
+from millrace.bench.result.choices import Profile
 from millrace.errors import BadInput, Refused
 from tests.unit.bench.sites import GIB, request, site
 

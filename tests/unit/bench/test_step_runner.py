@@ -13,8 +13,8 @@ import pytest
 from millrace.bench.plan.job import Job, Target
 from millrace.bench.plan.sizes import Files, Sizes
 from millrace.bench.plan.workloads import works
+from millrace.bench.result.choices import Profile
 from millrace.bench.result.fio_output import Outcome
-from millrace.bench.result.model import Profile
 from millrace.bench.run import space
 from millrace.bench.run.local import Live
 from millrace.bench.run.step_runner import StepRunner

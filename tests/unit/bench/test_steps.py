@@ -5,7 +5,8 @@ import pytest
 
 from millrace.bench.plan.sizes import sizes
 from millrace.bench.plan.steps import Step, pending, planned_steps
-from millrace.bench.result.model import Layer, Profile, State
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import State
 from millrace.errors import BadInput, Refused
 from tests.unit.bench.sites import GIB, request, site
 

@@ -19,7 +19,8 @@ from millrace.bench.plan.sizes import Files
 from millrace.bench.plan.workloads import works
 from millrace.bench.report import text
 from millrace.bench.result import figures, fio_output
-from millrace.bench.result.model import DISCLAIMER, Profile, Run
+from millrace.bench.result.choices import Profile
+from millrace.bench.result.model import DISCLAIMER, Run
 from millrace_client import au
 from millrace_client.au import TRAININGS, Probe, Training
 from tests.unit.bench.rungs import done, waiting

@@ -2,9 +2,11 @@
 """`millrace bench …`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, get_args
 
 import click
+
+from millrace.bench.result.choices import CheckpointModel, Format, Layer, Profile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -12,10 +14,8 @@ if TYPE_CHECKING:
     from millrace.bench.result.model import RunRequest
     from millrace.bench.result.outputs import Progress
 
-LAYERS = ("L0", "L1", "L2", "L3")
-PROFILES = ("seq", "rand", "mixed", "fsync", "meta", "unet3d", "retinanet", "checkpoint", "kvcache")
-FORMATS = ("json", "csv", "xlsx", "html")
-MODELS = ("8b", "70b", "405b", "1t")
+LAYERS = [one.value for one in Layer]
+PROFILES = [one.value for one in Profile]
 
 _json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 _lines = click.option("--json", "as_json", is_flag=True, help="JSON lines of progress.")
@@ -32,7 +32,7 @@ def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
         click.option("--seconds", type=float, help="Length of one repeat, 1 to 3600."),
         click.option("--repeats", type=int, help="How often each is measured, 1 to 100."),
         click.option("--size", metavar="SIZE", help="The most that it holds in the pool: 200G."),
-        click.option("--model", type=click.Choice(MODELS), default="8b", help="Whose checkpoint."),
+        click.option("--model", type=click.Choice(get_args(CheckpointModel)), default="8b", help="Whose checkpoint."),
         click.option("--degraded", is_flag=True, help="Also while an array misses a drive or rebuilds."),
         click.option("--with-clients", is_flag=True, help="Also while clients are connected."),
         click.option(
@@ -176,9 +176,9 @@ def compare(first: str, second: str, as_json: bool) -> None:
 
 @bench.command()
 @click.argument("name", metavar="RUN")
-@click.option("--format", "kind", type=click.Choice(FORMATS), default="html", help="What kind of file.")
+@click.option("--format", "kind", type=click.Choice(get_args(Format)), default="html", help="What kind of file.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
-def export(name: str, kind: str, output: BinaryIO) -> None:
+def export(name: str, kind: Format, output: BinaryIO) -> None:
     """Write a run to a file, or to standard output with -."""
     from millrace.bench.report.export import FORMATS as makers
     from millrace.bench.result import store

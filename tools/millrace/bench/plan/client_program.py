@@ -12,7 +12,8 @@ from millrace.bench.plan.site import Site
 from millrace.bench.plan.sizes import Sizes, sizes
 from millrace.bench.plan.steps import QUICK, Step, layouts
 from millrace.bench.plan.workloads import UNREAD, Work, digest, works
-from millrace.bench.result.model import Layer, Profile, RunRequest
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import RunRequest
 from millrace_client import source
 from millrace_client.by_hand import PLACE
 

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from millrace.bench.plan.sizes import Sizes
 from millrace.bench.plan.steps import Step
-from millrace.bench.result.model import Layer, Profile, RunRequest
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import RunRequest
 from millrace.bench.result.outputs import Estimate, PlannedRung
 from millrace_client import au
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from millrace.bench.plan.workloads import CHECKPOINT_BLOCK, JPEG, KV_BLOCK, RANKS, VOLUME, Work
 from millrace.bench.result.capacity import CHECKPOINTS
-from millrace.bench.result.model import Mode, Profile, RunRequest
+from millrace.bench.result.choices import Profile
+from millrace.bench.result.model import Mode, RunRequest
 from millrace.errors import BadInput, Refused
 from millrace.system.text import GIB, KIB, MIB
 from millrace.system.text import binary as in_words

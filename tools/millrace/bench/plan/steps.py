@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from millrace.bench.plan.site import Site
 from millrace.bench.plan.sizes import Sizes
 from millrace.bench.plan.workloads import Work, works
-from millrace.bench.result.model import Layer, Profile, Rung, RunRequest, State
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import Rung, RunRequest, State
 from millrace.errors import BadInput, Refused
 
 QUICK = (Profile.SEQ, Profile.RAND, Profile.MIXED, Profile.FSYNC, Profile.META)

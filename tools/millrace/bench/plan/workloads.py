@@ -5,7 +5,8 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 
-from millrace.bench.result.model import Layer, Operation, Profile, Workload
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import Operation, Workload
 from millrace.system.text import KIB, MIB
 from millrace_client.au import TRAININGS
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from millrace.bench.report.page import page
 from millrace.bench.result.ceilings import headline
+from millrace.bench.result.choices import Format
 from millrace.bench.result.model import Run, Rung, State
 
 COLUMNS = ("run", "labels", "rung", "layer", "target", "profile", "operation", "workload", "figure", "direction",
@@ -91,7 +92,7 @@ def as_xlsx(run: Run) -> bytes:
     return out.getvalue()
 
 
-FORMATS: dict[str, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
+FORMATS: dict[Format, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
 
 
 def open_metrics(run: Run) -> str:

@@ -6,7 +6,8 @@ A model's layout: facts of DLIO's checkpoints, all sizes in bytes, binary whatev
 
 import math
 
-from millrace.bench.result.model import Accelerators, Checkpoint, Profile
+from millrace.bench.result.choices import Profile
+from millrace.bench.result.model import Accelerators, Checkpoint
 from millrace.system.text import GIB
 from millrace_client.au import TRAININGS
 

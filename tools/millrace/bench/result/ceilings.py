@@ -3,7 +3,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from millrace.bench.result.model import Binding, Ceiling, Direction, Layer, Moment, Profile, Rung, Series, State
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import Binding, Ceiling, Direction, Moment, Rung, Series, State
 from millrace.inventory.model import Inventory
 from millrace.plan.model import Plan
 from millrace.plan.predict import predict

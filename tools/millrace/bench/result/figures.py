@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from statistics import median
 
 from millrace.bench.result import capacity
+from millrace.bench.result.choices import Profile
 from millrace.bench.result.fio_output import Flow, Outcome, merged
 from millrace.bench.result.model import (
     REPEATABLE,
@@ -14,7 +15,6 @@ from millrace.bench.result.model import (
     Latency,
     Moment,
     Part,
-    Profile,
     Quantity,
     Rung,
     Series,

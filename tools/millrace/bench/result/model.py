@@ -9,31 +9,9 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.bench.result.choices import CheckpointModel, Layer, Profile
 from millrace.bench.result.environment import Environment
 from millrace.system.documents import Contract, Count
-
-
-class Layer(StrEnum):
-    """A rung's height: each drive, array and file system, a protocol on the loopback, real clients."""
-
-    L0 = "L0"
-    L1 = "L1"
-    L2 = "L2"
-    L3 = "L3"
-
-
-class Profile(StrEnum):
-    """A kind of load."""
-
-    SEQ = "seq"
-    RAND = "rand"
-    MIXED = "mixed"
-    FSYNC = "fsync"
-    META = "meta"
-    UNET3D = "unet3d"
-    RETINANET = "retinanet"
-    CHECKPOINT = "checkpoint"
-    KVCACHE = "kvcache"
 
 
 class State(StrEnum):
@@ -76,7 +54,7 @@ class RunRequest(Contract):
     seconds: float | None = None
     repeats: int | None = None
     size: int | None = None
-    model: Literal["8b", "70b", "405b", "1t"] = "8b"
+    model: CheckpointModel = "8b"
     degraded: bool = False
     with_clients: bool = False
     write_drives: list[str] = Field(default_factory=list)

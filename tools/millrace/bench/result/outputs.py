@@ -5,7 +5,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.bench.result.model import Label, Layer, Mode, Profile, Rung, State
+from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.model import Label, Mode, Rung, State
 from millrace.system.documents import Contract
 
 

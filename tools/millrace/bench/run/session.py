@@ -18,8 +18,9 @@ from millrace.bench.plan.workloads import digest
 from millrace.bench.report.export import METRICS, open_metrics
 from millrace.bench.result import store as results
 from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.choices import Layer
 from millrace.bench.result.fio_output import Full
-from millrace.bench.result.model import Layer, Provenance, Run, State
+from millrace.bench.result.model import Provenance, Run, State
 from millrace.bench.run import cleanup, space, targets
 from millrace.bench.run.environment import environment
 from millrace.bench.run.local import Local, Stopped

@@ -11,7 +11,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.bench.plan.job import Target
 from millrace.bench.plan.steps import Step
-from millrace.bench.result.model import Layer
+from millrace.bench.result.choices import Layer
 from millrace.bench.run import loopback
 from millrace.bench.run.local import USER
 from millrace.errors import Failed

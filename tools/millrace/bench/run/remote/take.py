@@ -4,7 +4,7 @@
 import json
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, ValidationError
 
@@ -14,8 +14,9 @@ from millrace.bench.plan.workloads import WORKS, digest
 from millrace.bench.result import figures, fio_output
 from millrace.bench.result import store as results
 from millrace.bench.result.ceilings import with_ceilings
+from millrace.bench.result.choices import CheckpointModel, Layer
 from millrace.bench.result.client import ClientFacts
-from millrace.bench.result.model import Layer, Provenance, Run, Rung, RunRequest, State
+from millrace.bench.result.model import Provenance, Run, Rung, RunRequest, State
 from millrace.bench.run import guard
 from millrace.bench.run.environment import environment
 from millrace.bench.run.local import CREATED
@@ -60,7 +61,7 @@ class ByHand(Contract):
     """The file. Times in seconds since 1970."""
 
     plan: str
-    model: Literal["8b", "70b", "405b", "1t"]
+    model: CheckpointModel
     facts: ClientFacts
     mount: Mount
     started: float = Field(ge=0, le=LATEST)

@@ -9,6 +9,7 @@ import pytest
 
 from millrace import paths
 from millrace.system.documents import write_model
+from tests.fakes.mounts import mount
 from tests.unit.bench.sites import site
 
 
@@ -32,6 +33,6 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "srv/pool/data").mkdir(parents=True)
     (tmp_path / "srv/pool/data/file").write_text("somebody's")
     (tmp_path / "proc/1").mkdir(parents=True)
-    (tmp_path / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
+    mount(tmp_path, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     write_model(paths.pool_file(), site().pool)
     return tmp_path / "srv/pool"

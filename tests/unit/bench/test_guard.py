@@ -13,6 +13,7 @@ from millrace import paths
 from millrace.bench.run import guard, order
 from millrace.errors import Refused
 from millrace.system.run import Result
+from tests.fakes.mounts import mount
 from tests.unit.bench.remotes import client
 from tests.unit.bench.sites import request, site
 from tests.unit.bench.tools import Tools
@@ -29,7 +30,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A healthy server on metal."""
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     (tmp_path / "proc/1").mkdir(parents=True)
-    (tmp_path / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noatime 0 0\n")
+    mount(tmp_path, "/dev/md127", "/srv/pool", "xfs", "rw,noatime")
     (tmp_path / "dev/md").mkdir(parents=True)
     for number, name in enumerate(record.array.name for record in site().pool.arrays):
         device = f"md{number}"
@@ -101,7 +102,7 @@ def test_one_run_at_a_time(root: Path) -> None:
 
 
 def test_a_pool_that_is_read_only_is_not_measured(root: Path) -> None:
-    (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
+    mount(root, "/dev/md127", "/srv/pool", "xfs", "ro,noatime")
     with pytest.raises(Refused, match="/srv/pool is read-only"):
         look().demand()
 

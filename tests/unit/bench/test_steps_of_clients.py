@@ -11,6 +11,7 @@ from millrace.bench.run import guard
 from millrace.bench.run.remote import tokens
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput
+from tests.fakes.mounts import mount
 from tests.unit.bench.remotes import TOKEN, client, listening
 from tests.unit.bench.sites import request, site
 from tests.unit.bench.tools import Tools
@@ -41,7 +42,7 @@ def test_what_a_refusal_names_exists() -> None:
 
 def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (root / "proc/1").mkdir(parents=True)
-    (root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw 0 0\n")
+    mount(root, "/dev/md127", "/srv/pool", "xfs", "rw")
     here = site(clients=[client("gpu1")])
     tokens.keep("gpu1", TOKEN)
     with listening(monkeypatch):

@@ -15,6 +15,7 @@ from millrace.health.smart import DriveSmart, SmartReport
 from millrace.inventory.model import Inventory
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from tests.fakes.mounts import mount
 from tests.unit.certificate.made import certify
 from tests.unit.plan import servers_hw
 from tests.unit.share.samples import Tools, listen, plan, pool
@@ -64,7 +65,8 @@ def well(root: Path) -> None:
     for number in range(12):
         add_member(root, "md127" if number >= 2 else "md126", f"nvme{number}n1p1", slot=str(number))
     (root / "proc/1").mkdir(parents=True)
-    (root / "proc/1/mounts").write_text(f"/dev/vda3 / ext4 rw 0 0\n/dev/md127 /srv/pool xfs {MOUNTED} 0 0\n")
+    mount(root, "/dev/vda3", "/", "ext4")
+    mount(root, "/dev/md127", "/srv/pool", "xfs", MOUNTED)
     (root / "srv/pool/data").mkdir(parents=True)
     add_nfsd(root, 16, ["tcp 2049", "tcp 2049"])
     for node, cpus in enumerate(("0-1", "2-3")):

@@ -20,6 +20,7 @@ from millrace.state.model import Config, Nfs, NfsClient, Share
 from millrace.system import net
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.mounts import mount, unmount_all
 from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
 from tests.unit.share.samples import Tools, listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
@@ -113,11 +114,13 @@ class TestFilesystem:
         assert bool(finding.todo) == (level is not Level.OK)
 
     def test_not_mounted(self, serving: Path) -> None:
-        (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
+        unmount_all(serving)
+        mount(serving, "/dev/sda1", "/", "ext4", "rw")
         assert "FAIL: /srv/pool is not mounted" in sentences(filesystem.check(host()))
 
     def test_being_mounted_takes_its_time_and_says_so(self, serving: Path) -> None:
-        (serving / "proc/1/mounts").write_text("/dev/sda1 / ext4 rw 0 0\n")
+        unmount_all(serving)
+        mount(serving, "/dev/sda1", "/", "ext4", "rw")
         slow = host(show=Result(0, "activating\n", ""), since=Result(0, "Sat 2026-11-21 23:50:07 UTC\n", ""))
         [finding] = filesystem.check(slow)
         assert finding.level is Level.WARN
@@ -128,11 +131,13 @@ class TestFilesystem:
         assert "/srv/pool is being mounted: XFS is replaying" in filesystem.check(unknown)[0].sentence
 
     def test_read_only(self, serving: Path) -> None:
-        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs ro,noatime 0 0\n")
+        unmount_all(serving)
+        mount(serving, "/dev/md127", "/srv/pool", "xfs", "ro,noatime")
         assert "FAIL: /srv/pool is mounted read-only" in sentences(filesystem.check(host()))
 
     def test_mounted_with_other_options_than_planned(self, serving: Path) -> None:
-        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,nosuid,nodev,relatime 0 0\n")
+        unmount_all(serving)
+        mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,nosuid,nodev,relatime")
         [room, finding] = filesystem.check(host())
         assert (room.level, finding.level) == (Level.OK, Level.WARN)
         assert finding.sentence == "/srv/pool is not mounted as planned: noexec is missing, noatime is missing."
@@ -156,7 +161,8 @@ class TestFilesystem:
         assert "old-77" not in found
 
     def test_a_pool_that_has_failed_is_not_asked_what_it_holds(self, serving: Path) -> None:
-        (serving / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n")
+        unmount_all(serving)
+        mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
 
         def asked() -> bool:
             tools = Tools({"xfs_quota -x -c report": Result(0, "", "")})

@@ -9,6 +9,7 @@ import pytest
 from millrace import paths
 from millrace.health.checks import root
 from millrace.health.model import Level
+from tests.fakes.mounts import mount
 from tests.unit.health.servers import host, sentences
 
 
@@ -21,7 +22,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def mounted(server: Path, options: str) -> None:
-    (server / "proc/1/mounts").write_text(f"/dev/vda5 / ext4 {options} 0 0\n")
+    mount(server, "/dev/vda5", "/", "ext4", options)
 
 
 def holds(monkeypatch: pytest.MonkeyPatch, blocks: int, inodes: int) -> None:

@@ -14,6 +14,7 @@ from millrace.state import files
 from millrace.state.model import Config, Port, Share, User, first_config
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.mounts import mount, unmount_all
 from tests.unit.health.servers import ADDRESSES, WELL, host, sentences, well
 from tests.unit.share.samples import Tools
 
@@ -55,9 +56,10 @@ def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
 def test_limits_that_do_not_hold(serving: Path) -> None:
     wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
     assert "WARN: The limits of data do not hold" in sentences(shares.check(host()))
-    for mounts in ("/dev/md127 /srv/pool xfs rw,prjquota 0 0\n", ""):
-        (serving / "proc/1/mounts").write_text(mounts)
-        assert [one.level for one in shares.check(host())] == [Level.OK]
+    mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
+    assert [one.level for one in shares.check(host())] == [Level.OK]
+    unmount_all(serving)
+    assert [one.level for one in shares.check(host())] == [Level.OK]
 
 
 def test_a_user_that_is_wanted_and_not_there(serving: Path) -> None:

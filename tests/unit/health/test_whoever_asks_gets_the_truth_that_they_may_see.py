@@ -17,6 +17,7 @@ from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.status import Status, lines, status
 from millrace.health.write import leave
+from tests.fakes.mounts import unmount_all
 from tests.unit.plugin.box import Box, server
 
 
@@ -54,7 +55,7 @@ def test_a_drive_that_is_pulled_is_seen_without_waiting_for_root(box: Box) -> No
 
 
 def test_what_to_do_next_is_said_once_and_the_worst_first(box: Box) -> None:
-    box.tree.write("proc/1/mounts", "")
+    unmount_all(box.tree.root)
     found = look().next
     assert found[0].startswith("/srv/pool is not mounted. systemctl status srv-pool.mount")
     assert len(set(found)) == len(found)

@@ -28,6 +28,7 @@ from millrace.state.model import Config, Group, Nfs, NfsClient, Share, Smb, User
 from millrace.state.store import change
 from millrace.system.documents import read_model, write_model
 from millrace.watch import latency
+from tests.fakes.mounts import mount
 from tests.unit.certificate.made import certify
 from tests.unit.inventory.trees import Tree, booted, nothing_found
 from tests.unit.plugin import tools
@@ -37,7 +38,6 @@ LOG_PARTITION = 4 << 30
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 POLICY = '[nfs]\nnetworks = ["10.77.0.0/24", "10.77.1.0/24"]\n'
 SLOW_DRIVE = 6
-ROOT_MOUNT = "/dev/vda5 / ext4 rw,relatime 0 0\n"
 NAMES, ADDRESSES = ["millrace", "millrace.local"], ["10.77.0.1", "10.77.1.1"]
 
 
@@ -68,7 +68,6 @@ class Box:
         self.tree.cpus(("0-7", ["0-1", "0-1", "2-3", "2-3", "4-5", "4-5", "6-7", "6-7"]), ("8-15", ["8"] * 8))
         self.tree.memory(256 << 20)
         self.tree.write("usr/lib/os-release", "IMAGE_VERSION=0.1.0\n")
-        self.tree.write("proc/1/mounts", ROOT_MOUNT)
         self.tree.write("etc/millrace/policy.toml", POLICY)
         certify(NAMES, host=NAMES[0], addresses=ADDRESSES, end=datetime(2126, 11, 20, tzinfo=UTC))
         for number in range(shape.data + shape.log):
@@ -115,8 +114,8 @@ class Box:
             legs = [self._array_dir(leg).name for leg in record.array.members] if record.array.over_arrays else []
             spares = [made_of[one.partuuid] for one in record.spares]
             self._array(f"md{127 - number}", record.array.name, [*partitions, *legs], spares, bool(legs))
-        pool_mount = f"/dev/md127 {plan.filesystem.mountpoint} xfs rw,{','.join(plan.filesystem.mount_options)} 0 0\n"
-        self.tree.write("proc/1/mounts", ROOT_MOUNT + pool_mount)
+        options = ",".join(["rw", *plan.filesystem.mount_options])
+        mount(self.tree.root, "/dev/md127", plan.filesystem.mountpoint, "xfs", options)
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
         write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))

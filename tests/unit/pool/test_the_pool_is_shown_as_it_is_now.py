@@ -12,6 +12,7 @@ from millrace.pool.model import LiveArray, Member, PoolState
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from millrace.system.run import attempt
+from tests.fakes.mounts import unmount_all
 from tests.unit.plugin.box import Box, serial, server
 
 
@@ -95,7 +96,7 @@ def test_an_array_that_does_not_run_is_missing_and_nothing_is_guessed(box: Box) 
 
 
 def test_a_file_system_that_is_not_mounted_has_no_size(box: Box) -> None:
-    box.tree.write("proc/1/mounts", "")
+    unmount_all(box.tree.root)
     found = state().filesystem
     assert (found.mounted, found.size, found.used, found.free) == (False, None, None, None)
     assert "not mounted" in show.lines(state())[0]

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.errors import Failed
 from millrace.provision.mount_unit import REMOUNT, differences
-from millrace.provision.pool import options_warning, parse_mountinfo, verify
+from millrace.provision.pool import options_warning, verify
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
 from tests.unit.provision.world import World
@@ -106,7 +106,3 @@ def test_an_owner_who_replaces_an_option_is_not_warned() -> None:
     made = raid6_plan().filesystem
     theirs = made.model_copy(update={"mount_options": ["relatime", "noatime", "logbsize=64k", "discard"]})
     assert differences(theirs, ["nosuid", "nodev", "noexec", "relatime", "logbsize=64k"]) == []
-
-
-def test_optional_fields_of_mountinfo_vary_in_number() -> None:
-    assert [found.point for found in parse_mountinfo("1 2 0:1 / /a rw - xfs /dev/a rw\n" + ROOT_LINE)] == ["/a", "/"]

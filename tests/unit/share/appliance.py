@@ -11,6 +11,7 @@ from millrace.share.server import Server
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
+from tests.fakes.mounts import mount, unmount_all
 from tests.unit.share.samples import SERVING, listen, plan, pool, port, surroundings
 
 # what smbclient 4.25 says of a tree that it may not open, and of leaving what was not entered
@@ -56,6 +57,8 @@ class Appliance(Commands):
     def __init__(self, root: Path, quotas: bool = True) -> None:
         super().__init__()
         self.root = root
+        unmount_all(root)
+        unmount_all(root, process="self")
         self.table: dict[str, str] = {}
         self.transient: dict[str, str] = {}
         self.accounts: dict[str, dict[str, int]] = {"passwd": {"admin": 1000, "root": 0}, "group": {"sudo": 27}}
@@ -65,11 +68,9 @@ class Appliance(Commands):
         self.usage = ""
         self.tlshd = False
         (root / "srv/pool").mkdir(parents=True)
-        (root / "proc/1").mkdir(parents=True)
-        (root / "proc/self").mkdir(parents=True)
         (root / "proc/fs/nfsd").mkdir(parents=True)
         options = "rw,noatime" + (",prjquota" if quotas else "")
-        (root / "proc/1/mounts").write_text(f"/dev/md127 /srv/pool xfs {options} 0 0\n")
+        mount(root, "/dev/md127", "/srv/pool", "xfs", options)
         listen(root, "0.0.0.0:2049", "10.0.0.2:445")
         write_model(paths.pool_file(), pool())
 
@@ -120,7 +121,7 @@ class Appliance(Commands):
         for path in self.transient:
             (where / path[1:]).parent.mkdir(parents=True, exist_ok=True)
             (where / path[1:]).symlink_to(self.root / path[1:])
-        (self.root / "proc/self/mounts").write_text(f"127.0.0.1:/ {where} nfs4 ro 0 0\n")
+        mount(self.root, "127.0.0.1:/", where, "nfs4", "ro", process="self")
         lines = [f"{path}\t127.0.0.1(ro,all_squash)\n" for path in self.transient]
         (self.root / "proc/fs/nfsd/exports").write_text("# Version 1.1\n" + "".join(lines))
         return GOOD
@@ -128,7 +129,7 @@ class Appliance(Commands):
     def _umount(self, words: list[str], stdin: str) -> Result:
         shutil.rmtree(words[-1])
         Path(words[-1]).mkdir()
-        (self.root / "proc/self/mounts").write_text("")
+        unmount_all(self.root, process="self")
         return GOOD
 
     def _systemctl(self, words: list[str], stdin: str) -> Result:

@@ -18,6 +18,7 @@ from millrace.share.model import ChangeReport
 from millrace.state import store
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.mounts import mount
 from tests.unit.share.appliance import Appliance
 
 
@@ -331,7 +332,7 @@ class TestLimits:
         assert names() == ["data"]
 
     def test_a_limit_on_a_pool_that_cannot_hold_one_is_refused(self, appliance: Appliance) -> None:
-        (appliance.root / "proc/1/mounts").write_text("/dev/md127 /srv/pool xfs rw,noquota 0 0\n")
+        mount(appliance.root, "/dev/md127", "/srv/pool", "xfs", "rw,noquota")
         with pytest.raises(Refused, match="prjquota"):
             create(appliance, "train", size="1T")
         assert names() == ["data"] and not (appliance.root / "srv/pool/train").exists()

@@ -10,6 +10,7 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.share.apply import apply
 from millrace.system.run import Result
+from tests.fakes.mounts import unmount_all
 from tests.unit.share.samples import Tools, default_share, listen, plan, pool, port
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
@@ -21,6 +22,7 @@ STOPPED = {"systemctl is-active": Result(3, "", "")}
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     (tmp_path / "srv/pool").mkdir(parents=True)
+    unmount_all(tmp_path)
     listen(tmp_path, "0.0.0.0:2049", "10.0.0.2:445")
     return tmp_path
 

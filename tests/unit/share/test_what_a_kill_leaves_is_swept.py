@@ -5,6 +5,7 @@ from pathlib import Path
 
 from millrace.share.edit import create_shares
 from millrace.system.run import Result
+from tests.fakes.mounts import mount
 from tests.unit.share.appliance import Appliance
 
 HALVES = (
@@ -36,7 +37,7 @@ def test_the_next_change_sweeps(appliance: Appliance) -> None:
 def test_a_mount_that_cannot_go_yet_stops_no_change(appliance: Appliance) -> None:
     stuck = appliance.root / "run/millrace/look-stuck"
     (stuck / "srv").mkdir(parents=True)
-    (appliance.root / "proc/self/mounts").write_text(f"127.0.0.1:/ {stuck} nfs4 ro 0 0\n")
+    mount(appliance.root, "127.0.0.1:/", stuck, "nfs4", "ro", process="self")
     appliance.broken["umount --force --lazy " + str(stuck)] = Result(32, "", "umount: target is busy\n")
     create_shares(["train"], {}, appliance.server)
     assert stuck.is_dir() and "train" in appliance.on_smb()

@@ -18,7 +18,7 @@ from millrace.share.desired import shares
 from millrace.share.model import Share
 from millrace.system import net
 from millrace.system.documents import Contract
-from millrace.system.mounts import mount_options
+from millrace.system.mounts import mounted
 from millrace.system.net import Interface
 from millrace.system.text import size
 
@@ -112,7 +112,7 @@ def _next(health: Health) -> list[str]:
 
 def space_of(mountpoint: str) -> Space | None:
     """Size and free space, as the last heartbeat found them; None where nothing is mounted or it does not answer."""
-    beat = heartbeats.last() if mount_options(mountpoint) is not None else None
+    beat = heartbeats.last() if mounted(mountpoint) is not None else None
     if beat is None or beat.size is None or beat.used is None or beat.free is None:
         return None
     return Space(size=beat.size, used=beat.used, free=beat.free)

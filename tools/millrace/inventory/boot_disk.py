@@ -1,26 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which drives carry the running system: nothing of Millrace ever writes to these."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.system import sysfs
+from millrace.system.mounts import Mount, table, unescape
 
 MEMORY_FILE_SYSTEMS = {"tmpfs", "ramfs", "rootfs"}
 SYSTEM_MOUNTS = {"/", "/usr", "/boot", "/efi", "/boot/efi", "/etc", "/var", "/home"}
 LOADER_PARTITION = "sys/firmware/efi/efivars/LoaderDevicePartUUID-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
-
-
-@dataclass(frozen=True)
-class Mount:
-    """One line of mountinfo. `device` is major:minor."""
-
-    device: str
-    point: str
-    kind: str
-    source: str
 
 
 @dataclass(frozen=True)
@@ -36,7 +26,10 @@ def drives_in_use(sysroot: Path) -> InUse:
     """Return the drives under mounted file systems and swap, down through dm-verity, LUKS, LVM and md."""
     system: dict[str, str] = {}
     mounted: dict[str, str] = {}
-    mounts = _mounts(sysroot)
+    try:
+        mounts = table(sysroot)
+    except OSError:
+        mounts = []
     for mount in mounts:
         into = system if mount.point in SYSTEM_MOUNTS else mounted
         for drive in _drives_of_mount(sysroot, mount):
@@ -61,17 +54,6 @@ def _problem(sysroot: Path, mounts: list[Mount]) -> str | None:
             return f"no drive found under {mount.point} ({mount.kind} on {mount.source})"
         found = found or bool(drives)
     return None if found else "no drive found under / and /usr"
-
-
-def _mounts(sysroot: Path) -> list[Mount]:
-    """PID 1 sees all mounts, whatever sandbox this process runs in."""
-    lines = (sysfs.text(sysroot / "proc/1/mountinfo") or "").splitlines()
-    found = []
-    for line in lines:
-        before, _, after = line.partition(" - ")
-        fields, kind = before.split(), after.split()
-        found.append(Mount(fields[2], _unescape(fields[4]), kind[0], _unescape(kind[1])))
-    return found
 
 
 def _drives_of_mount(sysroot: Path, mount: Mount) -> Iterator[str]:
@@ -105,7 +87,7 @@ def _drives_under(directory: Path | None) -> Iterator[str]:
 
 def _swap_areas(sysroot: Path) -> list[str]:
     lines = (sysfs.text(sysroot / "proc/swaps") or "").splitlines()[1:]
-    return [_unescape(fields[0]) for fields in map(str.split, lines) if fields[1] == "partition"]
+    return [unescape(fields[0]) for fields in map(str.split, lines) if fields[1] == "partition"]
 
 
 def _loader_drive(sysroot: Path) -> list[str]:
@@ -118,8 +100,3 @@ def _loader_drive(sysroot: Path) -> list[str]:
     directory = sysroot / "sys/class/block"
     partitions = [(directory / name).resolve() for name in sysfs.names(directory)]
     return [part.parent.name for part in partitions if sysfs.uevent(part).get("PARTUUID", "").lower() == uuid]
-
-
-def _unescape(word: str) -> str:
-    """The kernel writes blanks and backslashes in octal."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match[1], 8)), word)

@@ -13,7 +13,7 @@ from millrace.provision.model import Pool
 from millrace.share.desired import shares
 from millrace.share.usage import usage
 from millrace.system.documents import read_model
-from millrace.system.mounts import mount_options
+from millrace.system.mounts import mounted
 from millrace.system.run import Runner, attempt
 from millrace.system.text import size
 
@@ -45,9 +45,9 @@ def bays() -> dict[str, str]:
 
 def _filesystem(pool: Pool) -> LiveFilesystem:
     planned = pool.filesystem
-    options = mount_options(planned.mountpoint)
+    found = mounted(planned.mountpoint)
     size = free = used = None
-    if options is not None:
+    if found is not None:
         try:
             space = os.statvfs(paths.ROOT / planned.mountpoint.lstrip("/"))
         except OSError:
@@ -61,8 +61,8 @@ def _filesystem(pool: Pool) -> LiveFilesystem:
         device=planned.device,
         log=planned.log_device.rpartition("/millrace-")[2] if planned.log_device else None,
         log_size=planned.log_size,
-        mounted=options is not None,
-        read_only=bool(options and "ro" in options),
+        mounted=found is not None,
+        read_only=found is not None and "ro" in found.options,
         size=size,
         used=used,
         free=free,

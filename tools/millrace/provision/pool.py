@@ -1,9 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether what is mounted is the pool of this server. NFS and SMB wait for a yes."""
 
-from dataclasses import dataclass
-
-from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.labels import array_link, array_path
 from millrace.provision import md
@@ -12,23 +9,14 @@ from millrace.provision.mount_unit import REMOUNT, differences
 from millrace.provision.pool_file import load_pool
 from millrace.provision.signature import signature
 from millrace.provision.system import System
-
-
-@dataclass(frozen=True)
-class Mount:
-    """One line of mountinfo. `options` are those of the mount and of the file system."""
-
-    point: str
-    kind: str
-    source: str
-    options: list[str]
+from millrace.system.mounts import mounted
 
 
 def verify(system: System) -> Pool:
     """The pool, if its XFS with its log is mounted from its arrays; Failed says what is mounted instead."""
     pool = load_pool()
     filesystem = pool.filesystem
-    mount = _mounted(filesystem.mountpoint)
+    mount = mounted(filesystem.mountpoint)
     if mount is None:
         raise Failed(f"{filesystem.mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
     if mount.kind != "xfs":
@@ -48,27 +36,9 @@ def verify(system: System) -> Pool:
 
 def options_warning(pool: Pool) -> str | None:
     """What to tell where the pool is mounted with other options than planned, which does not stop serving."""
-    mount = _mounted(pool.filesystem.mountpoint)
+    mount = mounted(pool.filesystem.mountpoint)
     differ = differences(pool.filesystem, mount.options) if mount else []
     return f"{pool.filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}. {REMOUNT}" if differ else None
-
-
-def parse_mountinfo(text: str) -> list[Mount]:
-    """proc(5): fields before `-` vary in number."""
-    mounts = []
-    for line in text.splitlines():
-        before, _, after = line.partition(" - ")
-        kind, source, options = after.split(" ", 2)
-        fields = before.split(" ")
-        mounts.append(Mount(fields[4], kind, source, [*fields[5].split(","), *options.split(",")]))
-    return mounts
-
-
-def _mounted(point: str) -> Mount | None:
-    # A sandboxed service sees a table of its own under /proc/self; the clients are served from that of process 1.
-    text = (paths.ROOT / "proc/1/mountinfo").read_text()
-    hits = [mount for mount in parse_mountinfo(text) if mount.point == point]
-    return hits[-1] if hits else None
 
 
 def _same_array(system: System, source: str, record: ArrayRecord, point: str) -> None:

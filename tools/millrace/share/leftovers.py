@@ -9,6 +9,7 @@ from millrace.paths import LOOK
 from millrace.share import nfs, quota, smb
 from millrace.share.smb_account import drop
 from millrace.state import files
+from millrace.system import mounts
 from millrace.system.run import Runner
 
 # Each is written under the lock of the wanted state, through a temporary file beside it (system.files.write_text).
@@ -17,7 +18,8 @@ _WRITTEN = (nfs.EXPORTS, nfs.SETTINGS, nfs.LOOK, smb.CONFIGURATION, quota.PROJEC
 
 def sweep(run: Runner) -> None:
     """Remove mounts, exports, the account and half-written files of a killed change. The caller holds the lock."""
-    mounted = _mounts()
+    # Not os.path.ismount: that asks the server, which may not export it any more.
+    mounted = {one.point for one in mounts.table(process="self")}
     for path in paths.run_dir().glob(f"{LOOK}*"):
         if str(path) in mounted:
             run(["umount", "--force", "--lazy", str(path)])
@@ -29,12 +31,6 @@ def sweep(run: Runner) -> None:
         _remove_halves(target.parent, f".{target.name}.*")
     _remove_halves(files.history_dir(), ".*.json.*")
     _remove_halves(paths.ROOT / "etc/systemd/network", ".40-millrace-*.network.*")
-
-
-def _mounts() -> set[str]:
-    """Where something is mounted. Not os.path.ismount: that asks the server, which may not export it any more."""
-    path = paths.ROOT / "proc/self/mounts"
-    return {line.split()[1] for line in path.read_text().splitlines()} if path.exists() else set()
 
 
 def _remove(path: Path) -> None:

@@ -4,11 +4,11 @@
 import re
 from collections.abc import Collection, Sequence
 
-from millrace import paths
 from millrace.errors import Failed
 from millrace.etc import rendered
 from millrace.provision.model import Pool
 from millrace.share.model import Share
+from millrace.system.mounts import mounted
 from millrace.system.run import Runner, last_words
 
 PROJECTS = "etc/projects"
@@ -40,20 +40,10 @@ def project_names(shares: Sequence[Share]) -> str:
     return _HEADER + "".join(f"{share.name}:{share.project}\n" for share in shares)
 
 
-def mount_options(mountpoint: str) -> set[str]:
-    """Return what the pool is mounted with; empty where it is not mounted."""
-    path = paths.ROOT / "proc/1/mounts"
-    found: set[str] = set()
-    for line in path.read_text().splitlines() if path.exists() else []:
-        fields = line.split()
-        if fields[1] == mountpoint:
-            found = set(fields[3].split(","))
-    return found
-
-
 def enabled(mountpoint: str) -> bool:
     """Whether the pool is mounted with project quotas; only its next mount can change that."""
-    return bool({"prjquota", "pquota"} & mount_options(mountpoint))
+    found = mounted(mountpoint)
+    return found is not None and not {"prjquota", "pquota"}.isdisjoint(found.options)
 
 
 def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[str] = ()) -> list[str]:

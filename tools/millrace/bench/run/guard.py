@@ -5,7 +5,6 @@ import os
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from millrace import paths
 from millrace.bench.plan.site import Site
 from millrace.bench.result.model import Label, RunRequest
 from millrace.bench.run import unit
@@ -15,6 +14,7 @@ from millrace.errors import BadInput, Refused
 from millrace.provision.devices import array_device, block
 from millrace.share.session import sessions
 from millrace.system import sysfs
+from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 
 LOCAL = ("127.", "::1")
@@ -58,11 +58,9 @@ def hypervisor(run: Runner) -> str | None:
 
 
 def _writable(mountpoint: str, verdict: Verdict) -> None:
-    # A sandboxed unit has a table of its own under /proc/self.
-    for line in _lines(paths.ROOT / "proc/1/mounts"):
-        fields = line.split()
-        if fields[1] == mountpoint and "ro" in fields[3].split(","):
-            verdict.obstacles.append(f"{mountpoint} is read-only: `millrace health` and `journalctl -k` say why")
+    found = mounted(mountpoint)
+    if found and "ro" in found.options:
+        verdict.obstacles.append(f"{mountpoint} is read-only: `millrace health` and `journalctl -k` say why")
 
 
 def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:

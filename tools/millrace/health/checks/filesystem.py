@@ -7,7 +7,7 @@ from millrace.health import heartbeats
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.provision.mount_unit import REMOUNT, differences
-from millrace.system.mounts import mount_options
+from millrace.system.mounts import mounted
 from millrace.system.text import size
 
 NAME = "filesystem"
@@ -34,12 +34,12 @@ def not_mounted(host: Host) -> list[Finding]:
     if host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
-    options = mount_options(mountpoint)
-    if options is None:
+    found = mounted(mountpoint)
+    if found is None:
         if host.active_state(UNIT) == "activating":
             return [_mounting(host, mountpoint)]
         return [host.absent(NAME, f"{mountpoint} is not mounted.", f"systemctl status {UNIT} millrace-pool.service")]
-    if "ro" in options:
+    if "ro" in found.options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
     return []
@@ -56,7 +56,8 @@ def unserved(host: Host, check: str, who: str) -> list[Finding]:
 def _options(host: Host) -> list[Finding]:
     assert host.pool is not None
     filesystem = host.pool.filesystem
-    differ = differences(filesystem, mount_options(filesystem.mountpoint) or [])
+    found = mounted(filesystem.mountpoint)
+    differ = differences(filesystem, found.options if found else [])
     sentence = f"{filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}."
     return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=REMOUNT)] if differ else []
 

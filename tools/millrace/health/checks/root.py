@@ -7,7 +7,7 @@ from millrace import paths
 from millrace.health.checks.filesystem import FULL, SCARCE
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.system.mounts import mount_options
+from millrace.system.mounts import mounted
 from millrace.system.text import size
 
 NAME = "root"
@@ -18,10 +18,10 @@ _READ_ONLY = {"ro", "emergency_ro", "shutdown"}
 
 def check(host: Host) -> list[Finding]:
     """One finding, with or without a pool; nothing where the system runs from memory."""
-    options = mount_options("/")
-    if options is None:
+    found = mounted("/")
+    if found is None:
         return []
-    if _READ_ONLY & set(options):
+    if _READ_ONLY & set(found.options):
         todo = (
             "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
         )

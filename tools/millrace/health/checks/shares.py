@@ -9,6 +9,7 @@ from millrace.health.model import Finding, Level
 from millrace.share import directories, exports, nfs, quota
 from millrace.state import store
 from millrace.state.model import Config
+from millrace.system.mounts import mounted
 from millrace.system.names import several
 
 NAME = "shares"
@@ -68,7 +69,7 @@ def _limits(host: Host, config: Config) -> list[Finding]:
         return []
     mountpoint = host.pool.filesystem.mountpoint
     # a pool that is not mounted, or not yet, is for another check
-    if not quota.mount_options(mountpoint) or quota.enabled(mountpoint):
+    if mounted(mountpoint) is None or quota.enabled(mountpoint):
         return []
     sentence = f"The limits of {several(limited)} do not hold: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint

@@ -29,6 +29,8 @@ DAEMONS = {
     "nfsdcld.service": 23,
     "rpc-gssd.service": 28,
     "smbd.service": 34,
+    # speaks with another host, and reads the whole journal
+    "systemd-journal-upload.service": 15,
     "tlshd.service": 21,
     "winbind.service": 29,
 }
@@ -98,3 +100,10 @@ def test_firewall_of_the_image_loads_and_bounds_each_source(tree: Path) -> None:
         assert f"tcp dport {port} add @held_" in rules
     # before anything is let in
     assert rules.index("ct state new jump bound") < rules.index("tcp dport @tcp_services accept")
+
+
+def test_nothing_of_the_image_receives_journals(tree: Path) -> None:
+    programs = {path.name for path in (tree / "usr/lib/systemd").glob("systemd-journal-*")}
+    assert programs == {"systemd-journal-upload"}
+    # Debian's file would let the unit start without a policy
+    assert not (tree / "etc/systemd/journal-upload.conf").exists()

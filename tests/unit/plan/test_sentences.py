@@ -71,11 +71,11 @@ def test_subject_of_a_server_without_a_network() -> None:
 
 
 def test_log_spare_is_no_spare_of_data() -> None:
-    case = CASES["1U12 of the talk"]
+    case = CASES["eleven drives"]
     plan = propose(case.inventory, case.policy)
     assert isinstance(plan, Plan)
-    values = [one.value for one in plan.decisions if one.name == "drives.spares"]
-    assert all("log" not in value for value in values if isinstance(value, dict))
+    assert [array.spares for array in plan.arrays if array.name == "log"] == [["SN002"]]
+    assert decision(plan, "drives.spares").value == {"data": ["SN010"]}
 
 
 @pytest.mark.parametrize(("count", "aligned"), [(10, True), (4, False)])
@@ -113,6 +113,7 @@ def test_reasons_are_named_below_the_plan_and_explained() -> None:
     plan = propose(servers_hw.one_u_12(), Policy())
     assert isinstance(plan, Plan)
     lines = [line.strip() for line in as_text(plan_file(plan), False).splitlines()]
+    assert any(re.fullmatch(r"Decision +Value +Why", line) for line in lines)
     assert "The reasons with their numbers: millrace plan --explain DECISION, `layout` before all." in lines
     assert explained(decision(plan, "layout"), False).startswith("layout\n")
 

@@ -19,6 +19,7 @@ from host.entry import finish
 from host.layout import REPO, caches
 
 PARTS = ("unit", "docs", "pages", "image", "browser", "perf", "vm")
+MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
 IMAGE_NEEDED = ("image", "browser", "perf", "vm")
@@ -233,7 +234,11 @@ def run_step(step: Step, images: Images) -> Count:
 
 def main(arguments: list[str]) -> int:
     """Run tests; 0 where none failed."""
-    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.")
+    if arguments[:1] == ["mutants"]:
+        from host import mutants
+
+        return mutants.main(arguments[1:])
+    parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=MUTANTS)
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all)")
     chosen = parser.parse_args(arguments).part or list(PARTS)
     if unknown := [part for part in chosen if part not in PARTS]:

@@ -101,7 +101,7 @@ def test_an_error_of_the_system_is_a_sentence(
 
 def test_a_secret_is_not_asked_for_where_it_cannot_be_typed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("correct horse\nmore\n"))
-    with pytest.raises(BadInput, match="no terminal to type the password on: use --password-stdin"):
+    with pytest.raises(BadInput, match="no terminal to prompt for the password: use --password-stdin"):
         secret("Password", False, "--password-stdin")
     assert secret("Password", True, "--password-stdin") == "correct horse"
 

@@ -56,7 +56,7 @@ def listen(server: str, facts: dict[str, Any], token: str | None = None) -> int:
     try:
         found = socket.getaddrinfo(server, PORT, type=socket.SOCK_STREAM)
     except OSError:
-        print(f"{server} is not a name or an address that this client knows", file=sys.stderr)
+        print(f"{server} does not resolve on this client", file=sys.stderr)
         return 1
     family, peers = found[0][0], {str(one[4][0]) for one in found}
     address = local_address(family, found[0][4])

@@ -91,7 +91,7 @@ test("without administrative access the page reads as a user, and says so", asyn
     expect((await screen.findByTestId("limited-access")).textContent).toContain("Limited access");
     await verdict();
     expect(started("status").every(({ options }) => options.superuser === null)).toBe(true);
-    expect((await screen.findByTestId("throughput")).textContent).toContain("told to administrators only");
+    expect((await screen.findByTestId("throughput")).textContent).toContain("requires root");
 });
 
 test("while nobody knows what this session may do, neither reason nor figures are made up", () => {

@@ -50,7 +50,7 @@ def test_latencies_are_of_all_repeats_together() -> None:
 def test_what_came_out_of_the_memory_is_told() -> None:
     rung = done("L2/nfs-tcp/seq/read", 5 * GIGA, now=Moment(at=1, read=0.1 * GIGA))
     assert "cached" in rung.flags
-    assert "came from the server's memory" in judged(rung)[0].diagnosis
+    assert "from the server's page cache" in judged(rung)[0].diagnosis
     assert "cached" not in done("L0/drives/seq/read", now=Moment(at=1, read=0)).flags
 
 
@@ -59,7 +59,7 @@ def test_drives_are_compared_with_their_data_sheets() -> None:
     # 10 Gen5 drives of 12 GB/s
     assert (rung.ceiling.predicted, rung.ceiling.predicted_by) == (120 * GIGA, "drives")
     assert rung.ceiling.of_predicted == pytest.approx(0.5)
-    assert rung.diagnosis.startswith("Reached 50% of the predicted limit of the drives; the drives are what binds")
+    assert rung.diagnosis.startswith("Reached 50% of the predicted limit of the drives; bottleneck: drives")
 
 
 def test_each_layer_is_compared_with_the_one_below() -> None:
@@ -87,9 +87,9 @@ def test_training_files_are_compared_with_the_stream_of_the_array() -> None:
     ("now", "binding", "words"),
     [
         (Moment(at=1, read=GIGA, cpu=0.97, interrupts=0.2), "cpu", "97% busy, 20% of it in interrupts"),
-        (Moment(at=1, read=GIGA, cpu=0.2, nfsd_queued=0.4), "nfsd", "40% of the requests had to wait for a thread"),
+        (Moment(at=1, read=GIGA, cpu=0.2, nfsd_queued=0.4), "nfsd", "40% of the requests waited for an nfsd thread"),
         (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.99), "cpu", r"one processor is full \(99%\)"),
-        (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.5), "unknown", "nothing was seen at its limit"),
+        (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.5), "unknown", "no resource was at its limit"),
     ],
 )
 def test_the_sentence_names_what_was_at_its_limit(now: Moment, binding: str, words: str) -> None:
@@ -105,7 +105,7 @@ def test_a_server_that_does_more_for_itself_is_not_what_binds_its_clients() -> N
     (_, slower) = judged(alone, done("L3/nfs-tcp/seq/read", 4 * GIGA, now=idle))
     assert slower.binding == "client"
     assert slower.diagnosis.startswith("Reached 44% of L2/nfs-tcp/seq/read and ")
-    assert "nothing of this server was at its limit: the clients, or the network to them" in slower.diagnosis
+    assert "clients or their network; no resource of this server was at its limit" in slower.diagnosis
     (_, busy) = judged(alone, done("L3/nfs-tcp/seq/read", 4 * GIGA, now=idle.model_copy(update={"cpu": 0.95})))
     assert busy.binding == "cpu"
 

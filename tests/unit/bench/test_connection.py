@@ -84,7 +84,7 @@ def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("said", "sentence"),
     [
-        (b"x" * 4000, r"client gpu1 sent an answer of more than 0 MiB"),
+        (b"x" * 4000, r"client gpu1 sent a reply of more than 0 MiB"),
         (b"[" * 900 + b"\n", "it is not JSON"),
         (b"[1]\n", "client gpu1 sent an invalid reply"),
         (b'{"hello": "world"}\n', "is not the program of `millrace client bench`"),

@@ -81,7 +81,7 @@ def test_the_page_loads_nothing_and_trusts_no_name(whole: Run) -> None:
 def test_the_page_of_an_emulated_run_has_no_bandwidth(whole: Run) -> None:
     text = FORMATS["html"](whole.model_copy(update={"labels": ["emulated"]})).decode()
     assert not re.search(r"\d [kMGT]?B/s", text)
-    assert "only ratios mean something" in text
+    assert "only ratios are meaningful" in text
 
 
 def test_metrics_name_profile_layer_and_operation(whole: Run) -> None:

@@ -65,16 +65,16 @@ def test_a_healthy_server_is_measured(root: Path) -> None:
 @pytest.mark.parametrize(
     ("attribute", "value", "words", "label"),
     [
-        ("degraded", "1", "array data is missing a drive", "degraded"),
-        ("sync_action", "recover", "array data is being synchronised", "rebuilding"),
-        ("sync_action", "check", "or checked", "rebuilding"),
+        ("degraded", "1", "array data is degraded", "degraded"),
+        ("sync_action", "recover", "array data is resyncing", "rebuilding"),
+        ("sync_action", "check", "or being checked", "rebuilding"),
     ],
 )
 def test_an_array_that_is_not_well_is_measured_only_on_request_and_labelled(
     root: Path, attribute: str, value: str, words: str, label: str
 ) -> None:
     md(root, attribute, value)
-    with pytest.raises(Refused, match=f"{words}.*say --degraded"):
+    with pytest.raises(Refused, match=f"{words}.*give --degraded"):
         look().demand()
     assert look({"degraded": True}).demand() == [label]
 
@@ -95,9 +95,9 @@ def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(
 
 
 def test_one_run_at_a_time(root: Path) -> None:
-    with pytest.raises(Refused, match="running already: `millrace bench follow`"):
+    with pytest.raises(Refused, match="already running: `millrace bench follow`"):
         look(running=True).demand()
-    with order.alone(), pytest.raises(Refused, match="running already"), order.alone():
+    with order.alone(), pytest.raises(Refused, match="already running"), order.alone():
         raise AssertionError("two runs at once")
 
 

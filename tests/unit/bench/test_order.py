@@ -19,7 +19,7 @@ def test_a_refused_start_leaves_nothing(pool: Path, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("millrace.bench.plan.site.site", site)
     with pytest.raises(Refused):
         order.ready(request(size=1 << 50))
-    with pytest.raises(Refused, match="running already"):
+    with pytest.raises(Refused, match="already running"):
         order.ready(request())
     assert not (paths.run_dir() / "bench").exists()
     assert not results.home().exists()

@@ -28,7 +28,7 @@ def test_no_workload_holds_more_than_the_budget(work: object, free: int) -> None
 
 
 def test_more_than_is_free_is_refused_in_one_sentence() -> None:
-    with pytest.raises(Refused, match=r"2 TiB are more than 80% of the 1 TiB that are free"):
+    with pytest.raises(Refused, match=r"2 TiB exceed 80% of the 1 TiB that are free"):
         sizes(request(size=2 << 40), 1 << 40, GIB, 4)
 
 

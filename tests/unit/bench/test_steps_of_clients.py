@@ -27,7 +27,7 @@ def test_l3_has_a_rung_for_each_way_that_clients_reach_the_server() -> None:
     assert layouts(steps) == 2
     reasons = {step.target: step.skipped for step in planned_steps(wanted, site(clients=[client("a")]))}
     assert reasons["nfs-rdma"] == "client a has no RDMA device"
-    assert reasons["smb"] == "over SMB a client measures by hand: `millrace client bench`"
+    assert reasons["smb"] == "SMB is measured on the client: `millrace client bench`"
 
 
 def test_what_a_refusal_names_exists() -> None:

@@ -39,7 +39,7 @@ def test_names_of_runs_are_no_paths(pool: Path) -> None:
     for name in ("../../etc", "20260101-000000/..", ""):
         with pytest.raises(BadInput, match="not the name of a run"):
             results.load(name)
-    with pytest.raises(BadInput, match="there is no benchmark run yet"):
+    with pytest.raises(BadInput, match="no benchmark runs yet"):
         results.load("latest")
 
 

@@ -84,10 +84,10 @@ BAD: dict[str, tuple[Callable[[Authority], str], str]] = {
     "nothing": (lambda site: "hello", "no certificate and no key"),
     "a key alone": (lambda site: site.middle_key, "no certificate"),
     "no key": (lambda site: site.server(GOOD)[0], "no private key"),
-    "another key": (lambda site: site.server(GOOD)[0] + site.middle_key, "fits none"),
+    "another key": (lambda site: site.server(GOOD)[0] + site.middle_key, "matches none"),
     "two keys": (lambda site: site.server(GOOD)[0] + site.middle_key + OTHER_KEY, "more than one"),
     "ended": (lambda site: "".join(site.server(GOOD, days=-1)), "ended on"),
-    "no names": (lambda site: "".join(site.server("extendedKeyUsage=serverAuth")), "names no host"),
+    "no names": (lambda site: "".join(site.server("extendedKeyUsage=serverAuth")), "has no subjectAltName"),
     "not for servers": (lambda site: "".join(site.server(f"{NAMES};extendedKeyUsage=clientAuth")), "not for"),
     "a stranger": (lambda site: "".join(site.server(GOOD)) + site.root, "does not belong to the chain"),
     "a torn certificate": (
@@ -109,7 +109,7 @@ BAD: dict[str, tuple[Callable[[Authority], str], str]] = {
     "a torn key": (lambda site: site.server(GOOD)[0] + OTHER_KEY, "the private key cannot be read"),
     "a locked key": (
         lambda site: site.server(GOOD)[0] + openssl("pkey", "-aes256", "-passout", "pass:x", stdin=site.middle_key),
-        "locked with a password",
+        "the key is encrypted",
     ),
 }
 

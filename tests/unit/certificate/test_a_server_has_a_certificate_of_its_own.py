@@ -90,7 +90,7 @@ def test_the_web_console_takes_it_and_makes_none(server: Server) -> None:
 def test_a_new_address_or_name_makes_another_of_the_same_authority(server: Server) -> None:
     authority = authority_for_clients()
     server.addresses = ["10.0.0.2/24", "10.9.0.2/16"]
-    assert renew.ensure(server.ports).reason == "the one before does not name 10.9.0.2"
+    assert renew.ensure(server.ports).reason == "the previous one does not name 10.9.0.2"
     server.name("nas8.example.com")
     assert ensure(server)
     assert {"nas8.example.com", "nas8", "nas8.local"} <= set(show().certificate.names)
@@ -108,7 +108,7 @@ def test_it_is_made_again_before_its_end(bare: Server, monkeypatch: pytest.Monke
     monkeypatch.setattr(own, "SERVER_VALIDITY", timedelta(days=20))
     ensure(bare)
     monkeypatch.setattr(own, "SERVER_VALIDITY", timedelta(days=395))
-    assert "ends on" in renew.ensure(bare.ports).reason
+    assert "expires on" in renew.ensure(bare.ports).reason
     assert days_left(show().certificate) > 390
 
 
@@ -140,7 +140,7 @@ def test_an_authority_of_a_clock_that_was_ahead_is_made_again(
 
 def test_a_certificate_of_a_lost_authority_is_made_again(server: Server) -> None:
     files.authority()[0].unlink()
-    assert renew.ensure(server.ports).reason == "its authority was made again"
+    assert renew.ensure(server.ports).reason == "the CA was renewed"
 
 
 def ahead(monkeypatch: pytest.MonkeyPatch, days: int) -> None:

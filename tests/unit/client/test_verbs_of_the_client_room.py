@@ -88,7 +88,7 @@ def test_the_only_share_need_not_be_named(server: Path, capsys: pytest.CaptureFi
     ("arguments", "status", "words"),
     [
         ([*RECIPE, "--share", "nosuch"], 2, "no share 'nosuch': there is train, datasets"),
-        (RECIPE, 2, "more than one share, name one with --share: train, datasets"),
+        (RECIPE, 2, "more than one share exists; choose one with --share: train, datasets"),
         (["recipe", "--profile", "speed", "--protocol", "nfs-tcp"], 2, "'speed' is not one of"),
         (["recipe", "--profile", "mixed", "--protocol", "smb"], 2, "'smb' is not one of"),
         (["recipe", "--profile", "mixed", "--protocol", "smb-rdma", "--share", "train"], 1, "use --protocol nfs-rdma"),
@@ -113,7 +113,7 @@ def test_rdma_is_offered_where_there_is_a_device(server: Path, capsys: pytest.Ca
 def test_without_a_pool_there_is_nothing_to_mount(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
     paths.pool_file().unlink()
     status, _, err = run(capsys, *RECIPE)
-    assert status == 1 and "there is no pool yet" in err
+    assert status == 1 and "no pool yet" in err
 
 
 def test_without_an_address_nobody_can_reach_it(

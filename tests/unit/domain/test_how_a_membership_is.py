@@ -69,13 +69,13 @@ def test_a_server_in_no_domain_is_not_judged(member: Member) -> None:
 
 def test_a_member_that_is_well(joined: Member) -> None:
     [(level, sentence)] = findings(joined)
-    assert level is Level.OK and "dc1.ad.example.com answers and trusts it" in sentence
+    assert level is Level.OK and "dc1.ad.example.com responds and trusts this server" in sentence
 
 
 @pytest.mark.parametrize(("hurt", "words"), [
-    ("wbinfo --ping", "winbind does not answer"),
+    ("wbinfo --ping", "winbind does not respond"),
     ("wbinfo --check-secret", "does not trust this server"),
-    ("net -s", "No domain controller of ad.example.com answers"),
+    ("net -s", "No domain controller of ad.example.com responds"),
 ])  # fmt: skip
 def test_a_member_that_is_cut_off_fails(joined: Member, hurt: str, words: str) -> None:
     joined.broken[hurt] = Result(1, "", "no")

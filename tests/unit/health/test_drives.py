@@ -64,7 +64,7 @@ def test_the_boot_drive_warns_too(serving: Path) -> None:
             Level.WARN,
             "could not read data back 2 times since 2026-10-01 (media errors)",
         ),
-        ({"known": False}, Level.UNKNOWN, "does not answer SMART"),
+        ({"known": False}, Level.UNKNOWN, "does not respond to SMART"),
     ],
 )
 def test_each_warning_has_one_finding(serving: Path, changes: dict[str, object], level: Level, words: str) -> None:

@@ -58,7 +58,7 @@ def test_a_link_that_has_become_slow_since_the_boot(root: Path) -> None:
     }.items():
         (function / name).write_text(f"{text}\n")
     found = sentences(hardware.check(host()))
-    assert "WARN: SN004: The link runs at 2.5 GT/s x4; the drive can do 32 GT/s x4." in found
+    assert "WARN: SN004: The link runs at 2.5 GT/s ×4; the drive can do 32 GT/s ×4." in found
     assert "WARN: data drives: Their links differ" in found
 
 

@@ -87,7 +87,7 @@ class TestBeforeThereIsAPool:
         write_model(paths.plan_file(), PlanFile(sha256=plan().digest(), proposal=plan()))
         write_model(paths.approval_file(), Approval(sha256="b" * 64, by="admin", at="now"))
         [finding] = pool_check.check(host())
-        assert "approved and not carried out" in finding.sentence and "journalctl" in (finding.todo or "")
+        assert "approved plan was not built" in finding.sentence and "journalctl" in (finding.todo or "")
 
     def test_no_plan_is_unknown_and_during_boot_merely_not_yet(self, empty: Path) -> None:
         assert pool_check.check(host())[0].level is Level.UNKNOWN
@@ -197,11 +197,13 @@ class TestServers:
         assert "FAIL: The NFS server is not running" in sentences(nfs.check(host()))
 
     def test_nfs_that_listens_and_answers_nobody(self, serving: Path) -> None:
-        assert "FAIL: The NFS server does not answer a call: timed out" in sentences(nfs.check(deaf(nfs="timed out")))
+        assert "FAIL: The NFS server does not respond to an RPC call: timed out" in sentences(
+            nfs.check(deaf(nfs="timed out"))
+        )
 
     def test_smb_that_listens_and_answers_nobody(self, serving: Path) -> None:
         found = sentences(smb.check(deaf(smb="it closes the connection")))
-        assert "FAIL: The SMB server does not answer: it closes the connection" in found
+        assert "FAIL: The SMB server does not respond: it closes the connection" in found
 
     def test_an_rdma_device_that_nfs_does_not_use(self, serving: Path) -> None:
         add_rdma_device(serving)

@@ -55,7 +55,7 @@ def test_a_share_that_fell_out_of_the_table(serving: Path) -> None:
 
 def test_limits_that_do_not_hold(serving: Path) -> None:
     wanted(shares=[Share(name="data", profile="mixed", project=1001, size=1 << 30).model_dump()])
-    assert "WARN: The limits of data do not hold" in sentences(shares.check(host()))
+    assert "WARN: The limits of data are not enforced" in sentences(shares.check(host()))
     mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     assert [one.level for one in shares.check(host())] == [Level.OK]
     unmount_all(serving)
@@ -65,7 +65,7 @@ def test_limits_that_do_not_hold(serving: Path) -> None:
 def test_a_user_that_is_wanted_and_not_there(serving: Path) -> None:
     (serving / "etc/passwd").write_text("root:x:0:0::/root:/bin/sh\n")
     wanted(users=[User(name="ann", uid=2000).model_dump()])
-    assert "WARN: The user ann is not there. [systemctl restart millrace-users" in sentences(shares.check(host()))
+    assert "WARN: The user ann does not exist. [systemctl restart millrace-users" in sentences(shares.check(host()))
 
 
 def test_data_that_waits_for_its_end(serving: Path) -> None:

@@ -65,14 +65,14 @@ def test_before_root_looked_nothing_is_said_to_be_well(box: Box) -> None:
     paths.health_file().unlink()
     found = as_seen(Host())
     assert found.level is Level.UNKNOWN
-    assert "not looked at in this boot yet" in found.findings[-1].sentence + found.findings[0].sentence
+    assert "not been checked in this boot yet" in found.findings[-1].sentence + found.findings[0].sentence
 
 
 def test_what_root_saw_long_ago_is_not_the_truth(box: Box) -> None:
     text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:55")
     paths.health_file().write_text(text)
     assert current(Host()).level is Level.FAIL
-    assert any("shown is from 2026-11-20T11:55" in one.sentence for one in current(Host()).findings)
+    assert any("results shown are from 2026-11-20T11:55" in one.sentence for one in current(Host()).findings)
 
 
 def test_root_too_reads_that_the_timer_has_stopped(tmp_path: Path) -> None:
@@ -93,7 +93,7 @@ def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None
         leave(stopped(), list, lambda: None)
     text = (box.root / "run/issue.d/50-millrace.issue").read_text()
     assert "Health: FAIL" in text
-    assert text.count("The health check has stopped: what is shown is from 2026-11-20T12:00") == 1
+    assert text.count("The health check has stopped; the results shown are from 2026-11-20T12:00") == 1
     # pages that read it do not take it for new
     assert as_seen(Host()).at == "2026-11-20T12:00:00+00:00"
     assert [one.check for one in as_seen(Host()).findings].count("health") == 1

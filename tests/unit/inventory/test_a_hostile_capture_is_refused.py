@@ -155,4 +155,4 @@ def test_what_is_no_archive_is_one_sentence(tmp_path: Path, capsys: pytest.Captu
         file.write_bytes(content)
         assert run(["inventory", "--sysroot", str(file)]) == 2
         said = capsys.readouterr().err
-        assert "not whole" in said and len(said.splitlines()) == 1
+        assert "incomplete" in said and len(said.splitlines()) == 1

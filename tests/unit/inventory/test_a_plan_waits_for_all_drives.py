@@ -69,5 +69,5 @@ def test_a_drive_that_comes_and_goes_is_an_error(tmp_path: Path) -> None:
     tree.nvme(0, "A")
     sizes = tmp_path / "sys/block/nvme0n1/size"
     boot = Boot(lambda pause: sizes.write_text(f"{pause}\n"))
-    with pytest.raises(Failed, match="still changes after 60 s"):
+    with pytest.raises(Failed, match="still changing after 60 s"):
         boot.wait(tree)

@@ -94,7 +94,7 @@ def test_nothing_is_blank_when_the_mounts_cannot_be_read(tmp_path: Path) -> None
     tree.nvme(0, "A")
     (tmp_path / "proc/1/mountinfo").unlink()
     assert set(states(tree).values()) == {DriveState.UNKNOWN}
-    assert "takes root" in collect(tree.root, nothing_found).drives[0].evidence[0].finding
+    assert "requires root" in collect(tree.root, nothing_found).drives[0].evidence[0].finding
 
 
 def test_a_mounted_pool_is_ours_not_the_boot_disk(tmp_path: Path) -> None:

@@ -58,7 +58,7 @@ def knock(source: str) -> bytes:
 
 def test_only_the_server_that_was_named_is_answered(named: Thread) -> None:
     assert knock("127.0.0.3") == b""
-    with pytest.raises(Unreachable, match="hung up: is this the server that was named with --listen"):
+    with pytest.raises(Unreachable, match="closed the connection: is this the server given with --listen"):
         Connection("gpu1", HERE, TOKEN)
     # and that one learns nothing before it has shown that it knows the token
     assert set(json.loads(knock("127.0.0.2"))) == {"program", "nonce"}

@@ -97,12 +97,12 @@ def test_an_unknown_decision_is_answered_with_those_that_there_are(capsys: pytes
     this_server(drives_1u12())
     assert run("--explain", "layuot") == 2
     said = capsys.readouterr()
-    assert said.err.startswith("millrace: there is no decision 'layuot'; did you mean 'layout'? The others are: ")
+    assert said.err.startswith("millrace: no decision 'layuot'; did you mean 'layout'? The others are: ")
     assert "nfsd.threads" in said.err
     assert said.out == ""
     assert run("--explain", "nosuch\nline") == 2
     said = capsys.readouterr()
-    assert said.err.startswith("millrace: there is no decision 'nosuch\\nline'; there are: drives.data, ")
+    assert said.err.startswith("millrace: no decision 'nosuch\\nline'; there are: drives.data, ")
     assert len(said.err.splitlines()) == 1
 
 
@@ -111,9 +111,7 @@ def test_where_nothing_is_planned_there_is_no_decision_to_explain(capsys: pytest
     assert run("--explain", "layout") == 1
     said = capsys.readouterr()
     assert said.out == ""
-    assert said.err == (
-        "millrace: nothing is planned, so there is no decision to explain; `millrace plan` shows what is in the way\n"
-    )
+    assert said.err == ("millrace: no plan, no decisions to explain; `millrace plan` shows the obstacles\n")
 
 
 class TestOnAServerWithAPool:
@@ -134,7 +132,7 @@ class TestOnAServerWithAPool:
         assert run() == 0
         out = capsys.readouterr().out
         assert out.startswith("Plan in force: RAID6 of 10 drives")
-        assert "The pool was made from this plan" in out
+        assert "The pool was created from this plan" in out
         assert "approve" not in out and "obstacle" not in out
 
     def test_programs_get_it_too(self, pool: Plan, capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +144,7 @@ class TestOnAServerWithAPool:
         assert run("--explain", "layout") == 0
         assert "Compared, best first" in capsys.readouterr().out
         assert run("--explain", "nosuch") == 2
-        assert capsys.readouterr().err.startswith("millrace: there is no decision 'nosuch'; ")
+        assert capsys.readouterr().err.startswith("millrace: no decision 'nosuch'; ")
 
     def test_a_policy_that_cannot_be_read_hides_nothing(self, capsys: pytest.CaptureFixture[str]) -> None:
         paths.policy_file().parent.mkdir(parents=True)
@@ -155,7 +153,7 @@ class TestOnAServerWithAPool:
 
     def test_nothing_is_proposed_over_it(self, capsys: pytest.CaptureFixture[str]) -> None:
         assert run("--write") == 1
-        assert "has a pool already" in capsys.readouterr().err
+        assert "already has a pool" in capsys.readouterr().err
         assert not paths.plan_file().exists()
 
     def test_a_plan_that_is_lost_is_said_to_be(self, capsys: pytest.CaptureFixture[str]) -> None:

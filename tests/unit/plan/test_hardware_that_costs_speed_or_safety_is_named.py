@@ -94,9 +94,9 @@ class TestLinks:
         findings = found(servers_hw.trained_down())
         drive, group = one(findings, "link.drive"), one(findings, "link.unequal")
         assert (drive.subject, drive.severity) == ("SN004", Severity.WARN)
-        assert drive.what == "The link runs at 32 GT/s x2; the drive can do 32 GT/s x4."
+        assert drive.what == "The link runs at 32 GT/s ×2; the drive can do 32 GT/s ×4."
         assert "slot 12" in drive.todo
-        assert "9 at 32 GT/s x4, 1 at 32 GT/s x2" in group.what and "SN004" in group.todo
+        assert "9 at 32 GT/s ×4, 1 at 32 GT/s ×2" in group.what and "SN004" in group.todo
 
     def test_drives_in_slots_of_an_older_board_are_only_worth_knowing(self) -> None:
         slot = PcieLink(speed=16.0, width=4, max_speed=32.0, max_width=4, slot_speed=16.0, slot_width=4)

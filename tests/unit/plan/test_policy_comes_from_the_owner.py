@@ -41,8 +41,8 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[nfs]\nnetwork = []\n", "nfs.network: this key is not known"),
-        ("[smb]\n", "smb: this key is not known"),
+        ("[nfs]\nnetwork = []\n", "nfs.network: unknown key"),
+        ("[smb]\n", "smb: unknown key"),
         (networks("10.0.0.1/8"), "nfs.networks"),
         ("[nfs]\nprivileged_ports = 7\n", "nfs.privileged_ports"),
         ("[nfs\n", "not valid TOML"),

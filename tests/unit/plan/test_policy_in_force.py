@@ -71,7 +71,7 @@ def test_removed_policy_means_the_defaults_also_after_a_later_typo(file: Path) -
 def test_first_policy_that_cannot_be_read_is_a_failure(file: Path) -> None:
     file.write_text(TYPO)
     policy_in_force.keep()
-    with pytest.raises(BadInput, match="this key is not known"):
+    with pytest.raises(BadInput, match="unknown key"):
         policy_in_force.find()
     [finding] = check.check(Host())
     assert finding.level is Level.FAIL and "No earlier policy can be read" in finding.sentence

@@ -74,7 +74,7 @@ def test_a_plan_file_that_was_edited_is_not_approved() -> None:
 
 def test_a_server_with_a_pool_takes_no_approval(world: World) -> None:
     built(world, raid6_plan())
-    with pytest.raises(Refused, match="has a pool already"):
+    with pytest.raises(Refused, match="already has a pool"):
         approve(raid6_plan().digest(), "admin", NOW)
 
 

@@ -178,7 +178,7 @@ def test_both_halves_start_with_the_current_one_and_the_other_catches_up(world: 
     in_sync.record(world, load_pool(), lambda _: None)
     writing(world, "log")
     world.boot()
-    assert started(world)[1] == "RAID1 log: started without L0; L0 came back and catches up"
+    assert started(world)[1] == "RAID1 log: started without L0; L0 returned and is resyncing"
     world.boot()
     assert started(world)[1] == "RAID1 log: started, 2 members"
 

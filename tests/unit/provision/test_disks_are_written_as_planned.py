@@ -70,7 +70,7 @@ def test_a_file_system_that_mkfs_made_otherwise_is_no_pool(world: World) -> None
     plan = plan.model_copy(update={"filesystem": odd})
     world.proposal = plan
     approve_plan(plan)
-    with pytest.raises(Failed, match=r"did not make what was planned: agblocks 1572928 instead of 1572897"):
+    with pytest.raises(Failed, match=r"mkfs.xfs differs from the plan: agblocks 1572928 instead of 1572897"):
         provision(world)
     assert not paths.pool_file().exists()
 

@@ -94,7 +94,7 @@ def test_a_member_that_was_replaced_and_is_put_back_is_left_out_and_named(world:
     world.disks.append(old)
     (line, _) = started(world)
     assert line.startswith("RAID6 data: started, 4 members; D1 (nvme")
-    assert line.endswith("was a member and is left out: the array has another in its place")
+    assert line.endswith("was a member and is ignored: the array has a replacement")
     assert members(load_pool()) == ["D0", "N1", "D2", "D3"]
 
 
@@ -106,7 +106,7 @@ def test_a_member_that_was_away_catches_up(world: World, bitmap: str) -> None:
     next(iter(away.inside.values()))["bitmap"] = bitmap
     writing(world, "data")
     line = started_idle(world)
-    assert "D1 came back and catches up" in line if bitmap == "fits" else "D1" in line and "--add /dev/nvme" in line
+    assert "D1 returned and is resyncing" in line if bitmap == "fits" else "D1" in line and "--add /dev/nvme" in line
 
 
 def started_idle(world: World) -> str:

@@ -148,7 +148,7 @@ def test_a_drive_swapped_under_its_name_after_the_look_is_not_written(
         world.names[name] = Disk("INTRUDER", 1 << 40, foreign="ext4")
 
     monkeypatch.setattr(World, "_writing", swap_during_the_first_write)
-    with pytest.raises(Refused, match="D1 was pulled or replaced"):
+    with pytest.raises(Refused, match="D1 was removed or replaced"):
         provision(world)
     assert len(world.writes) == 1
 

@@ -63,7 +63,7 @@ def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
 @pytest.mark.parametrize(
     ("settings", "reason"),
     [
-        ({"smb_users": ("nobody-here",)}, "there is no user nobody-here"),
+        ({"smb_users": ("nobody-here",)}, "unknown user nobody-here"),
         ({"nfs_clients": ("10.0.0.1/24",)}, "did you mean 10.0.0.0/24"),
         ({"time_machine": True}, "Time Machine needs"),
         ({"size": "many"}, "is not a size"),
@@ -78,9 +78,9 @@ def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any
 
 
 def test_a_share_that_is_not_there_cannot_be_changed() -> None:
-    with pytest.raises(Refused, match="there is no share lost"):
+    with pytest.raises(Refused, match="share lost does not exist"):
         preview(["lost"], setting("lost", {"comment": "x"}))
-    with pytest.raises(BadInput, match="there is a share data already"):
+    with pytest.raises(BadInput, match="share data already exists"):
         preview(["data"], creation(["data"], {}))
 
 
@@ -107,5 +107,5 @@ def test_a_share_that_is_not_served_is_named_with_what_is_wrong(appliance: Appli
 
 
 def test_looking_at_a_share_that_is_not_there_is_refused() -> None:
-    with pytest.raises(BadInput, match="there is no share 'lost'"):
+    with pytest.raises(BadInput, match="share 'lost' does not exist"):
         say("verify", "lost")

@@ -62,7 +62,7 @@ def test_none_closes_them_again(appliance: Appliance) -> None:
 
 def test_what_is_not_served_is_rolled_back(appliance: Appliance) -> None:
     appliance.broken = {"mount -t nfs4": Result(32, "", "mount.nfs4: Connection refused")}
-    with pytest.raises(Refused, match=r"nothing mounts over NFS from this server.*nothing was changed"):
+    with pytest.raises(Refused, match=r"NFS mounts fail from this server.*nothing was changed"):
         networks_set(appliance, "10.0.0.0/24")
     assert store.load().nfs.networks == [] and appliance.exported() == {}
 

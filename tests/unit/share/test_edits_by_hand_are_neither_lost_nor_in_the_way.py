@@ -58,7 +58,7 @@ def test_force_puts_ours_back_and_keeps_the_edit_aside(appliance: Appliance, ser
 def test_the_next_change_puts_ours_back_and_says_so(appliance: Appliance, server: Server) -> None:
     edit(appliance)
     report = create_shares(["train"], {}, lambda: server)
-    assert any("had been edited by hand" in warning for warning in report.warnings)
+    assert any("was edited by hand" in warning for warning in report.warnings)
     assert next(rendered.aside_dir().iterdir()).read_text() == EDIT
 
 
@@ -89,9 +89,11 @@ def test_a_foreign_file_is_named_and_does_not_stop_nfs(appliance: Appliance, ser
     appliance.broken["exportfs -ra"] = Result(1, "", words)
     report = server.apply(store.load())
     assert "exportfs says: " + words.strip() in report.warnings
-    assert any(warning.startswith("/etc/exports.d/other.exports is not of Millrace") for warning in report.warnings)
+    assert any(
+        warning.startswith("/etc/exports.d/other.exports is not managed by Millrace") for warning in report.warnings
+    )
     assert "nfs-server.service" in report.reloaded
-    assert "other.exports exports something that is not a share" in sentences(shares.check(host()))
+    assert "other.exports exports a directory that is not a share" in sentences(shares.check(host()))
 
 
 def test_a_share_of_ours_that_exportfs_drops_is_a_failure(appliance: Appliance, server: Server) -> None:

@@ -90,7 +90,7 @@ def test_rendering_says_what_changed_and_what_was_edited(appliance: Appliance) -
 
 def test_set_without_an_option_is_refused_with_the_usage_and_leaves_no_change_behind() -> None:
     for words in (["set", "data"], ["set", "data", "--dry-run"]):
-        with pytest.raises(BadInput, match="nothing to change of 'data': name an option") as refusal:
+        with pytest.raises(BadInput, match="nothing to change for 'data': give an option") as refusal:
             say(*words)
         assert refusal.value.exit_code == 2
     assert store.look().config.serial == 0

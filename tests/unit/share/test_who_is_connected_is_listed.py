@@ -108,7 +108,7 @@ def test_lanes_that_could_be_anybodys_are_said_and_not_guessed(server: Path) -> 
     found = sessions(tools())
     assert by_host(found.sessions)["10.77.0.2"].lanes == 8
     assert found.warnings == [
-        "further connections of these NFS clients, of which the kernel does not say whose: 1 from 10.77.0.3"
+        "further NFS connections that the kernel does not attribute to a client: 1 from 10.77.0.3"
     ]
 
 
@@ -142,4 +142,4 @@ def test_who_is_no_administrator_is_told_so(server: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(Path, "iterdir", refuse)
     found = sessions(tools(smbstatus=Result(1, '{"version": "4.25.1"}', "smbstatus only works as root!\n")))
     assert found.sessions == []
-    assert found.warnings == [f"{one} clients are told to administrators only" for one in ("NFS", "SMB")]
+    assert found.warnings == [f"listing {one} clients requires root" for one in ("NFS", "SMB")]

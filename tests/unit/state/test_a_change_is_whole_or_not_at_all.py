@@ -55,7 +55,7 @@ def test_a_change_is_kept_with_who_when_and_what() -> None:
 def test_a_bad_change_changes_nothing(server: Path) -> None:
     create("train")
     before = {path: path.read_bytes() for path in server.rglob("*.json")}
-    with pytest.raises(BadInput, match="there is a share train already"):
+    with pytest.raises(BadInput, match="share train already exists"):
         create("train")
     assert {path: path.read_bytes() for path in server.rglob("*.json")} == before
 
@@ -184,7 +184,7 @@ def test_nothing_is_guessed_where_nothing_can_stand_in() -> None:
     create("train")
     files.config_file().write_text("{")
     files.history_file(1).write_text("{")
-    with pytest.raises(Failed, match="import an exported one"):
+    with pytest.raises(Failed, match="import an exported configuration"):
         store.load()
     # an import goes on from there
     store.change("ann", "config import", lambda config: first_config(), anew=True)

@@ -129,7 +129,7 @@ def test_a_comment_with_commas_and_quotes(text: str) -> None:
         ({"profile": "dataset-ro", "nfs": {"clients": [{"client": "h"}]}}, "access=ro"),
         ({"smb": {"users": []}}, "needs a user or a group"),
         ({"smb": {"users": ["a b"]}}, "cannot be the name of a user"),
-        ({"smb": {"users": ["admin"], "guest": True}}, "this key is not known"),
+        ({"smb": {"users": ["admin"], "guest": True}}, "unknown key"),
         ({"smb": {"users": ["admin"], "time_machine": True}}, "Time Machine"),
     ],
 )
@@ -140,11 +140,11 @@ def test_a_share_that_does_not_agree_with_itself(values: dict[str, Any], words: 
 @pytest.mark.parametrize(
     ("values", "words"),
     [
-        ({"shares": [share(), share(project=1002)]}, "there is a share train already"),
+        ({"shares": [share(), share(project=1002)]}, "share train already exists"),
         ({"shares": [share(), share(name="b")]}, "project number 1001 is used twice"),
-        ({"shares": [share(smb={"users": ["eve"]})]}, "there is no user eve"),
-        ({"shares": [share(smb={"groups": ["ml"]})]}, "there is no group ml"),
-        ({"users": [{"name": "ann", "uid": 2000, "groups": ["ml"]}]}, "there is no group ml"),
+        ({"shares": [share(smb={"users": ["eve"]})]}, "unknown user eve"),
+        ({"shares": [share(smb={"groups": ["ml"]})]}, "unknown group ml"),
+        ({"users": [{"name": "ann", "uid": 2000, "groups": ["ml"]}]}, "unknown group ml"),
         ({"users": [{"name": "ann", "uid": 2000}], "groups": [{"name": "ann", "gid": 2001}]}, "user or group ann"),
         ({"users": [{"name": "ann", "uid": 2000}], "groups": [{"name": "ml", "gid": 2000}]}, "number 2000"),
         ({"users": [{"name": "admin", "uid": 2000}]}, "user or group admin"),

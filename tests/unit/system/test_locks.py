@@ -13,9 +13,9 @@ from millrace.system.locks import held
 
 def test_who_does_not_wait_is_refused_in_the_given_words(tmp_path: Path) -> None:
     path = tmp_path / "new/directory/lock"
-    with held(path), pytest.raises(Refused, match=r"^is running already$"), held(path, "is running already"):
+    with held(path), pytest.raises(Refused, match=r"^is already running$"), held(path, "is already running"):
         pass
-    with held(path, "is running already"):
+    with held(path, "is already running"):
         assert path.stat().st_mode & 0o777 == 0o600
 
 

@@ -105,5 +105,5 @@ def test_legs_belong_to_the_array_that_a_person_knows(box: Box, monkeypatch: pyt
 
 def test_a_server_that_nobody_looked_at_yet_says_so(box: Box) -> None:
     paths.inventory_file().unlink()
-    with pytest.raises(Refused, match="not been looked at in this boot"):
+    with pytest.raises(Refused, match="no inventory of this boot"):
         look()

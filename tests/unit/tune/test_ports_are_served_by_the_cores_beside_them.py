@@ -158,7 +158,7 @@ def test_what_a_driver_refused_is_not_tried_again_for_the_link_may_go_down_each_
     tuned(machine)
     report = tuned(machine)
     assert len(machine.called("ethtool -L")) == 1
-    assert report.warnings == ["ethtool -L ens1np0 combined did not take 24 and is not tried again in this boot"]
+    assert report.warnings == ["ethtool -L ens1np0 combined rejected 24; not retried in this boot"]
 
 
 def test_a_driver_without_a_number_of_queues_is_no_warning(machine: Machine) -> None:
@@ -206,5 +206,5 @@ def test_without_ethtool_interrupts_are_placed_all_the_same(machine: Machine) ->
     machine.port("ens2", 0, 0x90)
     machine.missing.add("ethtool")
     report = tuned(machine)
-    assert report.warnings == ["ethtool is not installed: the queues of the network ports are left alone"]
+    assert report.warnings == ["ethtool is not installed; queues of network ports are not changed"]
     assert machine.irqs("ens1np0")[MLX5.format(5)] == "29"

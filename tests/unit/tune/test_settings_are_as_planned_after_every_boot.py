@@ -114,7 +114,7 @@ def test_a_setting_that_this_kernel_lacks_is_a_warning_and_the_rest_is_set(serve
 def test_an_array_that_is_not_assembled_is_a_warning(server: Path) -> None:
     (server / "dev/md/millrace-log").unlink()
     report = tuned()
-    assert report.warnings == ["array log is not assembled: its settings are left alone"]
+    assert report.warnings == ["array log is not assembled; its settings are not changed"]
 
 
 def test_looking_changes_nothing(server: Path) -> None:
@@ -188,7 +188,7 @@ def test_the_verb_says_what_it_changed_from_what_to_what(server: Path) -> None:
     assert first.exit_code == 0
     assert f"changed {server}/sys/class/block/md127/md/stripe_cache_size: 256 -> 8192" in first.output
     again = CliRunner().invoke(tune)
-    assert again.output == "Nothing to change, 34 settings looked at.\n"
+    assert again.output == "Nothing to change; 34 settings checked.\n"
 
 
 def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
@@ -197,7 +197,7 @@ def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     result = CliRunner().invoke(tune, ["--json"])
     assert result.exit_code == 0
-    assert json.loads(result.output)["warnings"] == ["there is no pool yet, nothing is tuned"]
+    assert json.loads(result.output)["warnings"] == ["no pool yet; nothing is tuned"]
 
 
 def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -218,4 +218,4 @@ def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkey
 
 def test_looking_and_reverting_at_once_is_wrong_usage(server: Path) -> None:
     result = CliRunner().invoke(tune, ["--diff", "--revert"])
-    assert result.exit_code == 2 and "choose one" in result.output
+    assert result.exit_code == 2 and "cannot be combined" in result.output

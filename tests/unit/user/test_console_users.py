@@ -28,7 +28,9 @@ def served(appliance: Appliance) -> Appliance:
 @pytest.mark.parametrize("make", [True, False], ids=["create", "set"])
 def test_share_does_not_name_a_console_user(served: Appliance, make: bool) -> None:
     before = store.load()
-    with pytest.raises(Refused, match=r"vera may look .* opens no share: .* millrace user set vera --no-console$"):
+    with pytest.raises(
+        Refused, match=r"vera has web console access and cannot open shares: .* millrace user set vera --no-console$"
+    ):
         if make:
             create_shares(["more"], {"smb_users": ("ann", "vera")}, served.server)
         else:

@@ -32,21 +32,24 @@ def document(*words: str, stdin: str | None = None) -> dict[str, Any]:
 def test_a_page_reads_what_was_done() -> None:
     assert document("group", "create", "ml")["group"]["name"] == "ml"
     made = document("user", "create", "ann", "--group", "ml", "--password-stdin", stdin="s3cret-word-2\n")
-    assert made["user"]["groups"] == ["ml"] and made["done"] == f"Made ann, number {made['user']['uid']}."
+    assert made["user"]["groups"] == ["ml"] and made["done"] == f"Created user ann with UID {made['user']['uid']}."
     assert document("user", "set", "ann")["user"]["groups"] == []
     assert document("user", "passwd", "ann", "--password-stdin", stdin="another one 7\n")["user"] is None
-    assert document("user", "remove", "ann")["done"] == "ann is removed."
-    assert document("group", "remove", "ml")["done"] == "ml is removed."
+    assert document("user", "remove", "ann")["done"] == "ann has been removed."
+    assert document("group", "remove", "ml")["done"] == "ml has been removed."
     assert store.load().users == [] and store.load().groups == []
 
 
 def test_a_person_reads_a_sentence() -> None:
-    assert say("group", "create", "ml") == "Made ml, number 2000.\n"
-    assert say("user", "create", "ann", "--password-stdin", stdin="s3cret-word-2\n").startswith("Made ann, number ")
-    assert (
-        say("user", "passwd", "ann", "--password-stdin", stdin="another one 7\n") == "The password of ann is changed.\n"
+    assert say("group", "create", "ml") == "Created group ml with GID 2000.\n"
+    assert say("user", "create", "ann", "--password-stdin", stdin="s3cret-word-2\n").startswith(
+        "Created user ann with UID "
     )
-    assert say("user", "remove", "ann") == "ann is removed.\n"
+    assert (
+        say("user", "passwd", "ann", "--password-stdin", stdin="another one 7\n")
+        == "The password of ann has been changed.\n"
+    )
+    assert say("user", "remove", "ann") == "ann has been removed.\n"
 
 
 def test_no_password_is_on_a_command_line(appliance: Appliance) -> None:

@@ -46,8 +46,8 @@ def test_a_user_without_rights_is_told_why_something_is_not_known(tmp_path: Path
         assert (nfs.read_bytes_per_second, nfs.latency_seconds) == (9e9, None)
         assert (smb.read_bytes_per_second, smb.clients) == (None, 1)
         assert watched(box, 1)[0].notes == [
-            "the latency of NFS is told to administrators only",
-            "what SMB clients do is told to administrators only",
+            "NFS latency requires root",
+            "SMB statistics require root",
         ]
 
 
@@ -123,7 +123,7 @@ class TestCounters:
     def test_a_profile_that_cannot_be_read_is_not_known(self, said: str) -> None:
         assert counters.smb(lambda argv, stdin=None: Result(0, said, "")) == (
             None,
-            "smbd does not count what SMB clients do",
+            "smbd has no SMB statistics",
         )
 
     @pytest.mark.parametrize("text", ["", "io 1\n", "io a b\nrpc 1\n", "rc 0 0 0\n"])

@@ -33,7 +33,7 @@ def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any], tmp_pa
 
 def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
     measured.a_full_run_is_told_before_it_starts(box)
-    measured.refused(box, "bench start --quick", "a benchmark is running already")
+    measured.refused(box, "bench start --quick", "a benchmark is already running")
     measured.a_killed_run_leaves_nothing(box)
 
 

@@ -124,7 +124,7 @@ def test_the_drive_that_was_away_catches_up_at_the_next_boot_and_the_replacement
     box.machine.reboot()
     box.wait_serving()
     said = box.say("journalctl -b -u millrace-assemble -o cat")
-    assert "came back and catches up" in said
+    assert "returned and is resyncing" in said
     assert "unclean" not in said
     wait_in_sync(box)
     box.wait_booted()

@@ -82,11 +82,11 @@ def _set_passwords(password: str, run: Runner) -> None:
     try:
         accounts.set_password(USER, password, run)
     except Failed as error:
-        raise Failed(f"The administrator could not be made: {error}") from error
+        raise Failed(f"Cannot create the administrator: {error}") from error
 
 
 def _run(run: Runner, argv: Sequence[str], stdin: str | None = None) -> None:
     result = run(argv, stdin)
     if result.status != 0:
         words = f"{argv[0]} failed with status {result.status}: {last_words(result)}"
-        raise Failed(f"The administrator could not be made: {words}")
+        raise Failed(f"Cannot create the administrator: {words}")

@@ -25,7 +25,7 @@ def generate() -> str:
 
 def show(password: str) -> None:
     """On the console, until it is changed or the server restarts. Nobody but root (agetty) reads the file."""
-    text = f"Sign in as {USER}; you will be asked for a password of your own.\nOne-time password: {password}\n\n"
+    text = f"Sign in as {USER}; you will be asked to set a new password.\nOne-time password: {password}\n\n"
     write_text(paths.ROOT / ISSUE, text, mode=0o600)
     write_text(paths.state_dir() / UNUSED, _shadow()[1], mode=0o600)
 
@@ -65,6 +65,6 @@ def _shadow() -> list[str]:
     try:
         text = (paths.ROOT / "etc/shadow").read_text()
     except PermissionError as error:
-        raise Refused("the age of a password may only be read by root: run this command with sudo") from error
+        raise Refused("reading the age of a password requires root; run this command with sudo") from error
     lines = [line.split(":") for line in text.splitlines()]
     return next((fields for fields in lines if fields[0] == USER), ["", "", ""])

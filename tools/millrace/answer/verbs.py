@@ -6,7 +6,7 @@ import click
 
 @click.command()
 def answer() -> None:
-    """Answer verbs that come by the line, {"id": 1, "words": ["status", "--json"]}, until the input ends."""
+    """Serve requests as JSON lines on stdin, {"id": 1, "words": ["status", "--json"]}, until the input ends."""
     from millrace.answer.server import Server
 
     Server(0, 1).serve()

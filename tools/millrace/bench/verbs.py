@@ -17,26 +17,47 @@ if TYPE_CHECKING:
 LAYERS = [one.value for one in Layer]
 PROFILES = [one.value for one in Profile]
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-_lines = click.option("--json", "as_json", is_flag=True, help="JSON lines of progress.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_lines = click.option("--json", "as_json", is_flag=True, help="Print progress as JSON lines.")
 
 
 def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
     """The options that make a request."""
     options = [
-        click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five profiles."),
-        click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, every profile, each drive alone."),
-        click.option("--layer", "layers", multiple=True, type=click.Choice(LAYERS), help="Only these layers."),
-        click.option("--profile", "profiles", multiple=True, type=click.Choice(PROFILES), help="Only these loads."),
-        click.option("--client", "clients", multiple=True, metavar="HOST", help="A client for L3."),
-        click.option("--seconds", type=float, help="Length of one repeat, 1 to 3600."),
-        click.option("--repeats", type=int, help="How often each is measured, 1 to 100."),
-        click.option("--size", metavar="SIZE", help="The most that it holds in the pool: 200G."),
-        click.option("--model", type=click.Choice(get_args(CheckpointModel)), default="8b", help="Whose checkpoint."),
-        click.option("--degraded", is_flag=True, help="Also while an array misses a drive or rebuilds."),
-        click.option("--with-clients", is_flag=True, help="Also while clients are connected."),
+        click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five workloads."),
+        click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, all workloads, each drive alone."),
         click.option(
-            "--write-drive", "write_drives", multiple=True, metavar="SERIAL", help="Overwrite this blank drive, too."
+            "--layer",
+            "layers",
+            multiple=True,
+            type=click.Choice(LAYERS),
+            help="Layer to measure; repeatable [default: all].",
+        ),
+        click.option(
+            "--profile",
+            "profiles",
+            multiple=True,
+            type=click.Choice(PROFILES),
+            help="Workload to measure; repeatable [default: all].",
+        ),
+        click.option("--client", "clients", multiple=True, metavar="HOST", help="Client for layer L3; repeatable."),
+        click.option("--seconds", type=float, help="Length of one repeat in seconds, 1 to 3600."),
+        click.option("--repeats", type=int, help="Repeats of each workload, 1 to 100."),
+        click.option("--size", metavar="SIZE", help="Maximum size of test files in the pool, for example 200G."),
+        click.option(
+            "--model",
+            type=click.Choice(get_args(CheckpointModel)),
+            default="8b",
+            help="Model whose checkpoint is emulated.",
+        ),
+        click.option("--degraded", is_flag=True, help="Allow on a degraded or resyncing array."),
+        click.option("--with-clients", is_flag=True, help="Allow while clients are connected."),
+        click.option(
+            "--write-drive",
+            "write_drives",
+            multiple=True,
+            metavar="SERIAL",
+            help="Serial number of a blank drive to overwrite; repeatable.",
         ),
     ]
     for option in reversed(options):
@@ -46,14 +67,14 @@ def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
 
 @click.group()
 def bench() -> None:
-    """How fast it is, layer by layer, beside what the hardware can do."""
+    """Benchmark drives, arrays, NFS/SMB and clients against hardware limits."""
 
 
 @bench.command()
 @_request
 @_json
 def estimate(as_json: bool, **options: object) -> None:
-    """What a run would take: time, space, and what stands in its way. Starts nothing."""
+    """Estimate duration and size of a run and list obstacles; start nothing."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
@@ -65,7 +86,7 @@ def estimate(as_json: bool, **options: object) -> None:
 @_request
 @_json
 def start(as_json: bool, **options: object) -> None:
-    """Start a run and leave it to itself: it goes on when this terminal is closed."""
+    """Start a run in the background; closing this terminal does not stop the run."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
@@ -74,7 +95,9 @@ def start(as_json: bool, **options: object) -> None:
         click.echo("\n".join(text.estimate(ready.estimate)))
     started = order.start(ready, labels)
     click.echo(
-        started.model_dump_json(indent=2) if as_json else f"{started.run} is on: `millrace bench follow` watches it"
+        started.model_dump_json(indent=2)
+        if as_json
+        else f"{started.run} is running; follow it with `millrace bench follow`"
     )
 
 
@@ -82,7 +105,7 @@ def start(as_json: bool, **options: object) -> None:
 @_request
 @_lines
 def run(as_json: bool, **options: object) -> None:
-    """Start a run and watch it until it ends; Ctrl-C leaves it running."""
+    """Start a run and follow its progress; Ctrl-C leaves the run active."""
     from millrace.bench.report import text
     from millrace.bench.run import order
     from millrace.errors import Failed
@@ -99,7 +122,7 @@ def run(as_json: bool, **options: object) -> None:
 @bench.command()
 @_json
 def stop(as_json: bool) -> None:
-    """End the run that is on, and take away what any run left behind."""
+    """Stop the active run and clean up after interrupted runs."""
     from millrace.bench.result.outputs import Stopped
     from millrace.bench.run import cleanup, unit
     from millrace.system.run import attempt
@@ -113,14 +136,14 @@ def stop(as_json: bool) -> None:
     if as_json:
         click.echo(ended.model_dump_json(indent=2))
         return
-    click.echo("the benchmark is stopped" if running else "no benchmark is running")
+    click.echo("the benchmark has been stopped" if running else "no benchmark is running")
     for line in ended.removed:
         click.echo(f"removed: {line}")
 
 
 @bench.command(hidden=True)
 def execute() -> None:
-    """What millrace-bench.service does."""
+    """Run the benchmark (started by millrace-bench.service)."""
     from millrace.bench.run.session import execute as go
 
     done = go()
@@ -129,7 +152,7 @@ def execute() -> None:
 
 @bench.command("sweep", hidden=True)
 def sweep_() -> None:
-    """Take away what a run that was killed left behind."""
+    """Clean up after interrupted runs."""
     from millrace.bench.run import cleanup
     from millrace.system.run import attempt
 
@@ -140,7 +163,7 @@ def sweep_() -> None:
 @bench.command("list")
 @_json
 def list_(as_json: bool) -> None:
-    """The runs that were made, newest first."""
+    """List runs, newest first."""
     from millrace.bench.report import text
     from millrace.bench.result import store
 
@@ -152,7 +175,7 @@ def list_(as_json: bool) -> None:
 @click.argument("name", metavar="RUN", default="latest")
 @_json
 def show(name: str, as_json: bool) -> None:
-    """One run: each rung beside its ceiling, and what binds it."""
+    """Show one run: each measurement with its limit and bottleneck."""
     from millrace.bench.report import text
     from millrace.bench.result import store
 
@@ -165,7 +188,7 @@ def show(name: str, as_json: bool) -> None:
 @click.argument("second", metavar="RUN")
 @_json
 def compare(first: str, second: str, as_json: bool) -> None:
-    """Two runs side by side; a change counts only if it is more than noise."""
+    """Compare two runs; differences within noise are not significant."""
     from millrace.bench.report import text
     from millrace.bench.report.compare import compare as compared
     from millrace.bench.result import store
@@ -176,10 +199,10 @@ def compare(first: str, second: str, as_json: bool) -> None:
 
 @bench.command()
 @click.argument("name", metavar="RUN")
-@click.option("--format", "kind", type=click.Choice(get_args(Format)), default="html", help="What kind of file.")
+@click.option("--format", "kind", type=click.Choice(get_args(Format)), default="html", help="File format.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def export(name: str, kind: Format, output: BinaryIO) -> None:
-    """Write a run to a file, or to standard output with -."""
+    """Write a run to FILE; `-` is standard output."""
     from millrace.bench.report.export import FORMATS as makers
     from millrace.bench.result import store
 
@@ -190,7 +213,7 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
 
 @bench.group()
 def clients() -> None:
-    """Clients that a run drives for L3."""
+    """Manage benchmark clients for layer L3."""
 
 
 @clients.command()
@@ -198,9 +221,9 @@ def clients() -> None:
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input, one line.")
 @_json
 def add(host: str, token_stdin: bool, as_json: bool) -> None:
-    """Let runs drive a client, on which `millrace-bench.pyz --listen SERVER` runs (`millrace client bench`).
+    """Add a client that runs `millrace-bench.pyz --listen SERVER` (see `millrace client bench`).
 
-    Asks for the token that the program shows there; it is never taken from the command line.
+    Prompts for the token that the client program shows; the token is never read from the command line.
     """
     from millrace.bench.plan import clients
     from millrace.bench.run.remote import register
@@ -208,13 +231,15 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     made = register.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
-    click.echo(clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) is added: {facts}")
+    click.echo(
+        clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) has been added: {facts}"
+    )
 
 
 @clients.command("list")
 @_json
 def list_clients(as_json: bool) -> None:
-    """The clients that were added."""
+    """List benchmark clients."""
     from millrace.bench.plan import clients
     from millrace.bench.report import text
 
@@ -226,18 +251,18 @@ def list_clients(as_json: bool) -> None:
 @click.argument("host", metavar="HOST")
 @_json
 def remove(host: str, as_json: bool) -> None:
-    """Forget a client."""
+    """Remove a benchmark client."""
     from millrace.bench.run.remote import register
 
     left = register.remove(host)
-    click.echo(left.model_dump_json(indent=2) if as_json else f"{host} is forgotten")
+    click.echo(left.model_dump_json(indent=2) if as_json else f"{host} has been removed")
 
 
 @clients.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
 @_json
 def take(file: Path, as_json: bool) -> None:
-    """Keep what somebody measured by hand on a client as a run (`millrace client bench`)."""
+    """Store a result measured by hand on a client as a run (see `millrace client bench`)."""
     from millrace.bench.plan import site
     from millrace.bench.report import text
     from millrace.bench.run.remote.take import take as taken
@@ -250,7 +275,7 @@ def take(file: Path, as_json: bool) -> None:
 @bench.command()
 @_lines
 def follow(as_json: bool) -> None:
-    """Watch the run that is on until it ends."""
+    """Follow the active run until it ends."""
     _follow(as_json)
 
 

@@ -74,7 +74,7 @@ def used() -> Current:
     """What is in use; Refused before the first certificate."""
     found = about()
     if found is None:
-        raise Refused("there is no certificate yet: systemctl start millrace-certificate.service makes it")
+        raise Refused("no certificate yet: create it with systemctl start millrace-certificate.service")
     return found
 
 

@@ -24,7 +24,7 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     only_root()
     bundle = pem.split(text)
     if not bundle.certificates:
-        raise BadInput("this holds a key and no certificate: hand in both")
+        raise BadInput("no certificate in the input; provide certificate and key")
     with files.only_writer():
         asked = files.request_key().read_text() if files.request_key().exists() else None
         key, leaf = _pair(bundle, asked)
@@ -49,9 +49,11 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     cockpit.restart()
     warnings = []
     if not used.covers:
-        warnings.append(f"it names none of {', '.join([*here.names, *here.addresses])}: use it under its own names")
+        warnings.append(
+            f"it names none of {', '.join([*here.names, *here.addresses])}: use the names of the certificate"
+        )
     elif lacking := missing(found, here):
-        warnings.append(f"clients that use {', '.join(lacking)} will not take it")
+        warnings.append(f"clients that use {', '.join(lacking)} will reject it")
     if days_left(found) < SOON_DAYS:
         warnings.append(f"it ends on {found.not_after[:10]}")
     return CertificateChange(changed=True, reason="installed", origin="installed", certificate=found, warnings=warnings)
@@ -71,9 +73,9 @@ def request(ports: Ports = net.serving) -> CertificateRequest:
 def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:
     """The key and the certificate that it fits."""
     if len(bundle.keys) > 1:
-        raise BadInput("this holds more than one private key: hand in the one that belongs to the certificate")
+        raise BadInput("more than one private key in the input; provide only the key of the certificate")
     if not bundle.keys and asked is None:
-        raise BadInput("this holds no private key, and no request is open: hand in the key too")
+        raise BadInput("no private key in the input and no open signing request; provide the key too")
     key = x509.plain_key(bundle.keys[0]) if bundle.keys else asked
     assert key is not None
     public = x509.public_of_key(key)
@@ -81,7 +83,7 @@ def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:
         if x509.public_of(one) == public:
             return key, one
     whose = "the private key" if bundle.keys else "the key of the last request"
-    raise BadInput(f"{whose} fits none of the certificates: nothing was changed")
+    raise BadInput(f"{whose} matches none of the certificates; nothing was changed")
 
 
 def _chain(leaf: str, others: Sequence[str]) -> list[str]:
@@ -91,7 +93,7 @@ def _chain(leaf: str, others: Sequence[str]) -> list[str]:
         following = next((one for one in left if x509.signed_by(chain[-1], one)), None)
         if following is None:
             stray = x509.describe(left[0]).subject
-            raise BadInput(f"the certificate of {stray} does not belong to the chain: leave it out, or complete it")
+            raise BadInput(f"the certificate of {stray} does not belong to the chain; remove it or complete the chain")
         chain.append(following)
         left.remove(following)
     return chain
@@ -107,6 +109,6 @@ def _refuse(found: Certificate) -> None:
             "nothing was changed"
         )
     if not found.names and not found.addresses:
-        raise Refused("the certificate names no host (subjectAltName), so no client takes it: ask for one that does")
+        raise Refused("the certificate has no subjectAltName and clients reject it; request one with host names")
     if found.purposes and not {_SERVER, _ANY} & set(found.purposes):
         raise Refused(f"the certificate is for {', '.join(found.purposes)} and not for a server: nothing was changed")

@@ -33,7 +33,7 @@ def split(text: str) -> Bundle:
         kind = block["kind"]
         if kind.endswith("PRIVATE KEY"):
             if kind.startswith("ENCRYPTED") or "Proc-Type: 4,ENCRYPTED" in pem:
-                raise BadInput("the key is locked with a password: hand it in unlocked (openssl pkey -in FILE)")
+                raise BadInput("the key is encrypted; provide it unencrypted (openssl pkey -in FILE)")
             keys.append(pem)
         elif kind == "TRUSTED CERTIFICATE":
             raise BadInput("only openssl reads a TRUSTED CERTIFICATE: provide a plain one (openssl x509 -in FILE)")
@@ -41,7 +41,7 @@ def split(text: str) -> Bundle:
             # the old name of the same thing
             certificates.append(pem.replace(" X509 CERTIFICATE-", " CERTIFICATE-"))
     if not certificates and not keys:
-        raise BadInput("this holds no certificate and no key: PEM text begins with -----BEGIN CERTIFICATE-----")
+        raise BadInput("no certificate and no key in the input; PEM text begins with -----BEGIN CERTIFICATE-----")
     return Bundle(certificates, keys)
 
 

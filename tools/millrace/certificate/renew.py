@@ -42,7 +42,7 @@ def renew(
         used = files.about()
         if used and used.origin == "installed" and not back_to_own:
             raise Refused(
-                "the certificate in use was installed by a person: install its successor, or go back to one of this "
+                "the certificate in use was installed by an administrator: install its successor, or return to this "
                 "server's own with --own"
             )
         settings = files.settings()
@@ -55,22 +55,22 @@ def renew(
         write_model(files.settings_file(), settings)
         cockpit.link()
     cockpit.restart()
-    return _changed(made, True, "made anew, and its authority" if authority else "made anew")
+    return _changed(made, True, "renewed with a new CA" if authority else "renewed")
 
 
 def _reason(used: Current | None, here: Identity, authority_made: bool) -> str | None:
     if used is None:
-        return "there was none"
+        return "no previous certificate"
     if used.origin == "installed":
         return None
     if days_left(used.certificate) < RENEW_DAYS:
-        return f"the one before ends on {used.certificate.not_after[:10]}"
+        return f"the previous one expires on {used.certificate.not_after[:10]}"
     if is_early(used.certificate):
-        return f"the one before is not valid before {used.certificate.not_before[:10]}: the clock was ahead"
+        return f"the previous one is not valid before {used.certificate.not_before[:10]}: the clock was ahead"
     if authority_made:
-        return "its authority was made again"
+        return "the CA was renewed"
     lacking = not_named(used, here)
-    return f"the one before does not name {', '.join(lacking)}" if lacking else None
+    return f"the previous one does not name {', '.join(lacking)}" if lacking else None
 
 
 def _changed(used: Current, changed: bool, reason: str) -> CertificateChange:

@@ -40,14 +40,16 @@ def authority_for_clients() -> str:
     used = files.used()
     text = client_trust(used)
     if text is None:
-        raise Refused(f"the certificate is from {used.certificate.issuer}: clients get that authority from there")
+        raise Refused(
+            f"the certificate is from {used.certificate.issuer}: clients get the CA certificate from the issuer"
+        )
     return text
 
 
 def rows(shown: CertificateReport) -> list[str]:
     """The picture for a person."""
     certificate = shown.certificate
-    whose = "this server's own authority" if shown.origin == "own" else "installed"
+    whose = "this server's own CA" if shown.origin == "own" else "installed"
     return [
         f"Subject      {certificate.subject}",
         f"Names        {', '.join(certificate.names)}",

@@ -23,11 +23,13 @@ def add(text: str) -> TrustedAuthorities:
     only_root()
     bundle = pem.split(text)
     if bundle.keys:
-        raise BadInput("this holds a private key: hand in the certificate of the authority, and keep its key safe")
+        raise BadInput("private key in the input; provide only the CA certificate and keep the key safe")
     for one in bundle.certificates:
         found = x509.describe(one)
         if not found.authority:
-            raise BadInput(f"{found.subject} is not an authority (CA:TRUE): hand in the one that signs the clients")
+            raise BadInput(
+                f"{found.subject} is not a CA certificate (CA:TRUE); provide the CA that signs the client certificates"
+            )
         if days_left(found) < 0:
             raise Refused(f"{found.subject} ended on {found.not_after[:10]}: nothing was changed")
     with files.only_writer():
@@ -47,10 +49,10 @@ def remove(fingerprint: str) -> TrustedAuthorities:
         found = [one for one in kept if x509.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
         if len(wanted) < SHORTEST or len(found) != 1:
             raise BadInput(
-                f"{shown(fingerprint)} is not the fingerprint of one authority: millrace certificate trust list"
+                f"{shown(fingerprint)} is not the fingerprint of exactly one CA: millrace certificate trust list"
             )
         if found[0] == kept[0]:
-            raise Refused("this server's own authority stays: with it the server sees that its shares are served")
+            raise Refused("this server's own CA cannot be removed: the server uses it to verify its shares")
         kept.remove(found[0])
         write_text(files.trusted(), "".join(kept))
     return trusted()

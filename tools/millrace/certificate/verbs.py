@@ -8,20 +8,20 @@ import click
 if TYPE_CHECKING:
     from millrace.certificate.model import CertificateChange, TrustedAuthorities
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _file = click.File("r", encoding="ascii", errors="replace")
 
 
 @click.group()
 def certificate() -> None:
-    """The certificate of the web console and of NFS over TLS."""
+    """Manage the certificate of the web console and of NFS over TLS."""
 
 
 @certificate.command()
-@click.option("--ca", "authority", is_flag=True, help="Print what clients have to trust, as PEM text, and no more.")
+@click.option("--ca", "authority", is_flag=True, help="Print only the CA certificate for clients, as PEM.")
 @_json
 def show(authority: bool, as_json: bool) -> None:
-    """Subject, names, issuer, end and fingerprint."""
+    """Show subject, names, issuer, expiry date and fingerprint."""
     from millrace.certificate import show as picture
 
     if authority:
@@ -35,9 +35,9 @@ def show(authority: bool, as_json: bool) -> None:
 @click.argument("sources", nargs=-1, required=True, type=_file, metavar="FILE…")
 @_json
 def install(sources: tuple[TextIO, ...], as_json: bool) -> None:
-    """Use a certificate of your own: PEM files with the certificate, its intermediates and the key; - reads stdin.
+    """Install a certificate from PEM files: certificate, intermediates and key; `-` reads stdin.
 
-    Without a key it must answer the last request.
+    Without a key, the certificate must match the last signing request.
     """
     from millrace.certificate.install import install as put
 
@@ -47,7 +47,7 @@ def install(sources: tuple[TextIO, ...], as_json: bool) -> None:
 @certificate.command()
 @_json
 def request(as_json: bool) -> None:
-    """Print a request for your own authority to sign; the key stays here."""
+    """Print a certificate signing request (CSR) as PEM; the private key stays on this server."""
     from millrace.certificate.install import request as ask
 
     made = ask()
@@ -55,29 +55,33 @@ def request(as_json: bool) -> None:
 
 
 @certificate.command()
-@click.option("--if-needed", is_flag=True, help="Only where it nears its end or lacks a name or address.")
-@click.option("--name", "names", multiple=True, help="A further name of this server, kept; repeat it, or none.")
-@click.option("--own", is_flag=True, help="In the place of one that was installed.")
-@click.option("--authority", is_flag=True, help="From a new authority too: every client has to be told.")
+@click.option("--if-needed", is_flag=True, help="Only if the certificate expires soon or lacks a name or an address.")
+@click.option(
+    "--name", "names", multiple=True, help="Additional host name, stored permanently; repeatable; `none` removes all."
+)
+@click.option("--own", is_flag=True, help="Replace an installed certificate.")
+@click.option(
+    "--authority", is_flag=True, help="Also create a new CA; all clients must then import the new CA certificate."
+)
 @_json
 def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, as_json: bool) -> None:
-    """Make a new certificate of this server's own."""
+    """Create a new certificate issued by this server's own CA."""
     from millrace.certificate import renew as make
 
     if if_needed and (names or own or authority):
-        raise click.UsageError("--if-needed decides by itself: leave the other options out.")
+        raise click.UsageError("--if-needed cannot be combined with other options.")
     _report(make.ensure() if if_needed else make.renew(names, own, authority), as_json)
 
 
 @certificate.group()
 def trust() -> None:
-    """Authorities whose certificates the clients of an mtls share may show."""
+    """Manage the CAs trusted for client certificates (mtls shares)."""
 
 
 @trust.command("list")
 @_json
 def list_(as_json: bool) -> None:
-    """Those that are trusted; the first is this server's own."""
+    """List trusted CAs; the first is this server's own."""
     from millrace.certificate.trust import trusted
 
     _list(trusted(), as_json)
@@ -87,7 +91,7 @@ def list_(as_json: bool) -> None:
 @click.argument("sources", nargs=-1, required=True, type=_file, metavar="FILE…")
 @_json
 def add(sources: tuple[TextIO, ...], as_json: bool) -> None:
-    """Trust the authorities in PEM files; - reads stdin."""
+    """Trust the CAs in PEM files; `-` reads stdin."""
     from millrace.certificate.trust import add as put
 
     _list(put(_text(sources)), as_json)
@@ -97,7 +101,7 @@ def add(sources: tuple[TextIO, ...], as_json: bool) -> None:
 @click.argument("fingerprint")
 @_json
 def remove(fingerprint: str, as_json: bool) -> None:
-    """Trust one no more; the beginning of its fingerprint is enough."""
+    """Remove a trusted CA; a prefix of the fingerprint is sufficient."""
     from millrace.certificate.trust import remove as take
 
     _list(take(fingerprint), as_json)
@@ -109,7 +113,7 @@ def _text(sources: tuple[TextIO, ...]) -> str:
 
     texts = [source.read(LARGEST + 1) for source in sources]
     if any(len(text) > LARGEST for text in texts):
-        raise BadInput("this is more than 1 MiB, so it is not a certificate")
+        raise BadInput("larger than 1 MiB; not a certificate")
     return "\n".join(texts)
 
 

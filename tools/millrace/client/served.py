@@ -84,10 +84,10 @@ def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[A
 def _chosen(config: Config, name: str | None) -> Share:
     there = ", ".join(one.name for one in config.shares)
     if not config.shares:
-        raise Refused("there is no share yet: millrace share create NAME")
+        raise Refused("no shares yet: millrace share create NAME")
     if name is None:
         if len(config.shares) > 1:
-            raise BadInput(f"there is more than one share, name one with --share: {there}")
+            raise BadInput(f"more than one share exists; choose one with --share: {there}")
         return config.shares[0]
     share = config.share(name)
     if share is None:

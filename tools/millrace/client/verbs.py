@@ -12,20 +12,20 @@ if TYPE_CHECKING:
     from millrace.client.model import Recipe
 
 _profile = click.option(
-    "--profile", type=click.Choice([one.value for one in Profile]), required=True, help="What the client does."
+    "--profile", type=click.Choice([one.value for one in Profile]), required=True, help="Workload of the client."
 )
 _protocol = click.option(
-    "--protocol", type=click.Choice([one.value for one in Protocol]), required=True, help="How it reaches the share."
+    "--protocol", type=click.Choice([one.value for one in Protocol]), required=True, help="Protocol of the mount."
 )
-_share = click.option("--share", metavar="NAME", help="The share; not needed where there is only one.")
-_host = click.option("--host", metavar="NAME", help="The name of this server for clients; else an address is used.")
-_user = click.option("--user", metavar="NAME", help="The SMB user, or DOMAIN\\NAME.")
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_share = click.option("--share", metavar="NAME", help="Share name; optional if only one share exists.")
+_host = click.option("--host", metavar="NAME", help="Host name of this server for clients [default: an IP address].")
+_user = click.option("--user", metavar="NAME", help="SMB user, NAME or DOMAIN\\NAME.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group()
 def client() -> None:
-    """Mount recipes for clients, and the check of a mount."""
+    """Print mount recipes and check programs for clients."""
 
 
 @client.command()
@@ -36,7 +36,7 @@ def client() -> None:
 @_user
 @_json
 def recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, as_json: bool) -> None:
-    """What a client needs to mount a share well."""
+    """Print mount recipes for clients."""
     from millrace.client import text
 
     made = _made(profile, protocol, share, host, user)
@@ -49,7 +49,7 @@ def recipe(profile: str, protocol: str, share: str | None, host: str | None, use
 @_share
 @_json
 def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> None:
-    """What the check script expects of such a mount; always JSON."""
+    """Print the values that check.py expects of the mount, as JSON."""
     del as_json
     click.echo(_made(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
 
@@ -62,7 +62,7 @@ def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> Non
 @_user
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def kit(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, output: BinaryIO) -> None:
-    """Write recipe, files and check as one tar; `-` is standard output."""
+    """Write recipe, files and check.py to a tar archive; `-` is standard output."""
     from millrace.client.kit import tar
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
@@ -72,22 +72,28 @@ def kit(profile: str, protocol: str, share: str | None, host: str | None, user: 
 
 @client.command("check-script")
 def check_script() -> None:
-    """The script that checks a mount on the client: `python3 check.py /mnt/data --expect FILE`."""
+    """Print check.py, which verifies a mount on the client: `python3 check.py /mnt/data --expect FILE`."""
     from millrace_client import source
 
     click.echo(source("check.py"), nl=False)
 
 
 @client.command()
-@click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, every profile.")
-@click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five profiles.")
-@click.option("--profile", "profiles", multiple=True, type=click.Choice(LOADS), help="Only these loads.")
-@click.option("--seconds", type=float, help="Length of one repeat, 1 to 3600.")
-@click.option("--repeats", type=int, help="How often each is measured, 1 to 100.")
-@click.option("--size", metavar="SIZE", help="The most that it holds in the share: 20G.")
+@click.option("--full", "mode", flag_value="full", help="5 repeats of 30 s, all workloads.")
+@click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five workloads.")
+@click.option(
+    "--profile",
+    "profiles",
+    multiple=True,
+    type=click.Choice(LOADS),
+    help="Workload to measure; repeatable [default: all].",
+)
+@click.option("--seconds", type=float, help="Length of one repeat in seconds, 1 to 3600.")
+@click.option("--repeats", type=int, help="Repeats of each workload, 1 to 100.")
+@click.option("--size", metavar="SIZE", help="Maximum size of test files in the share, for example 20G.")
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def bench(output: BinaryIO, **options: object) -> None:
-    """Write the program that measures this server from a client: `python3 millrace-bench.pyz DIRECTORY`."""
+    """Write the client benchmark program: `python3 millrace-bench.pyz DIRECTORY`."""
     from millrace.bench.plan import site
     from millrace.bench.plan.client_program import bundle
     from millrace.bench.plan.prepare import request
@@ -101,7 +107,7 @@ def bench(output: BinaryIO, **options: object) -> None:
 @_host
 @_json
 def zone(host: str | None, as_json: bool) -> None:
-    """Records for a name server: one name with all data addresses of this server."""
+    """Print DNS records: one name with all data addresses of this server."""
     import socket
 
     from millrace.client.served import reachable
@@ -126,6 +132,6 @@ def _made(profile: str, protocol: str, share: str | None, host: str | None, user
 
     pool = known_pool()
     if pool is None:
-        raise Refused("there is no pool yet, so nothing to mount: `millrace status` says what to do next")
+        raise Refused("no pool yet, nothing to mount: `millrace status` shows the next step")
     one = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
     return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())

@@ -40,7 +40,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
     Refused where its directory does not exist: a slip of the keyboard makes none, least of all for hashes.
     """
     if not path.parent.is_dir():
-        raise Refused(f"there is no directory {path.parent}: make it first, or name another file")
+        raise Refused(f"directory {path.parent} does not exist; create it or choose another file")
     names = [user.name for user in config.users]
     made = Portable(
         when=datetime.now(UTC).isoformat(timespec="seconds"),

@@ -18,7 +18,7 @@ from millrace.system.run import Runner
 from millrace.system.users import only_root, who
 from millrace.user import accounts
 
-NOT_JOINED = "it was in the domain {zone}, which has to be joined: millrace domain join"
+NOT_JOINED = "the exporting server was a member of {zone}; join the domain: millrace domain join"
 
 
 class ReplaceReport(Contract):
@@ -48,7 +48,7 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
     try:
         accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
     except Failed as error:
-        raise Failed(f"everything is taken over but the passwords, import it once more: {error}") from error
+        raise Failed(f"imported, except the passwords; import again: {error}") from error
     known = set(portable.shadow) | set(portable.nt)
     return report.model_copy(update={"without_password": [n for n in report.without_password if n not in known]})
 
@@ -83,7 +83,7 @@ def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server
         warnings=[
             *addressing.warnings,
             *domain,
-            *(serving[0].warnings if serving else ["there is no pool yet: the shares are served when there is one"]),
+            *(serving[0].warnings if serving else ["no pool yet; the shares are served once a pool exists"]),
         ],
         without_password=made,
     )
@@ -94,4 +94,4 @@ def _take_back(names: list[str], run: Runner) -> None:
         try:
             accounts.remove_user(name, run)
         except MillraceError as error:
-            raise Failed(f"the user {name} was made and could not be removed again: {error}") from error
+            raise Failed(f"the user {name} was created and could not be removed: {error}") from error

@@ -9,7 +9,7 @@ import click
 from millrace.system.documents import Contract
 from millrace.system.run import attempt
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -31,13 +31,13 @@ class History(Contract):
 
 @click.group()
 def config() -> None:
-    """The wanted state of shares, users and groups."""
+    """Show, export, import or roll back the desired state of shares, users and groups."""
 
 
 @config.command()
 @_json
 def show(as_json: bool) -> None:
-    """What is wanted; always one JSON document."""
+    """Print the desired state, always as one JSON document."""
     from millrace.state.store import load
 
     click.echo(load().model_dump_json(indent=2))
@@ -46,7 +46,7 @@ def show(as_json: bool) -> None:
 @config.command("history")
 @_json
 def history_(as_json: bool) -> None:
-    """The last changes: number, when, who, what."""
+    """List recent changes: number, time, user, command."""
     from millrace.state import history, store
 
     kept = history.changes(store.look().config.serial)
@@ -59,14 +59,14 @@ def history_(as_json: bool) -> None:
     for one in found.changes:
         click.echo(f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}")
     if not found.changes:
-        click.echo("Nothing was changed yet.")
+        click.echo("No changes yet.")
 
 
 @config.command()
 @click.argument("number", type=click.IntRange(min=1))
 @_json
 def rollback(number: int, as_json: bool) -> None:
-    """Make the state after change NUMBER the wanted one again."""
+    """Roll back to the state after change NUMBER."""
     from millrace.config import replace
 
     _report(replace.rollback(number, attempt), as_json)
@@ -75,7 +75,7 @@ def rollback(number: int, as_json: bool) -> None:
 @config.command()
 @_file
 def export(file: Path) -> None:
-    """Write the wanted state to FILE, passwords as hashes; keep it as you would keep /etc/shadow."""
+    """Write the desired state to FILE, with password hashes; protect the file like /etc/shadow."""
     from millrace.config import portable
     from millrace.state import store
     from millrace.system.users import only_root
@@ -90,7 +90,7 @@ def export(file: Path) -> None:
 @_file
 @_json
 def import_(file: Path, as_json: bool) -> None:
-    """Take over an exported state in the place of this one."""
+    """Replace the desired state with an exported one."""
     from millrace.config import portable, replace
 
     _report(replace.take_over(portable.read(file), attempt), as_json)

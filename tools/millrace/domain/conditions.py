@@ -20,7 +20,9 @@ LDAP_PORT, LDAP_SECONDS = 389, 20
 def not_joined(config: Config) -> None:
     """Refused on a member of a domain."""
     if config.domain is not None:
-        raise Refused(f"this server is in {config.domain.zone} already: leave it first (millrace domain leave)")
+        raise Refused(
+            f"this server is already a member of {config.domain.zone}; leave it first (millrace domain leave)"
+        )
 
 
 def machine_name() -> str:

@@ -24,7 +24,9 @@ from millrace.system.run import Runner, last_words
 from millrace.system.users import only_root, who
 
 _NO_NAME = re.compile(r"dns update|perform dns", re.IGNORECASE)
-NO_NAME = "the domain's DNS did not take {name}: add an A record of this server there, clients mount by that name"
+NO_NAME = (
+    "the DNS update of {name} in the domain failed: add an A record of this server there, clients mount by that name"
+)
 
 
 @dataclass(frozen=True)
@@ -85,13 +87,13 @@ class Joining:
         where = [f"createcomputer={self.request.unit}"] if self.request.unit else []
         result = self.net.ads("join", *self._identity(), f"dnshostname={domain.host_name}", "osName=Millrace", *where)
         if result.status != 0:
-            raise Failed(f"{domain.zone} did not take this server: {last_words(result)}")
+            raise Failed(f"joining {domain.zone} failed: {last_words(result)}")
         if _NO_NAME.search(result.out + result.err):
             self.warnings.append(NO_NAME.format(name=domain.host_name))
         # Windows knows HOST for CIFS and more, but not for NFS.
         result = self.net.ads("setspn", "add", f"nfs/{domain.host_name}", "-P")
         if result.status != 0:
-            raise Failed(f"{domain.zone} did not take the NFS service of this server: {last_words(result)}")
+            raise Failed(f"registering the NFS service in {domain.zone} failed: {last_words(result)}")
         self.verified.append(f"{domain.machine} is a member of {domain.zone}")
 
     def _undo(self, old: Config) -> str | None:
@@ -102,7 +104,7 @@ class Joining:
             self.server.apply(old, force=True)
             services.stop(self.server.run)
         except MillraceError as error:
-            return f"and the state before could not be served again: {error}"
+            return f"and restoring the previous state failed: {error}"
         return None
 
     def _identity(self) -> list[str]:

@@ -77,7 +77,7 @@ def _serve_alone(here: Server, new: Config, domain: Domain, warnings: list[str])
 
 def _joined(config: Config) -> Domain:
     if config.domain is None:
-        raise Refused("this server is in no domain: nothing was changed")
+        raise Refused("this server is not a member of a domain; nothing was changed")
     return config.domain
 
 
@@ -87,7 +87,7 @@ def _refuse(config: Config) -> None:
         todo = f"millrace share set {share.name}"
         named = next((one for one in (*share.smb.users, *share.smb.groups) if in_domain(one)), None)
         if named:
-            raise Refused(f"the share {share.name} names {named}: take it off there first ({todo})")
+            raise Refused(f"the share {share.name} names {named}: remove it there first ({todo})")
         client = next((one.client for one in share.nfs.clients if set(one.sec) != {"sys"}), None)
         if client:
             raise Refused(f"the share {share.name} lets {client} in with Kerberos: change that first ({todo})")

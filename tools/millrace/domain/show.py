@@ -9,7 +9,7 @@ from millrace.membership.net import asking
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words
 
-NOT_JOINED = "This server is in no domain: millrace domain join REALM ACCOUNT"
+NOT_JOINED = "Not a member of a domain: millrace domain join REALM ACCOUNT"
 
 
 def show(domain: Domain | None, run: Runner) -> DomainReport:
@@ -20,7 +20,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
     alive = run(["wbinfo", "--ping"])
     secret = run(["wbinfo", "--check-secret"])
     if alive.status != 0:
-        problems.append("winbind does not answer: systemctl status winbind.service")
+        problems.append("winbind does not respond: systemctl status winbind.service")
     elif secret.status != 0:
         problems.append(f"the domain does not trust this server: {last_words(secret)}")
     controller, offset, found = None, None, list[Key]()
@@ -59,8 +59,8 @@ def lines(report: DomainReport) -> list[str]:
     return [
         f"Domain     {domain.realm} ({domain.workgroup})",
         f"Account    {domain.machine}$, {report.host_name}",
-        f"Controller {report.controller or 'none answers'}",
-        f"DNS        {', '.join(domain.dns) or 'the servers of the network'}",
+        f"Controller {report.controller or 'none reachable'}",
+        f"DNS        {', '.join(domain.dns) or 'from the network configuration'}",
         f"Trust      {trust}",
         f"Clock      {clock}",
         f"Keys       {', '.join(services) or 'none'}",

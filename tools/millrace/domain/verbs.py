@@ -11,24 +11,26 @@ from millrace.system.run import attempt
 if TYPE_CHECKING:
     from millrace.membership.model import MembershipChange
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 
 
 @click.group()
 def domain() -> None:
-    """Active Directory: its users over SMB, its tickets over NFS."""
+    """Join, leave or show an Active Directory domain (SMB users, Kerberos for NFS)."""
 
 
 @domain.command()
 @click.argument("realm")
 @click.argument("account")
-@click.option("--dns", multiple=True, metavar="ADDRESS", help="A DNS server of the domain; repeat it.")
-@click.option("--ou", "unit", metavar="UNIT", help="Where the account of this server goes: Servers/Storage.")
+@click.option("--dns", multiple=True, metavar="ADDRESS", help="DNS server of the domain; repeatable.")
+@click.option(
+    "--ou", "unit", metavar="UNIT", help="Organisational unit of the machine account, for example Servers/Storage."
+)
 @_stdin
 @_json
 def join(realm: str, account: str, dns: tuple[str, ...], unit: str | None, password_stdin: bool, as_json: bool) -> None:
-    """Join the domain REALM with ACCOUNT, which may do so; its password is never taken from the command line."""
+    """Join the domain REALM with ACCOUNT; the password is prompted for, never read from the command line."""
     from millrace.domain.join import Request
     from millrace.domain.join import join as join_domain
 
@@ -40,7 +42,7 @@ def join(realm: str, account: str, dns: tuple[str, ...], unit: str | None, passw
 @_stdin
 @_json
 def leave(account: str | None, password_stdin: bool, as_json: bool) -> None:
-    """Leave the domain; with ACCOUNT its account of this server is deleted, too."""
+    """Leave the domain; with ACCOUNT, also delete the machine account."""
     from millrace.domain.leave import leave as leave_domain
 
     _report(leave_domain(account, _password(account, password_stdin) if account else None), as_json)
@@ -49,7 +51,7 @@ def leave(account: str | None, password_stdin: bool, as_json: bool) -> None:
 @domain.command()
 @_json
 def show(as_json: bool) -> None:
-    """The membership: controller, trust, clock, keys, ranges of numbers."""
+    """Show the membership: controller, trust, clock, keys and ID ranges."""
     from millrace.domain.show import lines
     from millrace.domain.show import show as look
     from millrace.state.store import load

@@ -13,9 +13,9 @@ BANNER = "run/issue.d/50-millrace.issue"
 
 _WORDS = {
     Level.OK: "no problem found",
-    Level.WARN: "attention needed",
-    Level.UNKNOWN: "something is not verified",
-    Level.FAIL: "something has failed",
+    Level.WARN: "warnings found",
+    Level.UNKNOWN: "some checks have no result",
+    Level.FAIL: "failures found",
 }
 
 

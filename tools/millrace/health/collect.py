@@ -66,5 +66,5 @@ def guarded(name: str, check: Check, host: Host) -> list[Finding]:
         return check(host)
     except (OSError, ValueError, MillraceError) as error:
         todo = "journalctl -b -p err" if os.geteuid() == 0 else "Run millrace health as root."
-        sentence = f"The check {name} cannot be made: {str(error).rstrip('.')}."
+        sentence = f"The check {name} failed to run: {str(error).rstrip('.')}."
         return [Finding(check=name, level=Level.UNKNOWN, sentence=sentence, todo=todo)]

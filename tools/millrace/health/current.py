@@ -34,7 +34,7 @@ def as_seen(host: Host, now: datetime | None = None) -> Health:
     written, at = _written(), (now or datetime.now(UTC))
     live = [finding for name, check in OPEN.items() for finding in guarded(name, check, host)]
     if written is None:
-        findings = [*live, _unseen("The health was not looked at in this boot yet.", host.starting)]
+        findings = [*live, _unseen("Health has not been checked in this boot yet.", host.starting)]
         return Health(at=at.isoformat(timespec="seconds"), level=worst(findings), findings=findings)
     # What root alone can see of a file system that is mounted is in what root saw.
     replaced = {"pool", "arrays", *(one.check for one in live)}
@@ -47,7 +47,7 @@ def as_seen(host: Host, now: datetime | None = None) -> Health:
 
 def overdue(at: str) -> Finding:
     """The check of health itself has failed: what is shown is from `at`."""
-    sentence = f"The health check has stopped: what is shown is from {at}."
+    sentence = f"The health check has stopped; the results shown are from {at}."
     todo = "systemctl status millrace-health.timer millrace-health.service"
     return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
 

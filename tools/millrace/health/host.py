@@ -101,7 +101,7 @@ class Host:
         """systemd's ActiveState; Failed if systemd does not say."""
         result = self._run(["systemctl", "show", "--property=ActiveState", "--value", unit])
         if result.status != 0 or not result.out.strip():
-            raise Failed(f"systemctl does not say how {unit} is: {last_words(result)}")
+            raise Failed(f"systemctl does not report the state of {unit}: {last_words(result)}")
         return result.out.strip()
 
     def absent(self, check: str, sentence: str, todo: str) -> Finding:

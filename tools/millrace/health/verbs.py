@@ -5,12 +5,12 @@ import click
 
 
 @click.command()
-@click.option("--write", "write_files", is_flag=True, help="Write health.json and the console banner, print nothing.")
-@click.option("--smart", is_flag=True, hidden=True, help="Read SMART of all drives into smart.json, print nothing.")
-@click.option("--stopped", is_flag=True, hidden=True, help="Write that the health check has stopped, print nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--write", "write_files", is_flag=True, help="Write health.json and the console banner; print nothing.")
+@click.option("--smart", is_flag=True, hidden=True, help="Read SMART of all drives into smart.json; print nothing.")
+@click.option("--stopped", is_flag=True, hidden=True, help="Record that the health check has stopped; print nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def health(write_files: bool, smart: bool, stopped: bool, as_json: bool) -> None:
-    """Is it all right? One line per check, and what to do about it."""
+    """Run all health checks; print one line per check with the remedy."""
     if smart or stopped:
         _for_units(smart)
         return
@@ -47,9 +47,9 @@ def _for_units(smart: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def status(as_json: bool) -> None:
-    """One screen: health, pool, shares, what to do next."""
+    """Show health, pool, shares and next steps on one screen."""
     from millrace.health.host import Host
     from millrace.health.status import lines
     from millrace.health.status import status as look

@@ -45,7 +45,7 @@ def drives_in_use(sysroot: Path) -> InUse:
 def _problem(sysroot: Path, mounts: list[Mount]) -> str | None:
     """/ and /usr must lead to a drive or live in memory, and one of them must lead to a drive."""
     if not mounts:
-        return "the mounts of this system cannot be read, which takes root"
+        return "the mounts of this system cannot be read (requires root)"
     anchors = [mount for mount in mounts if mount.point in ("/", "/usr")]
     found = False
     for mount in anchors:

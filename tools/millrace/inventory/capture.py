@@ -93,7 +93,7 @@ def capture(
     Refused or Failed, before anything is looked at, where the file cannot be made.
     """
     if os.path.lexists(file):
-        raise Refused(f"{file} exists already; name a file that does not")
+        raise Refused(f"{file} already exists; choose another file")
     with _beside(file) as packed:
         found, content = _looked(keep_serials, sysroot, Recorder(sysroot, run, read))
         try:
@@ -110,7 +110,7 @@ def _beside(file: Path) -> Iterator[Path]:
     try:
         made = tempfile.NamedTemporaryFile(prefix=f".{file.name[:NAME]}.", dir=directory)  # noqa: SIM115
     except FileNotFoundError as error:
-        raise Refused(f"{file} cannot be made: {directory} is not there, make it first") from error
+        raise Refused(f"{file} cannot be made: {directory} does not exist; create it first") from error
     except OSError as error:
         raise Failed(f"{file} cannot be written: {error.strerror}") from error
     with made:

@@ -75,6 +75,6 @@ class Replay:
         try:
             content = (self._root / path).read_bytes()
         except OSError as error:
-            raise BadInput(f"{self._shown}: {path} is missing: the capture is not whole") from error
+            raise BadInput(f"{self._shown}: {path} is missing: the capture is incomplete") from error
         if hashlib.sha256(content).hexdigest() != digest:
             raise BadInput(f"{self._shown}: {path} is not as it was captured (sha256 differs)")

@@ -38,7 +38,9 @@ def wait_stable(
         if clock() >= deadline:
             if now == before:
                 return
-            raise Failed(f"the list of drives still changes after {LIMIT:g} s: look for a drive that resets (dmesg)")
+            raise Failed(
+                f"the list of drives is still changing after {LIMIT:g} s: check for a drive that resets (dmesg)"
+            )
         before = now
 
 

@@ -70,7 +70,7 @@ def wipefs(device: Path, run: Runner) -> list[Finding]:
         for signature in json.loads(result.out)["signatures"]:
             places.setdefault(in_words(signature["type"]), []).append(int(signature["offset"], 16))
     except (ValueError, KeyError, TypeError):
-        return [failed("wipefs", "its answer could not be read")]
+        return [failed("wipefs", "the reply could not be parsed")]
     return [found("wipefs", f"{what} at byte {_in_short(offsets)}") for what, offsets in places.items()]
 
 

@@ -90,7 +90,7 @@ def _link(link: PcieLink | None) -> str:
     if link is None:
         return "-"
     now, best = (link.speed, link.width), (link.max_speed, link.max_width)
-    return f"{now[0]:g} GT/s x{now[1]}" + (f" (of {best[0]:g} x{best[1]})" if now != best else "")
+    return f"{now[0]:g} GT/s ×{now[1]}" + (f" (of {best[0]:g} ×{best[1]})" if now != best else "")
 
 
 def _or_dash(value: int | str | None) -> str:

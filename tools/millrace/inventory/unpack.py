@@ -87,7 +87,7 @@ def _decompressed(file: Path) -> Iterator[_Bounded]:
                 said.seek(0)
                 words = said.read(1000).decode("utf-8", "replace").strip().rpartition(":")[2].strip(" .\n")
                 raise BadInput(
-                    f"{file}: the archive cannot be unpacked and is probably not whole ({words or 'no message'})"
+                    f"{file}: the archive cannot be unpacked and is probably incomplete ({words or 'no message'})"
                 )
     except FileNotFoundError as error:
         raise Failed("zstd is not installed") from error
@@ -115,7 +115,7 @@ def _extract(stream: _Bounded, directory: Path, file: Path) -> None:
             (directory / path).symlink_to(target)
     # what tarfile raises where a header was made to be wrong
     except (tarfile.TarError, EOFError, ValueError, OverflowError, RecursionError) as error:
-        raise BadInput(f"{file}: the archive is not whole ({str(error)[:NAME]})") from error
+        raise BadInput(f"{file}: the archive is incomplete ({str(error)[:NAME]})") from error
     except OSError as error:
         raise BadInput(f"{file} cannot be unpacked: {error.strerror}") from error
 

@@ -14,15 +14,15 @@ FILE = click.Path(path_type=Path)
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-@click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most a minute.")
+@click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most 60 s.")
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/inventory.json).")
-@click.option("--sysroot", type=FILE, help="Look at the server of this capture (archive or directory) instead.")
+@click.option("--sysroot", type=FILE, help="Read a capture (archive or directory) instead of this server.")
 @click.option("--capture", "capture_file", type=FILE, help="Also write a capture of this server: FILE.tar.zst.")
-@click.option("--keep-serials", is_flag=True, help="Leave the serial numbers of drives in the capture.")
+@click.option("--keep-serials", is_flag=True, help="Keep the serial numbers of drives in the capture.")
 def inventory(
     as_json: bool, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
 ) -> None:
-    """What is in this server. Reads only."""
+    """List drives, network ports and processors of this server; write nothing."""
     if sysroot and (write or wait or capture_file):
         raise click.UsageError("--sysroot is about another server: it goes with --json alone.")
     if keep_serials and not capture_file:

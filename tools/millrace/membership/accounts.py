@@ -22,7 +22,7 @@ def _check(names: Sequence[str], what: str, kinds: set[str], run: Runner) -> Non
         if result.status != 0:
             asked = run(["wbinfo", "--ping-dc"])
             if asked.status != 0:
-                raise Refused(f"the domain cannot be asked for {name}: {last_words(asked)}; see millrace domain show")
+                raise Refused(f"the domain lookup of {name} failed: {last_words(asked)}; see millrace domain show")
             raise Refused(f"the domain has no {what} {name}")
         kind = result.out.split()[1] if len(result.out.split()) > 1 else ""
         if kind not in kinds:

@@ -16,7 +16,7 @@ def plan_again(run: Runner = attempt) -> None:
     Raises Refused where there is a pool or one is being built, and to all but root; Failed where a unit fails.
     """
     if paths.pool_file().exists():
-        raise Refused("this server has a pool already; see `millrace pool show`")
+        raise Refused("this server already has a pool; see `millrace pool show`")
     if paths.transaction_file().exists():
         raise Refused("the pool is being built; see `millrace status`")
     only_root()

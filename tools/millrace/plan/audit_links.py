@@ -105,4 +105,4 @@ def _words(link: PcieLink, device: str) -> str:
 
 
 def _rate(speed: float, width: int) -> str:
-    return f"{speed:g} GT/s x{width}"
+    return f"{speed:g} GT/s ×{width}"

@@ -39,7 +39,7 @@ def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, dri
         severity=Severity.INFO if len(cards) == 1 and far < total else Severity.WARN,
         subject=", ".join(sorted({nic.pci_address or nic.name for nic in nics})),
         what=f"{far} of {total} data drives are on {_list(lonely)}, all network ports on "
-        f"{_list(sorted(served))}: {share:.0%} of the traffic{amount} crosses between processors.",
+        f"{_list(sorted(served))}: {share:.0%} of the traffic{amount} crosses NUMA nodes.",
         todo=_todo(cards, served, lonely, far, total),
     )
 

@@ -26,9 +26,7 @@ class Explanation(Contract):
 def explanation(proposal: Proposal, name: str) -> Explanation:
     """The decision of this name; BadInput lists the names that there are, Refused where nothing is planned."""
     if isinstance(proposal, Refusal):
-        raise Refused(
-            "nothing is planned, so there is no decision to explain; `millrace plan` shows what is in the way"
-        )
+        raise Refused("no plan, no decisions to explain; `millrace plan` shows the obstacles")
     for decision in proposal.decisions:
         if decision.name == name:
             return Explanation(decision=decision)
@@ -36,7 +34,7 @@ def explanation(proposal: Proposal, name: str) -> Explanation:
     near = get_close_matches(name, names, n=1)
     meant = f"did you mean '{near[0]}'? The others are" if near else "there are"
     others = ", ".join(other for other in names if other not in near)
-    raise BadInput(f"there is no decision {name!r}; {meant}: {others}")
+    raise BadInput(f"no decision {name!r}; {meant}: {others}")
 
 
 def as_text(decision: Decision, colour: bool) -> str:

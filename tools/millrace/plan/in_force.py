@@ -17,7 +17,5 @@ def plan_in_force() -> PlanFile | None:
     try:
         plan = read_model(paths.approved_plan_file(), Plan)
     except BadInput as error:
-        raise Refused(
-            f"the plan that the pool was made from cannot be shown: {error}; see `millrace pool show`"
-        ) from error
+        raise Refused(f"the plan of the pool cannot be shown: {error}; see `millrace pool show`") from error
     return PlanFile(sha256=plan.digest(), proposal=plan)

@@ -22,7 +22,7 @@ def load_policy() -> Policy:
         except FileNotFoundError:
             continue
         except PermissionError as error:
-            raise Refused(f"{path} may only be read by root: run this command with sudo") from error
+            raise Refused(f"{path} is readable by root only; run this command with sudo") from error
         except (OSError, UnicodeDecodeError) as error:
             raise BadInput(f"{path} cannot be read: {error}") from error
         return parse_policy(text, str(path))
@@ -38,11 +38,7 @@ def parse_policy(text: str, origin: str) -> Policy:
     except ValidationError as error:
         first = error.errors()[0]
         key = ".".join(str(part) for part in first["loc"])
-        problem = (
-            "this key is not known"
-            if first["type"] == "extra_forbidden"
-            else first["msg"].removeprefix("Value error, ")
-        )
+        problem = "unknown key" if first["type"] == "extra_forbidden" else first["msg"].removeprefix("Value error, ")
         raise BadInput(f"{origin}: {key}: {problem}") from error
 
 

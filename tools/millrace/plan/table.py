@@ -61,7 +61,7 @@ def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
     show_findings(console, plan.findings)
     show_prediction(console, plan.prediction)
     if in_force:
-        console.print(Text("The pool was made from this plan; `millrace pool show` shows the pool as it is now."))
+        console.print(Text("The pool was created from this plan; `millrace pool show` shows the pool as it is now."))
         console.print(Text(f"sha256 {sha256}"))
         return
     console.print(

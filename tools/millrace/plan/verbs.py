@@ -20,15 +20,15 @@ if TYPE_CHECKING:
     help="Plan for the inventory in this file instead of this server.",
 )
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/plan.json).")
-@click.option("--again", is_flag=True, help="Look at the drives of this server again first, as at boot.")
-@click.option("--explain", "decision", metavar="DECISION", help="The reasons for one decision, with numbers.")
+@click.option("--again", is_flag=True, help="Rescan the drives of this server first, as at boot.")
+@click.option("--explain", "decision", metavar="DECISION", help="Show the reasons for one decision, with figures.")
 @click.pass_context
 def plan(
     context: click.Context, as_json: bool, inventory_file: str | None, write: bool, again: bool, decision: str | None
 ) -> None:
-    """What would be built from the drives of this server, and why; with a pool the plan that it was made from.
+    """Show the plan of the pool and its reasons; with a pool, the plan that the pool was created from.
 
-    Exit status 1 if nothing can be planned; with --write or --again a refusal is a result like another.
+    Exit status 1 if no plan is possible; 0 with --write or --again.
     """
     from millrace import paths
     from millrace.errors import Refused
@@ -45,7 +45,7 @@ def plan(
         plan_again()
     in_force = plan_in_force() if inventory_file is None else None
     if in_force is not None and write:
-        raise Refused("this server has a pool already; see `millrace pool show`")
+        raise Refused("this server already has a pool; see `millrace pool show`")
     file = in_force or plan_file(propose(_inventory(inventory_file), load_policy()))
     if write:
         write_model(paths.plan_file(), file)

@@ -15,7 +15,7 @@ _json = click.option("--json", "as_json", is_flag=True, help="Print one JSON doc
 
 @click.group()
 def pool() -> None:
-    """The pool of this server."""
+    """Show and verify the pool of this server."""
 
 
 @pool.command()

@@ -74,7 +74,7 @@ class Addressing:
         try:
             self._reload()
         except MillraceError as error:
-            return f"and the addresses before could not be set again: {error}"
+            return f"and restoring the previous addresses failed: {error}"
         return None
 
     def _write(self, mac: str, wanted: Port | None) -> None:

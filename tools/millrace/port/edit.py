@@ -117,4 +117,4 @@ def _refuse_taken(port: Port, found: Sequence[Link]) -> None:
     for link in found:
         taken = sorted(wanted & {one.partition("/")[0] for one in link.addresses}) if link.mac != port.mac else []
         if taken:
-            raise Refused(f"{several(taken)} is an address of {link.name}: take it off there first")
+            raise Refused(f"{several(taken)} is an address of {link.name}: remove it there first")

@@ -5,18 +5,18 @@ import click
 
 from millrace.system.run import attempt
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group()
 def port() -> None:
-    """Network ports and their addresses."""
+    """Manage network ports and their addresses."""
 
 
 @port.command("list")
 @_json
 def list_(as_json: bool) -> None:
-    """The Ethernet ports, their addresses and who decides about them."""
+    """List Ethernet ports with addresses and their source."""
     from millrace.port.links import links, with_wanted
     from millrace.port.model import PortList
     from millrace.state.store import load
@@ -40,10 +40,10 @@ def list_(as_json: bool) -> None:
     "addresses",
     multiple=True,
     metavar="ADDRESS/LENGTH",
-    help="All fixed addresses that it should have: repeat it; 'default' gives the port back to DHCP.",
+    help="Static address; repeatable; replaces all others. 'default' returns the port to DHCP.",
 )
-@click.option("--gateway", metavar="ADDRESS", help="The way out of its networks.")
-@click.option("--dhcp", is_flag=True, help="Ask for an address by DHCP as well.")
+@click.option("--gateway", metavar="ADDRESS", help="Default gateway of the port.")
+@click.option("--dhcp", is_flag=True, help="Request an address by DHCP as well.")
 @click.option(
     "--management/--no-management",
     default=None,
@@ -53,7 +53,7 @@ def list_(as_json: bool) -> None:
 def set_(
     name: str, addresses: tuple[str, ...], gateway: str | None, dhcp: bool, management: bool | None, as_json: bool
 ) -> None:
-    """Give a port fixed addresses; taken back where one does not come up or is not served on."""
+    """Set static addresses of a port; rolled back if an address does not come up or is not served."""
     from millrace.port.edit import set_port
 
     report = set_port(name, addresses, gateway, dhcp, management)

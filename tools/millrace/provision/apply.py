@@ -51,7 +51,7 @@ def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
             return Outcome(state="already-provisioned", pool=load_pool())
         journal = Journal.load()
         if journal is not None:
-            say("going on with what was begun")
+            say("resuming the interrupted build")
             return Outcome(state="provisioned", pool=_resume(system, journal, say))
         try:
             approved = _approval(system)
@@ -59,7 +59,7 @@ def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
             # a credential that does not fit this server is no failure of the boot: plan and banner say what to do
             if not if_approved:
                 raise
-            say(f"nothing is built: {refusal}")
+            say(f"no build is possible: {refusal}")
             return Outcome(state="not-approved", pool=None)
         if approved is None:
             if if_approved:

@@ -28,7 +28,7 @@ def approve(digest: str, by: str, now: str) -> Approval:
             "`millrace plan` shows it"
         )
     if paths.pool_file().exists():
-        raise Refused("this server has a pool already; see `millrace pool show`")
+        raise Refused("this server already has a pool; see `millrace pool show`")
     current, _ = current_plan()
     if not current.startswith(wanted):
         raise Refused(f"{wanted} is not the hash of the current plan, which is {current}; read it with `millrace plan`")
@@ -40,13 +40,13 @@ def approve(digest: str, by: str, now: str) -> Approval:
 def current_plan() -> tuple[str, Plan]:
     """The plan of this boot and its sha256; Refused if there is none that can be built."""
     if not paths.plan_file().exists():
-        raise Refused("no plan has been proposed yet; make one with `millrace plan`")
+        raise Refused("no plan yet; create one with `millrace plan`")
     file = read_model(paths.plan_file(), PlanFile)
     if isinstance(file.proposal, Refusal):
-        raise Refused(f"there is no plan to build: {obstacles(file.proposal)}")
+        raise Refused(f"no plan to build: {obstacles(file.proposal)}")
     digest = file.proposal.digest()
     if file.sha256 != digest:
-        raise Refused(f"{paths.plan_file()} does not match its own hash; make it anew with `millrace plan`")
+        raise Refused(f"{paths.plan_file()} does not match its own hash; create a new one with `millrace plan`")
     return digest, file.proposal
 
 

@@ -39,7 +39,9 @@ class Drives:
             raise Refused(_absent([member.serial]))
         attached = self._attached[drive.name]
         if attached is None or self._system.diskseq(drive.name) != attached:
-            raise Refused(f"drive {drive.serial} was pulled or replaced meanwhile; nothing was written to {drive.name}")
+            raise Refused(
+                f"drive {drive.serial} was removed or replaced in the meantime; nothing was written to {drive.name}"
+            )
         return drive
 
     def require(self, members: Iterable[Identity]) -> None:

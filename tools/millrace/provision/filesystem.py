@@ -74,7 +74,9 @@ class FilesystemStep:
             if found.get(key) != value
         ]
         if other:
-            raise Failed(f"mkfs.xfs did not make what was planned: {', '.join(other)} (in blocks of {BLOCK} bytes)")
+            raise Failed(
+                f"the result of mkfs.xfs differs from the plan: {', '.join(other)} (in blocks of {BLOCK} bytes)"
+            )
 
     def _superblock(self) -> dict[str, str]:
         log = ["-l", self._filesystem.log_device] if self._filesystem.log_device is not None else []

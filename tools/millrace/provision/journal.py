@@ -37,7 +37,7 @@ class Journal:
         """Call this before the first write of a step. What later steps stand on is never made again."""
         at = [step.name for step in self.transaction.steps].index(name)
         if any(step.state != "pending" for step in self.transaction.steps[at + 1 :]):
-            raise Failed(f"step '{name}' cannot be done again after later steps; the pool needs a person to look at it")
+            raise Failed(f"step '{name}' cannot be done again after later steps; the pool needs manual inspection")
         self._mark(name, "started")
 
     def done(self, name: str) -> None:

@@ -119,7 +119,7 @@ def ensure_link(system: System, record: ArrayRecord) -> None:
     """After a start: wait for udev's link, ask once more for it, Failed if it does not come."""
     active = find(system, record.uuid)
     if active is None or not active.running:
-        raise Failed(f"{title(record.array)} does not run; see `journalctl -k` for the reason")
+        raise Failed(f"{title(record.array)} is not running; see `journalctl -k` for the reason")
     # For this link, not for the end of udev's queue: a drive that hangs and is not ours must not hold back the pool.
     system.attempt(["udevadm", "wait", f"--timeout={LINK_SECONDS}", array_path(record.array.name)])
     if linked(system, record, active):

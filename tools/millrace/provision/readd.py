@@ -22,13 +22,13 @@ def bring_back(system: System, record: ArrayRecord) -> list[str]:
             continue
         block = examine(system, name)
         if block is None or block.slot is None or block.slot in slots:
-            said.append(f"{one.serial} ({name}) was a member and is left out: the array has another in its place")
+            said.append(f"{one.serial} ({name}) was a member and is ignored: the array has a replacement")
             continue
         result = system.attempt(["mdadm", array_path(record.array.name), "--re-add", f"/dev/{name}"])
         said.append(
-            f"{one.serial} came back and catches up"
+            f"{one.serial} returned and is resyncing"
             if result.status == 0
-            else f"{one.serial} ({name}) came back and cannot catch up; to fill it again: "
+            else f"{one.serial} ({name}) returned and cannot be re-added; to rebuild it: "
             f"mdadm {array_path(record.array.name)} --add /dev/{name}"
         )
     return said

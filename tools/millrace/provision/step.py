@@ -44,9 +44,9 @@ def inspect(step: Step, journal: Journal) -> Found:
     """What is there, held against what the journal says can be there. Writes nothing."""
     state, found = journal.state(step.name), step.look()
     if state == "pending" and found is not Found.NOTHING:
-        raise Refused(f"{step.title}: something is there that provisioning has not made; nothing was written to it")
+        raise Refused(f"{step.title}: existing data was not created by provisioning; nothing was written")
     if state == "done" and found in (Found.NOTHING, Found.TORN):
-        raise Refused(f"{step.title}: what provisioning had made is gone; nothing was written")
+        raise Refused(f"{step.title}: data created by provisioning is missing; nothing was written")
     return found
 
 
@@ -61,12 +61,12 @@ def carry_out(step: Step, journal: Journal) -> str:
             journal.done(step.name)
         return "already there"
     if journal.state(step.name) == "done":
-        raise Failed(f"{step.title}: it was made but does not start; see `journalctl -k` for the reason")
+        raise Failed(f"{step.title}: created, but does not start; see `journalctl -k` for the reason")
     journal.start(step.name)
     if found is not Found.NOTHING:
         step.clear()
     words = step.make()
     if step.look() is not Found.COMPLETE:
-        raise Failed(f"{step.title}: it was made, but reading it back does not show what was planned")
+        raise Failed(f"{step.title}: created, but the result differs from the plan")
     journal.done(step.name)
     return words

@@ -19,7 +19,7 @@ as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON d
 
 @click.command()
 @click.argument("hash_", metavar="HASH")
-@click.option("--no-start", is_flag=True, help="Record the approval only; the next boot builds.")
+@click.option("--no-start", is_flag=True, help="Record the approval only; the pool is built at the next boot.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines: the approval, progress, the pool.")
 def approve(hash_: str, no_start: bool, as_json: bool) -> None:
     """Approve the current plan by its hash and build it."""
@@ -42,10 +42,10 @@ def approve(hash_: str, no_start: bool, as_json: bool) -> None:
 
 @click.command()
 @click.option("--dry-run", is_flag=True, help="List the steps of the current plan; write nothing.")
-@click.option("--if-approved", is_flag=True, help="It is no error that nothing is approved.")
+@click.option("--if-approved", is_flag=True, help="Exit with status 0 if no plan is approved.")
 @as_json
 def provision(dry_run: bool, if_approved: bool, as_json: bool) -> None:
-    """Build the approved plan, or finish what a power cut interrupted."""
+    """Build the approved plan, or resume an interrupted build."""
     if dry_run:
         _show_steps(as_json)
         return
@@ -62,7 +62,7 @@ def provision(dry_run: bool, if_approved: bool, as_json: bool) -> None:
 @click.command()
 @as_json
 def assemble(as_json: bool) -> None:
-    """Start the arrays of the pool, degraded too."""
+    """Assemble the arrays of the pool, also degraded ones."""
     with as_root():
         system = Linux()
         pool = assembling.assemble(system, _say)

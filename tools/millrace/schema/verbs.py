@@ -5,9 +5,9 @@ import click
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document: the schemas.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: the schemas.")
 def schema(as_json: bool) -> None:
-    """What every verb prints with --json, as JSON Schema; without --json, the verbs."""
+    """Print the JSON Schema of each verb's --json output; without --json, list the verbs."""
     from millrace.schema.outputs import LINES, OUTPUTS
 
     if as_json:

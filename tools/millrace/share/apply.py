@@ -18,7 +18,7 @@ from millrace.system.net import Interface, has_rdma_device
 from millrace.system.run import Runner, attempt, must
 from millrace.system.units import is_active
 
-NO_QUOTA = "the pool is mounted without project quotas: limits of shares do not hold and their usage is not known"
+NO_QUOTA = "the pool is mounted without project quotas: limits of shares are not enforced and their usage is unknown"
 
 
 def apply(
@@ -47,7 +47,9 @@ def apply(
             changed.append(name)
     if write_text(paths.ROOT / nfs.ENVIRONMENT, nfs.environment(plan.nfsd)):
         changed.append(nfs.ENVIRONMENT)
-    warnings += [f"{path} is not of Millrace and is served beside the shares" for path in exports.foreign_files()]
+    warnings += [
+        f"{path} is not managed by Millrace and is served in addition to the shares" for path in exports.foreign_files()
+    ]
     # Before the exports: what they demand can be given at once.
     if tls.tell(shares, tls.CONFIGURATION in changed, run):
         reloaded.append(tls.UNIT)

@@ -46,7 +46,7 @@ class Serving:
         gone = [one.name for one in old.shares if new.share(one.name) is None]
         report = self.server.apply(new, force=True)
         self.warnings += report.warnings
-        self.warnings += [f"{name} had been edited by hand: replaced, the edit is kept aside" for name in report.drift]
+        self.warnings += [f"{name} was edited by hand; replaced, the edited file is kept" for name in report.drift]
         self._disconnect(old, new)
         paths_gone = [f"{self.server.here.mountpoint}/{name}" for name in gone]
         if changed or gone:
@@ -96,7 +96,7 @@ class Serving:
             self.server.apply(old, force=True)
         except (MillraceError, OSError) as error:
             words = describe(error) if isinstance(error, OSError) else str(error)
-            return f"and the state before could not be served again: {words}"
+            return f"and restoring the previous state failed: {words}"
         return self._take_back(made)
 
     def _reopen(self) -> None:

@@ -20,7 +20,7 @@ from millrace.system.users import only_root, who
 
 NONE = "none"
 CLOSED = "NFS is closed: no client network is confirmed."
-NO_POOL = "there is no pool yet: the networks are served when there is one"
+NO_POOL = "no pool yet; the networks take effect once a pool exists"
 
 Ports = Callable[[], Sequence[Interface]]
 

@@ -128,4 +128,4 @@ def _make(path: Path, mode: int) -> bool:
         try:
             return inside.make_directory(path.name, mode, at)
         except Failed as error:
-            raise Failed(f"{path} is in the way of a share: it is not a directory, move it elsewhere") from error
+            raise Failed(f"{path} blocks a share: it is not a directory; move it elsewhere") from error

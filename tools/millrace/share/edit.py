@@ -49,7 +49,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
     """The change of the wanted state that sets what `settings` name."""
     wanted = _typed(settings)
     if not any(wanted.values()):
-        raise BadInput(f"nothing to change of {shown(name)}: name an option, see 'millrace share set --help'")
+        raise BadInput(f"nothing to change for {shown(name)}: give an option, see 'millrace share set --help'")
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
@@ -81,7 +81,7 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     try:
         directories.delete(name, mountpoint, here.run)
     except OSError as error:
-        raise Failed(f"{name} is not served any more, but its data could not be deleted: {error}") from error
+        raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
     return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
 
 
@@ -110,8 +110,8 @@ def _must_not_only_look(config: Config, wanted: Typed) -> None:
     looker = next((user.name for user in found if user and user.console), None)
     if looker:
         raise Refused(
-            f"{looker} may look at the web console and opens no share: "
-            f"name another user, or: millrace user set {looker} --no-console"
+            f"{looker} has web console access and cannot open shares: "
+            f"choose another user, or: millrace user set {looker} --no-console"
         )
 
 
@@ -122,7 +122,7 @@ def _existing(config: Config, name: str) -> Share:
             share_name(name)
         except ValueError as error:
             raise BadInput(str(error)) from error
-        raise Refused(f"there is no share {name}: millrace share list")
+        raise Refused(f"share {name} does not exist: millrace share list")
     return found
 
 

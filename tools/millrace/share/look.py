@@ -38,7 +38,7 @@ def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server
         there = {one.name: one for one in here.shares(config)}
         unknown = next((name for name in wanted if name not in there), None)
         if unknown is not None:
-            raise BadInput(f"there is no share {shown(unknown)}: millrace share list")
+            raise BadInput(f"share {shown(unknown)} does not exist: millrace share list")
         return LookReport(shares=[_look(there[name], config.domain, here) for name in wanted or there])
 
 

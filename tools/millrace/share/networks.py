@@ -21,7 +21,7 @@ PRIVATE: tuple[Network, ...] = tuple(
 
 LIST = "millrace share networks list"
 CLOSED = f"NFS is closed until a client network is confirmed: {LIST}"
-NO_NETWORK = f"no port has an address in a private network, confirm the client networks: {LIST}"
+NO_NETWORK = f"no port has a private address; confirm the client networks: {LIST}"
 
 
 def nfs_networks(policy: Iterable[str], confirmed: Iterable[str]) -> list[str]:

@@ -55,7 +55,7 @@ def sessions(run: Runner) -> SessionList:
             found += sessions
             warnings += said
         except PermissionError:
-            warnings.append("NFS clients are told to administrators only")
+            warnings.append("listing NFS clients requires root")
         except (Failed, OSError) as error:
             warnings.append(str(error))
     return SessionList(sessions=found, warnings=warnings)
@@ -80,7 +80,7 @@ def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
         mine = found[0]
         return [mine.model_copy(update={"transport": "tcp", "lanes": (mine.lanes or 0) + sum(others.values())})], []
     counted = ", ".join(f"{count} from {host}" for host, count in sorted(others.items()))
-    return found, [f"further connections of these NFS clients, of which the kernel does not say whose: {counted}"]
+    return found, [f"further NFS connections that the kernel does not attribute to a client: {counted}"]
 
 
 def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
@@ -90,7 +90,7 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
         return [], []
     # It prints a document without sessions then, as if there were none.
     if NOT_ROOT in result.err:
-        raise Failed("SMB clients are told to administrators only")
+        raise Failed("listing SMB clients requires root")
     try:
         status = json.loads(result.out)
     except ValueError as error:

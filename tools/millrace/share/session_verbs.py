@@ -6,13 +6,13 @@ import click
 
 @click.group()
 def session() -> None:
-    """Clients that are connected."""
+    """List connected clients."""
 
 
 @session.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def list_(as_json: bool) -> None:
-    """Clients over NFS and SMB: host, protocol, transport, lanes, open files."""
+    """List NFS and SMB clients: host, protocol, transport, connections, open files."""
     from millrace.share.session import sessions
     from millrace.system.run import quickly
 
@@ -29,4 +29,4 @@ def list_(as_json: bool) -> None:
     for warning in found.warnings:
         click.echo(f"warning: {warning}", err=True)
     if not found.sessions and not found.warnings:
-        click.echo("No client is connected.")
+        click.echo("No clients are connected.")

@@ -53,7 +53,7 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     return [
         *_said(exported),
         *([keys.verify(domain, run)] if any(share.kerberos for share in exported) else []),
-        *(f"NFS: {path} is exported by a file that is not of Millrace" for path in foreign),
+        *(f"NFS: {path} is exported by a file that Millrace does not manage" for path in foreign),
         *(f"NFS: {path} is not exported" for path in gone),
     ]
 
@@ -84,7 +84,7 @@ def _look(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> 
             except OSError as error:
                 raise Failed(f"{share.path} does not mount over NFS from this server: {error.strerror}") from error
             if found != os.stat(paths.ROOT / share.path.lstrip("/")).st_ino:
-                raise Failed(f"what NFS serves as {share.path} is another directory")
+                raise Failed(f"NFS serves another directory as {share.path}")
         known = _kernel_table()
         unknown = [share.path for share in exported if share.path not in known]
         if unknown:
@@ -122,7 +122,7 @@ def _mounted(demand: tls.Demand | None, run: Runner) -> Iterator[str]:
     try:
         result = _patiently(mount, run) if demand else run(mount)
         if result.status != 0:
-            raise Failed(f"nothing mounts over NFS{_over(demand)} from this server: {last_words(result)}")
+            raise Failed(f"NFS mounts fail{_over(demand)} from this server: {last_words(result)}")
         try:
             yield where
         finally:

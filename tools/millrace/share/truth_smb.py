@@ -73,7 +73,7 @@ def _listed(names: Sequence[str], hidden: Sequence[str], credentials: str, run: 
         if not complaint:
             return
         pause(PAUSE)
-    raise Failed(f"the SMB server does not serve what it should: {complaint}")
+    raise Failed(f"the SMB server does not serve the configured shares: {complaint}")
 
 
 def _complaint(names: Sequence[str], hidden: Sequence[str], found: Sequence[str]) -> str:
@@ -90,14 +90,14 @@ def _opened(shares: Sequence[Share], credentials: str, run: Runner) -> None:
     result = run([*_client(credentials), f"//{HOST}/IPC$", "-c", commands])
     answers = [line.strip() for line in result.out.splitlines() if line.startswith("tcon ")]
     if len(answers) != len(shares):
-        raise Failed(f"the SMB server does not open {several([one.name for one in shares])}: {_said(result)}")
+        raise Failed(f"the SMB server failed to open {several([one.name for one in shares])}: {_said(result)}")
     for share, answer in zip(shares, answers, strict=True):
         if share.profile == "home":
             # The account has no home here: to be kept out is the right answer.
             if _DENIED not in answer:
-                raise Failed(f"{share.name} does not keep strangers out over SMB: {answer}")
+                raise Failed(f"{share.name} is accessible over SMB without permission: {answer}")
         elif not answer.startswith(f"tcon to {share.name} successful"):
-            raise Failed(f"{share.name} is listed and does not open over SMB: {answer}")
+            raise Failed(f"{share.name} is listed but cannot be opened over SMB: {answer}")
 
 
 def _said(result: Result) -> str:

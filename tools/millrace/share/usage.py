@@ -35,7 +35,7 @@ def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
             return quota.usage(mountpoint, run), []
         return read_model(paths.usage_file(), Usage).used, []
     except MillraceError as error:
-        return {}, [f"what the shares hold is not known: {error}"]
+        return {}, [f"share usage is unknown: {error}"]
 
 
 def write(run: Runner) -> None:

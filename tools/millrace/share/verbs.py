@@ -9,22 +9,26 @@ import click
 from millrace.provision.pool_file import known_pool
 from millrace.state.choices import Encryption, Profile
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
-_dry_run = click.option("--dry-run", is_flag=True, help="Show what would be served, and change nothing.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_dry_run = click.option("--dry-run", is_flag=True, help="Show the result; change nothing.")
 _profile = click.option(
     "--profile",
     type=click.Choice(get_args(Profile)),
-    help="What it is for; mixed is for NFS and SMB on one tree.",
+    help="Share type; mixed serves one tree over NFS and SMB.",
 )
 
 
 def _settings(function: Any) -> Any:
     """The options that create and set share."""
     for option in (
-        click.option("--comment", help="One line, shown to SMB clients."),
-        click.option("--size", metavar="SIZE", help="Most that it may hold: 500G, 10T (powers of 1024), or none."),
-        click.option("--soft-size", metavar="SIZE", help="Above it for a week, and writing ends; or none."),
-        click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve it over NFS."),
+        click.option("--comment", help="Comment, one line, shown to SMB clients."),
+        click.option(
+            "--size", metavar="SIZE", help="Size limit, for example 500G or 10T (powers of 1024); `none` removes it."
+        ),
+        click.option(
+            "--soft-size", metavar="SIZE", help="Soft limit: writes fail after 7 days above it; `none` removes it."
+        ),
+        click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve the share over NFS."),
         click.option(
             "--nfs-client",
             "nfs_clients",
@@ -33,13 +37,20 @@ def _settings(function: Any) -> Any:
             help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all sec=krb5:krb5p "
             "xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
         ),
-        click.option("--smb/--no-smb", "smb", default=None, help="Serve it over SMB."),
-        click.option("--smb-user", "smb_users", multiple=True, help="Repeat it; admin where nobody is named."),
+        click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
+        click.option(
+            "--smb-user", "smb_users", multiple=True, help="User allowed over SMB; repeatable [default: admin]."
+        ),
         click.option("--smb-group", "smb_groups", multiple=True, help="Repeat it."),
-        click.option("--smb-network", "smb_networks", multiple=True, help="Repeat it; 'default': private ones too."),
-        click.option("--encryption", type=click.Choice(get_args(Encryption)), help="Of SMB."),
-        click.option("--io-uring/--no-io-uring", default=None, help="Of SMB alone; off where a kernel misbehaves."),
-        click.option("--time-machine/--no-time-machine", default=None, help="Backups of macOS; SMB only."),
+        click.option(
+            "--smb-network",
+            "smb_networks",
+            multiple=True,
+            help="Network allowed over SMB; repeatable; 'default' adds private networks.",
+        ),
+        click.option("--encryption", type=click.Choice(get_args(Encryption)), help="SMB encryption."),
+        click.option("--io-uring/--no-io-uring", default=None, help="Use io_uring (SMB-only shares)."),
+        click.option("--time-machine/--no-time-machine", default=None, help="Time Machine backups of macOS; SMB only."),
     ):
         function = option(function)
     return function
@@ -47,13 +58,13 @@ def _settings(function: Any) -> Any:
 
 @click.group()
 def share() -> None:
-    """Shares: what clients mount."""
+    """Manage shares over NFS and SMB."""
 
 
 @share.command("list")
 @_json
 def list_(as_json: bool) -> None:
-    """The shares of this server, who may mount them and what they hold."""
+    """List shares with allowed clients and usage."""
     from millrace.share.listing import listed, rows
     from millrace.share.model import ShareList
 
@@ -63,7 +74,7 @@ def list_(as_json: bool) -> None:
         click.echo(found.model_dump_json(indent=2))
         return
     if pool is None:
-        click.echo("There is no share yet: there is no pool. `millrace status` says what to do next.")
+        click.echo("No shares yet: no pool. `millrace status` shows the next step.")
     for row in rows(found.shares):
         click.echo(row)
 
@@ -75,7 +86,7 @@ def list_(as_json: bool) -> None:
 @_dry_run
 @_json
 def create(names: tuple[str, ...], dry_run: bool, as_json: bool, **settings: Any) -> None:
-    """Make shares and serve them, all or none; an existing directory of the name is kept with what is in it."""
+    """Create shares, all or none; an existing directory of that name is used with its contents."""
     from millrace.share.edit import create_shares, creation
 
     if dry_run:
@@ -91,7 +102,7 @@ def create(names: tuple[str, ...], dry_run: bool, as_json: bool, **settings: Any
 @_dry_run
 @_json
 def set_(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
-    """Change what is named, and nothing else."""
+    """Change the named options of a share; keep all others."""
     from millrace.share.edit import set_share, setting
 
     if dry_run:
@@ -102,10 +113,10 @@ def set_(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
 
 @share.command()
 @click.argument("name")
-@click.option("--delete-data", metavar="NAME", help="Delete the data too; NAME once more.")
+@click.option("--delete-data", metavar="NAME", help="Also delete the data; repeat NAME to confirm.")
 @_json
 def remove(name: str, delete_data: str | None, as_json: bool) -> None:
-    """Stop serving a share; its data stays."""
+    """Remove a share; its data stays."""
     from millrace.share.edit import remove_share
 
     _report(remove_share(name, delete_data), as_json)
@@ -115,7 +126,7 @@ def remove(name: str, delete_data: str | None, as_json: bool) -> None:
 @click.argument("names", nargs=-1, metavar="[NAME]…")
 @_json
 def verify(names: tuple[str, ...], as_json: bool) -> None:
-    """Look whether shares are served: mount them over NFS and open them over SMB, from this server."""
+    """Verify shares: mount them over NFS and open them over SMB, on this server."""
     from millrace.share.look import verify as look
 
     report = look(names)
@@ -130,10 +141,12 @@ def verify(names: tuple[str, ...], as_json: bool) -> None:
 
 
 @share.command()
-@click.option("--force", is_flag=True, help="Replace files that were edited by hand; the edits are kept aside.")
+@click.option(
+    "--force", is_flag=True, help="Replace files that were edited by hand; the edited files are kept as copies."
+)
 @_json
 def render(force: bool, as_json: bool) -> None:
-    """Write the configuration of the NFS and SMB servers; changes only what differs."""
+    """Write the configuration of the NFS and SMB servers; change only what differs."""
     from millrace.share.leftovers import sweep
     from millrace.share.server import this_server
     from millrace.state.store import load, only_writer
@@ -160,13 +173,13 @@ def render(force: bool, as_json: bool) -> None:
 
 @share.group()
 def networks() -> None:
-    """Client networks that NFS is exported to where a share names no clients."""
+    """Manage the client networks, which apply to NFS shares without named clients."""
 
 
 @networks.command("list")
 @_json
 def list_networks(as_json: bool) -> None:
-    """List the client networks that are confirmed, and the networks of this server's ports."""
+    """List confirmed client networks and the networks of this server's ports."""
     from millrace.share.confirm import client_networks, lines
     from millrace.system import net
 
@@ -178,7 +191,7 @@ def list_networks(as_json: bool) -> None:
 @click.argument("named", nargs=-1, required=True, metavar="NETWORK…")
 @_json
 def set_networks(named: tuple[str, ...], as_json: bool) -> None:
-    """Confirm client networks in CIDR form (10.1.0.0/24): these and no others; 'none' closes NFS.
+    """Confirm client networks in CIDR form (10.1.0.0/24), replacing all others; 'none' closes NFS.
 
     Shares that name their own clients are not changed.
     """

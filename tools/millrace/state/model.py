@@ -279,11 +279,11 @@ def _first_duplicate(values: Iterable[str]) -> str | None:
 def _refuse_duplicates(config: Config) -> None:
     twice = _first_duplicate(one.name for one in config.shares)
     if twice:
-        raise ValueError(f"there is a share {twice} already")
+        raise ValueError(f"share {twice} already exists")
     accounts = [ADMIN, *(one.name for one in config.users), *(one.name for one in config.groups)]
     twice = _first_duplicate(accounts)
     if twice:
-        raise ValueError(f"there is a user or group {twice} already")
+        raise ValueError(f"user or group {twice} already exists")
     numbers = [str(one.uid) for one in config.users] + [str(one.gid) for one in config.groups]
     for what, twice in (
         ("user or group number", _first_duplicate(numbers)),
@@ -303,14 +303,14 @@ def _refuse_unknown_accounts(config: Config) -> None:
     for share in config.shares:
         for name in share.smb.users:
             if name not in users and not domain_names.in_domain(name):
-                raise ValueError(f"there is no user {name} for the share {share.name}: millrace user create {name}")
+                raise ValueError(f"share {share.name} names the unknown user {name}: millrace user create {name}")
         for name in share.smb.groups:
             if name not in groups and not domain_names.in_domain(name):
-                raise ValueError(f"there is no group {name} for the share {share.name}: millrace group create {name}")
+                raise ValueError(f"share {share.name} names the unknown group {name}: millrace group create {name}")
     for user in config.users:
         for name in user.groups:
             if name not in groups:
-                raise ValueError(f"there is no group {name} for the user {user.name}: millrace group create {name}")
+                raise ValueError(f"user {user.name} names the unknown group {name}: millrace group create {name}")
 
 
 def _refuse_other_domains(config: Config) -> None:

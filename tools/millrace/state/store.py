@@ -50,11 +50,11 @@ def look() -> Loaded:
     if change is not None:
         return Loaded(
             change.config,
-            f"{damage}; the state after change {change.number} ({change.what}, {change.when}) stands in for it until "
+            f"{damage}; the state after change {change.number} ({change.what}, {change.when}) is used until "
             "the next change",
         )
     if files.config_file().exists() or files.history_numbers():
-        raise Failed(f"{damage}, and no change in {files.history_dir()} can stand in for it: import an exported one")
+        raise Failed(f"{damage}, and {files.history_dir()} has no usable change; import an exported configuration")
     return Loaded(first_config())
 
 

@@ -16,5 +16,5 @@ def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> 
     if from_stdin:
         return sys.stdin.readline().removesuffix("\n")
     if not sys.stdin.isatty():
-        raise BadInput(f"there is no terminal to type the {title.lower()} on: use {option}")
+        raise BadInput(f"no terminal to prompt for the {title.lower()}: use {option}")
     return str(click.prompt(title, hide_input=True, confirmation_prompt=confirm, err=True))

@@ -83,7 +83,7 @@ def sentence(error: ValidationError) -> str:
         return str(cause)
     key = ".".join(str(part) for part in first["loc"]) or "the document"
     if first["type"] == "extra_forbidden":
-        return f"{key}: this key is not known"
+        return f"{key}: unknown key"
     return f"{key}: {first['msg']}"
 
 

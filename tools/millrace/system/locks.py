@@ -20,7 +20,7 @@ def held(path: Path, refusal: str | None = None) -> Iterator[None]:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     except PermissionError as error:
-        raise Refused("only root changes this server: run this command with sudo") from error
+        raise Refused("changing this server requires root; run this command with sudo") from error
     try:
         _take(descriptor, refusal)
         yield

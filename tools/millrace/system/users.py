@@ -26,7 +26,7 @@ def who() -> str:
 def only_root() -> None:
     """Refused to anyone but root."""
     if os.geteuid() != 0:
-        raise Refused("only root changes this server: run this command with sudo")
+        raise Refused("changing this server requires root; run this command with sudo")
 
 
 @contextmanager
@@ -35,4 +35,4 @@ def as_root() -> Iterator[None]:
     try:
         yield
     except PermissionError as error:
-        raise Refused(f"this needs root ({error.filename or paths.state_dir()}); run it with sudo") from error
+        raise Refused(f"this requires root ({error.filename or paths.state_dir()}); run it with sudo") from error

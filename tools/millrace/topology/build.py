@@ -28,7 +28,7 @@ from millrace.topology.model import Topology, TopologyArray, TopologyFinding, To
 def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     """The server as it is now; Refused before it was looked at in this boot. `interfaces` are those with addresses."""
     if not paths.inventory_file().exists():
-        raise Refused("this server has not been looked at in this boot: systemctl status millrace-inventory")
+        raise Refused("no inventory of this boot: systemctl status millrace-inventory")
     at_boot = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     there = present()
     inventory = _of_now(at_boot, there, nics(paths.ROOT, run))

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def topology(as_json: bool) -> None:
-    """NUMA nodes with their drives, ports and NFS threads, and what of the hardware costs speed."""
+    """Show NUMA nodes with drives, ports and NFS threads, and hardware audit findings."""
     from millrace.system import net
     from millrace.system.run import quickly
     from millrace.topology.build import topology as look

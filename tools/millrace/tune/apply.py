@@ -117,7 +117,7 @@ def _remember(settings: Iterable[Setting], memory: Memory) -> None:
 
 def _was_set(setting: Setting, memory: Memory, tally: _Tally) -> bool:
     if memory.gave_up(setting.label, setting.wanted):
-        tally.warnings.append(f"{setting.label} did not take {setting.wanted} and is not tried again in this boot")
+        tally.warnings.append(f"{setting.label} rejected {setting.wanted}; not retried in this boot")
         return False
     try:
         setting.write(setting.wanted)

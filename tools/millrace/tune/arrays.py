@@ -19,7 +19,7 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
     for record in pool.arrays:
         device = array_device(record.array.name)
         if device is None:
-            warnings.append(f"array {record.array.name} is not assembled: its settings are left alone")
+            warnings.append(f"array {record.array.name} is not assembled; its settings are not changed")
             continue
         drives |= member_drives(device)
         if record.array.level in ("raid5", "raid6"):

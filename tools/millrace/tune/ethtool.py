@@ -23,7 +23,7 @@ def channels(port: str, run: Runner) -> Channels | None:
     """The queues of a port; None where its driver has no such setting. Failed if ethtool cannot be understood."""
     result = run(["ethtool", "--json", "-l", port])
     if result.status == MISSING:
-        raise Failed("ethtool is not installed: the queues of the network ports are left alone")
+        raise Failed("ethtool is not installed; queues of network ports are not changed")
     if result.status != 0:
         return None
     try:

@@ -60,7 +60,7 @@ def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
     ]
     if has_rdma_device():
         # nfsd that started before its RDMA device appeared listens on TCP only.
-        reason = "an RDMA device is there and nfsd does not use it"
+        reason = "an RDMA device is present, but nfsd does not use it"
         settings.append(ListenerKnob(directory / "portlist", RDMA_LISTENER, reason))
     return settings
 

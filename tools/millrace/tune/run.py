@@ -22,4 +22,4 @@ def _collected(stage: Stage) -> Collected:
     try:
         return stage()
     except ERRORS as error:
-        return [], [f"a part of the settings could not be looked at: {error}"]
+        return [], [f"some settings could not be read: {error}"]

@@ -13,20 +13,20 @@ _TOOLS = within(PATIENCE)
 
 
 @click.command()
-@click.option("--diff", "look_only", is_flag=True, help="Print what is not as planned, change nothing.")
-@click.option("--revert", is_flag=True, help="Put back what was set before Millrace changed it.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+@click.option("--diff", "look_only", is_flag=True, help="Print settings that differ from the plan; change nothing.")
+@click.option("--revert", is_flag=True, help="Restore the settings from before the first tuning.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def tune(look_only: bool, revert: bool, as_json: bool) -> None:
-    """Set md, block, network and server settings as the approved plan says; a second run changes nothing."""
+    """Apply runtime tuning of md, block devices, network and servers; a second run changes nothing."""
     if look_only and revert:
-        raise click.UsageError("--diff looks and --revert changes: choose one of them")
+        raise click.UsageError("--diff and --revert cannot be combined")
     report = _report(look_only, revert)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
     else:
         _print(report, look_only, revert)
     if report.settings and report.unreadable == report.settings:
-        raise Failed("no setting of this server could be read: run millrace tune as root")
+        raise Failed("no setting of this server could be read; run millrace tune as root")
 
 
 def _report(look_only: bool, revert: bool) -> TuneReport:
@@ -39,7 +39,7 @@ def _report(look_only: bool, revert: bool) -> TuneReport:
 
     pool = known_pool()
     if pool is None:
-        return TuneReport(settings=0, drift=[], warnings=["there is no pool yet, nothing is tuned"])
+        return TuneReport(settings=0, drift=[], warnings=["no pool yet; nothing is tuned"])
     work = stages(approved_plan(), pool, _TOOLS)
     with nullcontext() if look_only else one_at_a_time():
         return run(work, look_only, revert)
@@ -54,7 +54,7 @@ def _print(report: TuneReport, look_only: bool, revert: bool) -> None:
     if report.managed:
         click.echo(f"The kernel keeps {len(report.managed)} settings for itself: {', '.join(report.managed)}")
     if not report.drift:
-        click.echo(f"Nothing to change, {report.settings} settings looked at.")
+        click.echo(f"Nothing to change; {report.settings} settings checked.")
     if revert:
         click.echo("The next boot, a port or an array that appears sets them again; until then this stays off with:")
         click.echo("  systemctl stop millrace-tune.service")

@@ -30,7 +30,7 @@ def ensure_group(group: Group, run: Runner) -> bool:
         must(run, ["groupadd", "--gid", str(group.gid), group.name])
         return True
     if number != group.gid:
-        raise Refused(f"this system has a group {group.name} of its own: choose another name")
+        raise Refused(f"{group.name} is a system group; choose another name")
     return False
 
 
@@ -51,7 +51,7 @@ def ensure_user(user: User, run: Runner) -> bool:
         must(run, ["useradd", *numbers, *settings, *homeless, user.name])
         return True
     if number != user.uid:
-        raise Refused(f"this system has a user {user.name} of its own: choose another name")
+        raise Refused(f"{user.name} is a system user; choose another name")
     must(run, ["usermod", *settings, user.name])
     return False
 
@@ -106,7 +106,7 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
     try:
         text = (paths.ROOT / "etc/shadow").read_text()
     except PermissionError as error:
-        raise Refused("password hashes may only be read by root: run this command with sudo") from error
+        raise Refused("reading password hashes requires root; run this command with sudo") from error
     fields = [line.split(":") for line in text.splitlines()]
     return {one[0]: one[1] for one in fields if one[0] in names and one[1].startswith("$")}
 

@@ -103,14 +103,14 @@ def remove_user(name: str, run: Runner) -> None:
         _existing_user(config, name)
         holder = next((one.name for one in config.shares if name in one.smb.users), None)
         if holder:
-            raise Refused(f"the share {holder} names {name}: take it off there first (millrace share set {holder})")
+            raise Refused(f"the share {holder} names {name}: remove it there first (millrace share set {holder})")
         return config.model_copy(update={"users": [one for one in config.users if one.name != name]})
 
     store.change(who(), f"user remove {name}", mutate, lambda old, new: accounts.remove_user(name, run))
 
 
 def create_group(name: str, run: Runner) -> Group:
-    """Make a group."""
+    """Create a group."""
     only_root()
 
     def mutate(config: Config) -> Config:
@@ -134,7 +134,7 @@ def remove_group(name: str, run: Runner) -> None:
         user = next((one.name for one in config.users if name in one.groups), None)
         if share or user:
             holder = f"the share {share}" if share else f"the user {user}"
-            raise Refused(f"{holder} names the group {name}: take it off there first")
+            raise Refused(f"{holder} names the group {name}: remove it there first")
         return config.model_copy(update={"groups": [one for one in config.groups if one.name != name]})
 
     store.change(who(), f"group remove {name}", mutate, lambda old, new: accounts.remove_group(name, run))
@@ -147,7 +147,7 @@ def _must_be_new(config: Config, name: str) -> None:
     except ValueError as error:
         raise BadInput(str(error)) from error
     if name == ADMIN or config.user(name) or config.group(name):
-        raise BadInput(f"there is a user or group {name} already")
+        raise BadInput(f"user or group {name} already exists")
 
 
 def _must_open_no_share(config: Config, name: str) -> None:
@@ -163,12 +163,12 @@ def _must_open_no_share(config: Config, name: str) -> None:
 def _existing_user(config: Config, name: str) -> User:
     found = config.user(name)
     if found is None:
-        raise Refused(f"there is no user {name}: millrace user list")
+        raise Refused(f"user {name} does not exist: millrace user list")
     return found
 
 
 def _existing_group(config: Config, name: str) -> Group:
     found = config.group(name)
     if found is None:
-        raise Refused(f"there is no group {name}: millrace group list")
+        raise Refused(f"group {name} does not exist: millrace group list")
     return found

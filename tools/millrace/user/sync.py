@@ -18,7 +18,7 @@ LONGEST = 512
 def sync(source: BinaryIO, run: Runner) -> bool:
     """Take the new password from `source` and set it for SMB; False for users who have nothing to do with SMB."""
     if os.environ.get("PAM_TYPE") != "password" or "PAM_USER" not in os.environ:
-        raise BadInput("this is called by PAM when a password is changed; use millrace user passwd")
+        raise BadInput("internal command of PAM; use millrace user passwd")
     name = os.environ["PAM_USER"]
     if name != ADMIN and store.load().user(name) is None:
         return False

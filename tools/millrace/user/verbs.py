@@ -12,26 +12,26 @@ from millrace.system.run import attempt
 if TYPE_CHECKING:
     from millrace.state.model import Group, User
 
-_json = click.option("--json", "as_json", is_flag=True, help="One JSON document.")
+_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 _groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
 
 _console = click.option(
     "--console/--no-console",
     default=None,
-    help="Whether the user may sign in to the web console: to look, without a shell, and into no share.",
+    help="Allow sign-in to the web console, read-only, without a shell and without shares.",
 )
 
 
 @click.group()
 def user() -> None:
-    """Users: one number and one password on NFS and SMB."""
+    """Manage users: one user ID for NFS and SMB, one password."""
 
 
 @user.command("list")
 @_json
 def list_users(as_json: bool) -> None:
-    """The users that shares can name."""
+    """List users."""
     from millrace.state.store import load
     from millrace.user.edit import UserList
 
@@ -42,7 +42,7 @@ def list_users(as_json: bool) -> None:
     for one in found.users:
         click.echo(f"{one.name:<32} {one.uid}  {', '.join(one.groups)}")
     if not found.users:
-        click.echo("There is no user but admin.")
+        click.echo("No users besides admin.")
 
 
 @user.command("create")
@@ -52,11 +52,11 @@ def list_users(as_json: bool) -> None:
 @_stdin
 @_json
 def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, as_json: bool) -> None:
-    """Make a user; the password is asked for, never taken from the command line."""
+    """Create a user; the password is prompted for, never read from the command line."""
     from millrace.user.edit import create_user as create
 
     made = create(name, groups, _password(password_stdin), attempt, bool(console))
-    _report(f"Made {made.name}, number {made.uid}.", as_json, user=made)
+    _report(f"Created user {made.name} with UID {made.uid}.", as_json, user=made)
 
 
 @user.command("set")
@@ -65,7 +65,7 @@ def create_user(name: str, groups: tuple[str, ...], console: bool | None, passwo
 @_console
 @_json
 def set_user(name: str, groups: tuple[str, ...], console: bool | None, as_json: bool) -> None:
-    """The groups of a user: those named, and no other; and whether it may look at the web console."""
+    """Set the groups of a user, replacing all others, and the access to the web console."""
     from millrace.user.edit import set_user as change
 
     changed = change(name, groups, attempt, console)
@@ -77,28 +77,28 @@ def set_user(name: str, groups: tuple[str, ...], console: bool | None, as_json: 
 @_stdin
 @_json
 def passwd(name: str, password_stdin: bool, as_json: bool) -> None:
-    """A new password, for login and SMB."""
+    """Set a new password for login and SMB."""
     from millrace.user.edit import change_password
 
     change_password(name, _password(password_stdin), attempt)
-    _report(f"The password of {name} is changed.", as_json)
+    _report(f"The password of {name} has been changed.", as_json)
 
 
 @user.command("remove")
 @click.argument("name")
 @_json
 def remove_user(name: str, as_json: bool) -> None:
-    """Remove a user; what it owns stays."""
+    """Remove a user; files of the user stay."""
     from millrace.user.edit import remove_user as remove
 
     remove(name, attempt)
-    _report(f"{name} is removed.", as_json)
+    _report(f"{name} has been removed.", as_json)
 
 
 @user.command("render")
 @_json
 def render_users(as_json: bool) -> None:
-    """Make the accounts that are wanted and not there."""
+    """Create missing accounts of the desired state."""
     from millrace.state.store import load, only_writer
     from millrace.user.edit import UserList
     from millrace.user.render import render
@@ -109,12 +109,12 @@ def render_users(as_json: bool) -> None:
         click.echo(UserList(users=made).model_dump_json(indent=2))
         return
     for one in made:
-        click.echo(f"Made {one.name}; it has no password yet: millrace user passwd {one.name}")
+        click.echo(f"Created {one.name} without a password: millrace user passwd {one.name}")
 
 
 @user.command("sync-smb", hidden=True)
 def sync_smb() -> None:
-    """Called by PAM with a new password on standard input."""
+    """Store a new password from standard input (called by PAM)."""
     from millrace.user.sync import sync
 
     sync(sys.stdin.buffer, attempt)
@@ -122,13 +122,13 @@ def sync_smb() -> None:
 
 @click.group()
 def group() -> None:
-    """Groups of users."""
+    """Manage groups of users."""
 
 
 @group.command("list")
 @_json
 def list_groups(as_json: bool) -> None:
-    """The groups that shares and users can name."""
+    """List groups."""
     from millrace.state.store import load
     from millrace.user.edit import GroupList
 
@@ -139,29 +139,29 @@ def list_groups(as_json: bool) -> None:
     for one in found.groups:
         click.echo(f"{one.name:<32} {one.gid}")
     if not found.groups:
-        click.echo("There is no group yet.")
+        click.echo("No groups yet.")
 
 
 @group.command("create")
 @click.argument("name")
 @_json
 def create_group(name: str, as_json: bool) -> None:
-    """Make a group."""
+    """Create a group."""
     from millrace.user.edit import create_group as create
 
     made = create(name, attempt)
-    _report(f"Made {made.name}, number {made.gid}.", as_json, group=made)
+    _report(f"Created group {made.name} with GID {made.gid}.", as_json, group=made)
 
 
 @group.command("remove")
 @click.argument("name")
 @_json
 def remove_group(name: str, as_json: bool) -> None:
-    """Remove a group; what it owns stays."""
+    """Remove a group; files of the group stay."""
     from millrace.user.edit import remove_group as remove
 
     remove(name, attempt)
-    _report(f"{name} is removed.", as_json)
+    _report(f"{name} has been removed.", as_json)
 
 
 def _report(done: str, as_json: bool, user: "User | None" = None, group: "Group | None" = None) -> None:

@@ -79,8 +79,8 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
         ), None
     except (ValueError, KeyError, TypeError, AttributeError):
         if NOT_ROOT in result.err + result.out:
-            return None, "what SMB clients do is told to administrators only"
-        return None, "smbd does not count what SMB clients do"
+            return None, "SMB statistics require root"
+        return None, "smbd has no SMB statistics"
 
 
 # A client waits in these for something to happen, and that is no latency.

@@ -38,7 +38,7 @@ def take(pool: Pool | None, run: Runner) -> Sample:
     if nfs and spent:
         nfs = replace(nfs, timed=spent[0], busy=spent[1])
     elif nfs:
-        notes.append("the latency of NFS is told to administrators only")
+        notes.append("NFS latency requires root")
     smb = None
     # No process for nothing: smbstatus would find no profile.
     if sysfs.number(paths.ROOT / "run/samba/smbd.pid") is not None:

@@ -21,9 +21,9 @@ LONGEST_REST = 30.0
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="JSON lines.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 def watch(as_json: bool) -> None:
-    """Throughput, latency, clients and long work, every second (less often where that is slow) until it is stopped."""
+    """Print throughput, latency, clients and running jobs every second (less often on a slow server) until stopped."""
     try:
         for one in _lines():
             click.echo(one.model_dump_json() if as_json else _text(one))

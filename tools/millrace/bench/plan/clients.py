@@ -38,4 +38,4 @@ def chosen(names: list[str]) -> list[BenchClient]:
 
 def unknown(name: str) -> str:
     """The sentence for a client that was never added."""
-    return f"{name} is not a client of this benchmark: `millrace bench clients add {name}`"
+    return f"{name} is not a benchmark client: `millrace bench clients add {name}`"

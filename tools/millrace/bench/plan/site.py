@@ -44,7 +44,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     mountpoint = pool.filesystem.mountpoint
     where = paths.ROOT / mountpoint.lstrip("/")
     if not os.path.ismount(where):
-        raise Refused(f"{mountpoint} is not mounted, so there is nothing to measure: `millrace status` says why")
+        raise Refused(f"{mountpoint} is not mounted, nothing to measure: `millrace status` says why")
     space = os.statvfs(where)
     inventory = read_model(paths.inventory_file(), Inventory)
     approved = paths.approved_plan_file()

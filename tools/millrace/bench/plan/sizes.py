@@ -69,7 +69,7 @@ class Sizes:
         return RANKS if work.profile is Profile.CHECKPOINT else self.jobs
 
     def files(self, work: Work) -> Files:
-        """The files of a workload within the budget; what is smaller than the real thing says so."""
+        """The files of a workload within the budget; what is scaled down says so."""
         jobs = self.jobs_of(work)
         room = self.budget // jobs
         if work.layout == "meta":
@@ -137,8 +137,8 @@ def _budget(request: RunRequest, mode: Defaults, free: int, memory: int) -> int:
     if request.size is not None:
         if request.size > MOST_OF_FREE * free:
             raise Refused(
-                f"{in_words(request.size)} are more than {MOST_OF_FREE:.0%} of the {in_words(free)} that are free in "
-                "the pool: ask for less with --size"
+                f"{in_words(request.size)} exceed {MOST_OF_FREE:.0%} of the {in_words(free)} that are free in "
+                "the pool: reduce --size"
             )
         if request.size < SMALLEST:
             raise BadInput(f"--size must be at least {in_words(SMALLEST)}")

@@ -60,7 +60,7 @@ def planned_steps(request: RunRequest, site: Site) -> list[Step]:
         steps += _remote(site, chosen)
     if not steps:
         names = ", ".join(request.profiles)
-        raise Refused(f"{names} cannot be measured at {', '.join(layers)}: it is work on files, take L1 or L2")
+        raise Refused(f"{names} cannot be measured at {', '.join(layers)}: this workload needs files; choose L1 or L2")
     return steps
 
 
@@ -75,7 +75,7 @@ def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Ste
     blank = {one.serial: one for one in site.blank}
     for serial in request.write_drives:
         if serial not in blank:
-            raise Refused(f"{serial} is not a blank drive of this server, so it is not written: `millrace inventory`")
+            raise Refused(f"{serial} is not a blank drive of this server and is not written: `millrace inventory`")
         device = (f"/dev/{blank[serial].name}",)
         steps += [Step(Layer.L0, serial, work, device, (serial,)) for work in here]
     return steps
@@ -93,7 +93,7 @@ def _remote(site: Site, chosen: Sequence[Work]) -> list[Step]:
     reasons = {
         "nfs-tcp": None,
         "nfs-rdma": "this server has no RDMA device" if "nfs-rdma" not in site.protocols else None,
-        "smb": "over SMB a client measures by hand: `millrace client bench`",
+        "smb": "SMB is measured on the client: `millrace client bench`",
     }
     if without and reasons["nfs-rdma"] is None:
         reasons["nfs-rdma"] = f"client {without[0]} has no RDMA device"

@@ -54,7 +54,7 @@ def compare(first: Run, second: Run) -> Comparison:
     after = {rung.id: rung for rung in second.rungs if rung.state is State.DONE}
     same = [name for name in before if name in after and before[name].workload.sha256 == after[name].workload.sha256]
     if not same:
-        raise Refused(f"{first.id} and {second.id} did not do the same work anywhere: nothing can be compared")
+        raise Refused(f"{first.id} and {second.id} did not do the same work anywhere: no comparison is possible")
     changes = [
         change(name, one, other)
         for name in same

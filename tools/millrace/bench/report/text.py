@@ -17,7 +17,7 @@ from millrace.bench.result.outputs import Estimate, Progress, RunList
 from millrace.system.text import size
 
 WIDTH = 120
-EMULATED = "An emulated server: only ratios mean something, so no bandwidth is shown."
+EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is shown."
 
 
 def estimate(found: Estimate) -> list[str]:
@@ -28,8 +28,8 @@ def estimate(found: Estimate) -> list[str]:
     return [
         f"{len(rungs)} workloads, {each}: about {_clock(found.seconds)}.",
         f"Holds up to {size(found.space)} in the pool, writes about {size(found.written)}.",
-        *(f"Left out: {line}." for line in skipped),
-        *(f"In the way: {line}" for line in found.obstacles),
+        *(f"Skipped: {line}." for line in skipped),
+        *(f"Obstacle: {line}" for line in found.obstacles),
     ]
 
 
@@ -42,7 +42,7 @@ def runs(found: RunList) -> None:
         done = f"{one.done} of {one.rungs}"
         table.add_row(one.id, one.state, one.mode, " ".join(one.layers), done, ", ".join(one.labels))
     console = Console(width=WIDTH, highlight=False)
-    console.print(table if found.runs else "No run yet: `millrace bench run --quick` makes one.")
+    console.print(table if found.runs else "No runs yet: start one with `millrace bench run --quick`.")
     for name in found.broken:
         console.print(f"{name} cannot be read.")
 
@@ -92,7 +92,7 @@ def clients(found: BenchClients) -> None:
         facts = one.facts
         table.add_row(one.name, one.address, facts.fio, str(facts.cpus), "yes" if facts.rdma else "no")
     console = Console(width=WIDTH, highlight=False)
-    console.print(table if found.clients else "No client yet: `millrace bench clients add HOST` adds one.")
+    console.print(table if found.clients else "No clients yet: add one with `millrace bench clients add HOST`.")
 
 
 def rate(quantity: Quantity, value: float) -> str:

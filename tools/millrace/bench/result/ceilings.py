@@ -158,17 +158,17 @@ def _reached(ceiling: Ceiling) -> str:
 def _reason(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
     now = rung.median or Moment(at=0)
     reasons: dict[Binding, str] = {
-        "drives": "the drives are what binds",
-        "pcie": "the PCIe links are what binds",
-        "memory": "the memory is what binds",
-        "md": "md, which makes the parity, is what binds",
-        "nic": "the network ports are what binds",
-        "network": "the network is what binds",
-        "client": "nothing of this server was at its limit: the clients, or the network to them, are what binds",
+        "drives": "bottleneck: drives",
+        "pcie": "bottleneck: PCIe links",
+        "memory": "bottleneck: memory",
+        "md": "bottleneck: md parity threads",
+        "nic": "bottleneck: network ports",
+        "network": "bottleneck: network",
+        "client": "bottleneck: clients or their network; no resource of this server was at its limit",
         "cpu": _processors(now),
-        "nfsd": f"{now.nfsd_queued or 0:.0%} of the requests had to wait for a thread of nfsd: more threads may help",
+        "nfsd": f"{now.nfsd_queued or 0:.0%} of the requests waited for an nfsd thread; more threads may help",
         "latency": f"one request at a time: {_latency(rung)} each is what binds",
-        "unknown": "nothing was seen at its limit",
+        "unknown": "no resource was at its limit",
     }
     seen = "" if binding in ("cpu", "nfsd") else _seen(now)
     return reasons[binding] + seen
@@ -176,7 +176,7 @@ def _reason(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
 
 def _processors(now: Moment) -> str:
     if _at(now.cpu, FULL):
-        return f"the processors are what binds ({now.cpu or 0:.0%} busy, {now.interrupts or 0:.0%} of it in interrupts)"
+        return f"bottleneck: CPUs ({now.cpu or 0:.0%} busy, {now.interrupts or 0:.0%} of it in interrupts)"
     return f"one processor is full ({now.busiest or 0:.0%}) while all together are {now.cpu or 0:.0%} busy"
 
 
@@ -198,10 +198,10 @@ def _latency(rung: Rung) -> str:
 
 def _caveat(rung: Rung) -> str:
     words = {
-        "cached": "most of it came from the server's memory and not from the drives",
+        "cached": "mostly read from the server's page cache, not from the drives",
         "not-repeatable": "the repeats differ by more than 5 %",
         "short-reads": "some reads were short",
-        "scaled": rung.workload.equivalent or "smaller than the real thing",
+        "scaled": rung.workload.equivalent or "scaled down",
     }
     found = [words[flag] for flag in rung.flags]
     return f"; {'; '.join(found)}" if found else ""

@@ -52,7 +52,7 @@ def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep
                 return
         if not working:
             if last is not None:
-                yield last.model_copy(update={"state": State.INTERRUPTED, "what": "the run ended without a word"})
+                yield last.model_copy(update={"state": State.INTERRUPTED, "what": "the run ended without a message"})
             return
         wait(POLL)
 

@@ -56,7 +56,7 @@ def load(name: str) -> Run:
     if name == "latest":
         names = ids()
         if not names:
-            raise BadInput("there is no benchmark run yet: `millrace bench run --quick` makes one")
+            raise BadInput("no benchmark runs yet: start one with `millrace bench run --quick`")
         name = names[0]
     path = directory(name) / FILE
     if not path.exists():

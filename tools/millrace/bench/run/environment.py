@@ -82,4 +82,4 @@ def _settings(site: Site) -> dict[str, str]:
 
 
 def _link(link: PcieLink | None) -> str | None:
-    return f"{link.speed:g} GT/s x{link.width}" if link else None
+    return f"{link.speed:g} GT/s ×{link.width}" if link else None

@@ -39,7 +39,7 @@ def check(request: RunRequest, site: Site, run: Runner, running: bool | None = N
     """Whether a run may start now. `running` is whether another one is on, where that is known."""
     verdict = Verdict()
     if unit.active() if running is None else running:
-        verdict.obstacles.append("a benchmark is running already: `millrace bench follow` watches it, `stop` ends it")
+        verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
     _clients(request, site, run, verdict)
@@ -73,15 +73,15 @@ def _arrays(request: RunRequest, site: Site, verdict: Verdict) -> None:
         if (sysfs.text(md / "sync_action") or "idle") not in ("idle", "frozen"):
             syncing.append(record.array.name)
     groups: list[tuple[list[str], Label, str]] = [
-        (missing, "degraded", "is missing a drive"),
-        (syncing, "rebuilding", "is being synchronised or checked"),
+        (missing, "degraded", "is degraded"),
+        (syncing, "rebuilding", "is resyncing or being checked"),
     ]
     for names, label, words in groups:
         if names and request.degraded:
             verdict.labels.append(label)
         elif names:
             verdict.obstacles.append(
-                f"array {names[0]} {words}, which would be measured, too: wait (`millrace health`), or say --degraded"
+                f"array {names[0]} {words}, which affects the results: wait (`millrace health`), or give --degraded"
             )
 
 
@@ -104,7 +104,7 @@ def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> 
     elif others:
         verdict.obstacles.append(
             f"{_count(others)} connected ({', '.join(others[:3])}{', …' if len(others) > 3 else ''}) and would be "
-            "slowed down: wait until they are gone, or say --with-clients"
+            "slowed down: wait until no client is connected, or give --with-clients"
         )
 
 

@@ -64,5 +64,5 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
 
 def alone() -> AbstractContextManager[None]:
     """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
-    sentence = "a benchmark is running already: `millrace bench follow` watches it"
+    sentence = "a benchmark is already running: `millrace bench follow` watches it"
     return locks.held(paths.run_dir() / "bench/lock", sentence)

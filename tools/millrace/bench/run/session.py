@@ -120,7 +120,7 @@ class Session:
                     for number, step in steps:
                         self._one(number, step, target, runner, measurer)
             except Stopped:
-                return State.STOPPED, monitor.reason or "somebody stopped it"
+                return State.STOPPED, monitor.reason or "stopped by the user"
             except Full as error:
                 return State.STOPPED, str(error)
             except (Failed, Unreachable, OSError) as error:
@@ -162,7 +162,7 @@ class Session:
         states = {one.serial: one.state for one in Linux().scan().drives}
         for serial in step.names:
             if states.get(serial) is not DriveState.BLANK:
-                raise Refused(f"drive {serial} is not blank any more, so it is not written")
+                raise Refused(f"drive {serial} is no longer blank and is not written")
 
     def _give_up(self, numbers: list[int], why: str) -> None:
         for number in numbers:

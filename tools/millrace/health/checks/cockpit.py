@@ -11,5 +11,5 @@ def check(host: Host) -> list[Finding]:
     """Cockpit's socket, with or without a pool."""
     state = host.active_state("cockpit.socket")
     if state == "active":
-        return [Finding(check=NAME, level=Level.OK, sentence="Cockpit answers on port 9090.")]
+        return [Finding(check=NAME, level=Level.OK, sentence="Cockpit responds on port 9090.")]
     return [host.absent(NAME, f"The socket of Cockpit is {state}.", "systemctl restart cockpit.socket")]

@@ -21,9 +21,9 @@ def check(host: Host) -> list[Finding]:
         return []
     report = show(domain, host.ask)
     if not report.winbind:
-        return [host.absent(NAME, "winbind does not answer.", "systemctl status winbind.service")]
+        return [host.absent(NAME, "winbind does not respond.", "systemctl status winbind.service")]
     findings = [*_reached(report, host), *_clock(report)]
-    fine = f"This server is {domain.machine} in {domain.zone}; {report.controller} answers and trusts it."
+    fine = f"This server is {domain.machine} in {domain.zone}; {report.controller} responds and trusts this server."
     return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
 
 
@@ -32,7 +32,7 @@ def _reached(report: DomainReport, host: Host) -> list[Finding]:
     zone = report.domain.zone
     if report.controller is None:
         todo = f"Is a domain controller up? resolvectl query {zone}; millrace domain show"
-        return [host.absent(NAME, f"No domain controller of {zone} answers.", todo)]
+        return [host.absent(NAME, f"No domain controller of {zone} responds.", todo)]
     if not report.trusted:
         todo = "Was the account deleted there? Join again: millrace domain leave, millrace domain join"
         return [host.absent(NAME, f"{zone} does not trust this server.", todo)]

@@ -67,7 +67,7 @@ def _silent(one: DriveSmart, place: str) -> Finding:
     if one.transport != "nvme":
         what = f"SMART is not known: this server reads that of NVMe, not {one.transport}."
         return _finding(Level.OK, place, what, None)
-    return _finding(Level.UNKNOWN, place, "It does not answer SMART.", f"nvme smart-log /dev/{one.name}")
+    return _finding(Level.UNKNOWN, place, "It does not respond to SMART.", f"nvme smart-log /dev/{one.name}")
 
 
 def _finding(level: Level, place: str, what: str, todo: str | None) -> Finding:

@@ -92,7 +92,7 @@ def _mounting(host: Host, mountpoint: str) -> Finding:
         check=NAME,
         level=Level.WARN,
         sentence=f"{mountpoint} is being mounted{since}: XFS is replaying its log or counting quotas.",
-        todo="Wait: clients are served as soon as it is done. journalctl -k | grep XFS shows how far it is.",
+        todo="Wait: clients are served as soon as it is done. Progress: journalctl -k | grep XFS",
     )
 
 

@@ -36,7 +36,7 @@ def check(host: Host) -> list[Finding]:
     # Those of SMART are the drives' own check's, with the values of now.
     findings = [one for one in merged(audit(inventory, plan)) if one.name not in drives.SMART]
     if not findings:
-        return [Finding(check=NAME, level=Level.OK, sentence="Nothing about the hardware costs speed or safety.")]
+        return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
     return [_found(_LEVELS[one.severity], f"{one.subject}: {one.what}", one.todo) for one in findings]
 
 

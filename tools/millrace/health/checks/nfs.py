@@ -33,14 +33,14 @@ def check(host: Host) -> list[Finding]:
     # On loopback: what nfsd listens on is no single address, and exports do not matter to NULL.
     problem = host.probes.nfs("127.0.0.1")
     if problem is not None:
-        sentence = f"The NFS server does not answer a call: {problem}."
+        sentence = f"The NFS server does not respond to an RPC call: {problem}."
         return [host.absent(NAME, sentence, "systemctl restart nfs-server.service; journalctl -k | grep nfsd")]
     findings = []
     if has_rdma_device() and RDMA_LISTENER not in listeners:
-        sentence = "An RDMA device is there and the NFS server does not listen on it."
+        sentence = "An RDMA device is present, but the NFS server does not listen on it."
         findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace tune"))
     if _names_tls() and host.active_state(TLSHD) != "active":
-        sentence = "A share names TLS and tlshd, which shakes hands for it, is not running: its clients cannot mount."
+        sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
         findings.append(Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=f"systemctl restart {TLSHD}"))
     findings += _closed(host)
     transports = ", ".join(dict.fromkeys(listeners))

@@ -23,7 +23,7 @@ def check(host: Host) -> list[Finding]:
         return []
     masks = thread_cpus()
     if not masks:
-        raise ValueError("nfsd serves, and none of its threads can be seen in /proc")
+        raise ValueError("nfsd is running, but /proc shows none of its threads")
     nodes = node_cpus()
     idle = [node for node, cpus in nodes.items() if not any(mask & set(cpus) for mask in masks)]
     if not idle:

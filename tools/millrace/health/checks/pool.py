@@ -27,7 +27,7 @@ def check(host: Host) -> list[Finding]:
 
 def _exists(pool: Pool) -> Finding:
     arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
-    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was made at {pool.created}: {arrays}.")
+    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {pool.created}: {arrays}.")
 
 
 def _under_way(transaction: Transaction) -> Finding:
@@ -36,7 +36,7 @@ def _under_way(transaction: Transaction) -> Finding:
     return Finding(
         check=NAME,
         level=Level.WARN,
-        sentence=f"The pool is being made: {done} of {len(transaction.steps)} steps done, now {current}.",
+        sentence=f"The pool is being built: {done} of {len(transaction.steps)} steps done, now {current}.",
         todo="Leave the drives where they are. If it does not go on: journalctl -u millrace-provision",
     )
 
@@ -46,7 +46,7 @@ def _unplanned(host: Host) -> Finding:
     return Finding(
         check=NAME,
         level=level,
-        sentence="No pool yet, and no plan was made in this boot.",
+        sentence="No pool yet, and no plan in this boot.",
         todo=None if host.starting else "journalctl -u millrace-inventory -u millrace-plan",
     )
 
@@ -68,7 +68,7 @@ def _proposed(plan: Plan, digest: str) -> Finding:
         return Finding(
             check=NAME,
             level=Level.WARN,
-            sentence=f"No pool yet. A plan is approved and not carried out; this boot proposes: {plan.title}.",
+            sentence=f"No pool yet. An approved plan was not built; current plan: {plan.title}.",
             todo="journalctl -u millrace-provision",
         )
     return Finding(

@@ -33,7 +33,7 @@ def check(host: Host) -> list[Finding]:
         if lacking:
             findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo))
     findings += _clients_on_management(host, config)
-    fine = "Every port has the fixed addresses that it was given." if wanted else "No port was given a fixed address."
+    fine = "All ports have their static addresses." if wanted else "No static addresses are configured."
     return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
 
 

@@ -25,7 +25,7 @@ def check(host: Host) -> list[Finding]:
         todo = (
             "journalctl -k | grep -E 'EXT4|I/O error'; restart the server, and replace the boot drive if it comes back"
         )
-        sentence = "The root file system is read-only: no change is kept."
+        sentence = "The root file system is read-only: changes are lost."
         return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
     space = os.statvfs(paths.ROOT)
     used = _percent(space.f_bavail, space.f_blocks)

@@ -20,7 +20,7 @@ def check(host: Host) -> list[Finding]:
     loaded = store.look()
     findings = []
     if loaded.problem:
-        todo = "Look at millrace config history; any change, or millrace config rollback, makes a whole one again"
+        todo = "Look at millrace config history; any change, or millrace config rollback, writes a valid one"
         findings.append(Finding(check=NAME, level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo))
     if host.pool is None:
         return findings
@@ -31,11 +31,11 @@ def check(host: Host) -> list[Finding]:
     findings += failed or _deleted(host.pool.filesystem.mountpoint)
     count = len(loaded.config.shares)
     shares = "1 share is" if count == 1 else f"{count} shares are"
-    return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} wanted and rendered.")]
+    return findings or [Finding(check=NAME, level=Level.OK, sentence=f"{shares} configured and rendered.")]
 
 
 def _drift() -> list[Finding]:
-    todo = "millrace share render --force puts it back and keeps the edit in /var/lib/millrace/replaced"
+    todo = "millrace share render --force restores it and keeps the edited file in /var/lib/millrace/replaced"
     return [
         Finding(check=NAME, level=Level.WARN, sentence=f"/{name} was edited by hand and is not rendered.", todo=todo)
         for name in rendered.edited()
@@ -43,9 +43,9 @@ def _drift() -> list[Finding]:
 
 
 def _foreign() -> list[Finding]:
-    todo = "Make a share of it (millrace share create) and delete the file, or leave it: it is served as it is"
+    todo = "Create a share for it (millrace share create) and delete the file, or keep it: the export stays active"
     return [
-        Finding(check=NAME, level=Level.WARN, sentence=f"{path} exports something that is not a share.", todo=todo)
+        Finding(check=NAME, level=Level.WARN, sentence=f"{path} exports a directory that is not a share.", todo=todo)
         for path in exports.foreign_files()
     ]
 
@@ -71,7 +71,7 @@ def _limits(host: Host, config: Config) -> list[Finding]:
     # a pool that is not mounted, or not yet, is for another check
     if mounted(mountpoint) is None or quota.enabled(mountpoint):
         return []
-    sentence = f"The limits of {several(limited)} do not hold: the pool is mounted without project quotas."
+    sentence = f"The limits of {several(limited)} are not enforced: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
     return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
 
@@ -83,7 +83,7 @@ def _accounts(config: Config) -> list[Finding]:
     if not lost:
         return []
     todo = "systemctl restart millrace-users.service, then millrace user passwd"
-    return [Finding(check=NAME, level=Level.WARN, sentence=f"The user {several(lost)} is not there.", todo=todo)]
+    return [Finding(check=NAME, level=Level.WARN, sentence=f"The user {several(lost)} does not exist.", todo=todo)]
 
 
 def _deleted(mountpoint: str) -> list[Finding]:

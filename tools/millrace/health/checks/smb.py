@@ -39,6 +39,6 @@ def _answer(host: Host, addresses: Sequence[Address]) -> list[Finding]:
     heard = [one for one in (ip_address("127.0.0.1"), *addresses) if not unheard([one], SMB_PORT)]
     problem = host.probes.smb(str(heard[0])) if heard else None
     if problem is not None:
-        sentence = f"The SMB server does not answer: {problem}."
+        sentence = f"The SMB server does not respond: {problem}."
         return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
     return [Finding(check=NAME, level=Level.OK, sentence="SMB serves on port 445.")]

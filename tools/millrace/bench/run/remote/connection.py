@@ -86,7 +86,7 @@ class Connection:
         try:
             self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))
         except OSError as error:
-            raise Failed(f"client {self.name} went away: {error.strerror}") from error
+            raise Failed(f"client {self.name} disconnected: {error.strerror}") from error
         answer = self._answer(self._line(seconds, whatever))
         if answer.get("error"):
             raise Failed(f"client {self.name}: {one_line(str(answer['error'])[:SENTENCE])}")
@@ -99,7 +99,7 @@ class Connection:
         except Stopped:
             raise
         except Failed as error:
-            raise Unreachable(f"{error}; another server may be driving it") from error
+            raise Unreachable(f"{error}; another server may be using this client") from error
         if "program" not in first:
             raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`")
         if first["program"] != VERSION:
@@ -140,15 +140,15 @@ class Connection:
             except TimeoutError:
                 piece = None
             except OSError as error:
-                raise Failed(f"client {self.name} went away: {error.strerror}") from error
+                raise Failed(f"client {self.name} disconnected: {error.strerror}") from error
             if piece == b"":
-                raise Failed(f"client {self.name} hung up: is this the server that was named with --listen?")
+                raise Failed(f"client {self.name} closed the connection: is this the server given with --listen?")
             if time.monotonic() > deadline:
                 raise Failed(f"client {self.name} did not answer in {seconds:g} s")
             self._rest += piece or b""
             if len(self._rest) > LONGEST:
                 self.close()
-                raise Failed(f"client {self.name} sent an answer of more than {LONGEST >> 20} MiB")
+                raise Failed(f"client {self.name} sent a reply of more than {LONGEST >> 20} MiB")
         line, _, rest = bytes(self._rest).partition(b"\n")
         self._rest = bytearray(rest)
         return line

@@ -56,7 +56,7 @@ def resolved(name: str) -> str:
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise BadInput(f"{name} is not a name or an address that this server knows") from error
+        raise BadInput(f"{name} does not resolve on this server") from error
     return str(found[0][4][0])
 
 

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Sentences that reach a reader use the words of the field: texts of the pages, help texts, errors and findings."""
+
+import ast
+import re
+from collections.abc import Iterator
+
+import click
+import pytest
+
+from host.layout import REPO
+from millrace.cli import millrace
+
+# What the field does not say, and what it says instead.
+WORDS = {
+    r"\b(somebody|whoever)\b": "the user, an administrator, a client",
+    r"\banew\b": "again",
+    r"\bhand(ed)? in\b": "provide",
+    r"\b(is|are|be) told\b": "is shown, requires root",
+    r"\ba person\b": "an administrator",
+    r"\btaken? back\b": "is rolled back",
+    r"\bleft out, and why\b": "skipped, with reason",
+    r"\b(look|looking|looked) (at|whether)\b": "verify, check, inspect",
+    r"\bon the other side\b": "on a remote NUMA node",
+    r"\bmisses (a|\d+)\b": "is degraded: 1 of 10 members missing",
+    r"\b(not|is) whole\b": "incomplete, healthy, in sync",
+    r"\bwhat is no\b": "an invalid reply",
+    r"\bplace (is )?not known\b": "unknown location",
+    r"\bbinds\b": "bottleneck",
+    r"\bx\d\b": "×4",
+    r"(^|[.:;] )Who\b": "a noun",
+}
+# A command's help says what the command does.
+NO_VERB = re.compile(r"(The|A|An|What|How|Who|Those|Where|One|Two|It|Is|Which)\b")
+RAISED = {"BadInput", "Refused", "Failed", "Finding", "Unreachable"}
+
+
+def page_texts() -> Iterator[tuple[str, str]]:
+    """Every English text of the pages, from the catalogue that `tools/test pages` holds complete."""
+    where = ""
+    for line in (REPO / "cockpit-plugin/po/de.po").read_text().split("\n\n"):
+        found = re.search(r"#: (\S+)", line)
+        where = found[1] if found else where
+        for msgid in re.findall(r'^msgid(?:_plural)? ((?:".*"\n?)+)', line, re.M):
+            yield where, "".join(ast.literal_eval(part) for part in msgid.strip().splitlines())
+
+
+def help_texts() -> Iterator[tuple[str, str]]:
+    """The help of each command and option, as the command line shows it."""
+    pending: list[tuple[str, click.Command]] = [("millrace", millrace)]
+    while pending:
+        name, command = pending.pop()
+        yield name, command.help or ""
+        for parameter in command.params:
+            if isinstance(parameter, click.Option):
+                yield f"{name} {parameter.opts[0]}", parameter.help or ""
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for one in command.list_commands(context):
+                below = command.get_command(context, one)
+                assert below is not None
+                pending.append((f"{name} {one}", below))
+
+
+def sentences() -> Iterator[tuple[str, str]]:
+    """Errors and findings of the program, values in them as {}."""
+    for path in sorted((REPO / "tools/millrace").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in RAISED:
+                for value in [*node.args, *(keyword.value for keyword in node.keywords)]:
+                    if text := _text(value):
+                        yield f"{path.relative_to(REPO)}:{node.lineno}", text
+
+
+def _text(node: ast.expr) -> str:
+    if isinstance(node, ast.Constant):
+        return node.value if isinstance(node.value, str) else ""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(one) if isinstance(one, ast.Constant) else "{}" for one in node.values)
+    return ""
+
+
+TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences}
+
+
+@pytest.mark.parametrize("source", TEXTS)
+def test_words_are_those_of_the_field(source: str) -> None:
+    texts = list(TEXTS[source]())
+    wrong = [
+        f"{where}: {text!r}: better {better}"
+        for where, text in texts
+        for pattern, better in WORDS.items()
+        if re.search(pattern, text, re.I if "Who" not in pattern else 0)
+    ]
+    assert len(texts) > 200 and not wrong, "\n".join(wrong)
+
+
+def test_help_of_a_command_begins_with_a_verb() -> None:
+    commands = [(name, text) for name, text in help_texts() if "-" not in name.split()[-1][:1]]
+    wrong = [f"{name}: {text!r}" for name, text in commands if name != "millrace" and (not text or NO_VERB.match(text))]
+    assert len(commands) > 50 and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize("text", ["made anew", "Who may mount", "link at 16 GT/s x4", "hand in both", "not looked at"])
+def test_words_of_before_are_found(text: str) -> None:
+    assert [pattern for pattern in WORDS if re.search(pattern, text, re.I if "Who" not in pattern else 0)]

@@ -67,6 +67,10 @@ def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
         ({"nfs_clients": ("10.0.0.1/24",)}, "did you mean 10.0.0.0/24"),
         ({"time_machine": True}, "Time Machine needs"),
         ({"size": "many"}, "is not a size"),
+        ({"size": "4K"}, "1 MiB at least"),
+        ({"size": "1T", "soft_size": "2T"}, "soft limit of .* is above its size"),
+        ({"nfs_clients": ("@a", "@a")}, "named twice"),
+        ({"profile": "dataset-ro", "nfs_clients": ("@a",)}, "which nobody writes"),
     ],
 )
 def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any], reason: str) -> None:

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Names of an Active Directory domain. Each refusal is one sentence; what passes is safe in smb.conf and krb5.conf."""
 
-from millrace.system.names import account_name
+from millrace.system.names import LABEL, account_name
 from millrace.system.rule import Check, Rule
 
 SEPARATOR = "\\"
 
-_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
 _NETBIOS = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?"
 # What Windows takes in a name of a user or group (Domänen-Benutzer, too), without what Samba would expand or split at.
 _NAME = r"[\w](?:[\w .'&()-]{0,254}[\w)])?"
@@ -19,7 +18,7 @@ def _smb_account(text: str) -> str:
 
 realm = Rule(
     Check(
-        rf"(?=.{{1,253}}\.?$){_LABEL}(?:\.{_LABEL})+\.?",
+        rf"(?=.{{1,253}}\.?$){LABEL}(?:\.{LABEL})+\.?",
         "$0 is not the name of a domain: write its DNS name, like ad.example.com",
     ),
     then=lambda text: text.upper().removesuffix("."),

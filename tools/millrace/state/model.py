@@ -36,8 +36,16 @@ Client = Annotated[str, names.client]
 HostAddress = Annotated[str, names.host_address]
 PortAddress = Annotated[str, AfterValidator(names.port_address)]
 Mac = Annotated[str, names.mac]
+
+
+def _limit(size: int) -> int:
+    if size < SMALLEST_LIMIT:
+        raise ValueError("the size of a limit is 1 MiB at least: write it like 500G or 10T")
+    return size
+
+
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
-Bytes = Annotated[int, Field(ge=SMALLEST_LIMIT, lt=1 << 63)]
+Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
 
 
 class Wanted(BaseModel):

@@ -14,8 +14,8 @@ from millrace.system.text import shown
 # Section names with a meaning of their own in smb.conf, and what Windows expects to be administrative.
 RESERVED_SHARES = frozenset({"global", "homes", "printers", "ipc", "admin", "print", "netlogon", "sysvol", "profiles"})
 
-_LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
-_HOST = rf"(?=.{{1,253}}$){_LABEL}(?:\.{_LABEL})*"
+LABEL = "[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_HOST = rf"(?=.{{1,253}}$){LABEL}(?:\.{LABEL})*"
 _COLLECTOR = re.compile(r"(?P<scheme>https?)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:/\[\]]+))(?::(?P<port>[0-9]{1,5}))?/?")
 # Where systemd-journal-remote(8) listens.
 COLLECTOR_PORT = 19532

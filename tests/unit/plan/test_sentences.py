@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from millrace.plan import sources
 from millrace.plan.apart import what_parts
 from millrace.plan.explain import as_text as explained
 from millrace.plan.model import Decision, Plan, Proposal, Refusal
@@ -127,3 +128,10 @@ def test_payload_of_the_links_is_shown_in_gigabytes() -> None:
     assert isinstance(plan, Plan)
     reasons = {layer.reason for one in plan.prediction.outcomes for layer in one.layers if layer.name == "pcie"}
     assert any("network cards 55 GB/s" in reason for reason in reasons), reasons
+
+
+def test_policy_without_wishes_is_the_source_of_exports_alone() -> None:
+    plan = propose(servers_hw.one_u_12(), Policy())
+    assert isinstance(plan, Plan)
+    named = [one.name for one in plan.decisions if one.source.startswith(sources.POLICY)]
+    assert named == ["exports.networks", "exports.privileged_ports"]

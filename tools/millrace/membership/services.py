@@ -7,6 +7,7 @@ from millrace.errors import Failed
 from millrace.membership import keys
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words, must
+from millrace.system.wait import wait_until
 
 WINBIND = "winbind.service"
 # Loads the kernel's half of Kerberos before gssproxy tells it who accepts tickets (unit of nfs-utils).
@@ -42,9 +43,9 @@ def reload_dns(run: Runner) -> None:
 
 def trusted(domain: Domain, run: Runner, pause: Callable[[float], None]) -> str:
     """Seen, in words: winbind and the domain trust each other. Failed if they do not in time."""
-    for _ in range(TRIES):
-        result = run(["wbinfo", "--check-secret"])
-        if result.status == 0:
-            return f"{domain.workgroup} trusts this server"
-        pause(PAUSE)
+    result = wait_until(
+        lambda: run(["wbinfo", "--check-secret"]), lambda asked: asked.status == 0, [PAUSE] * (TRIES - 1), pause
+    )
+    if result.status == 0:
+        return f"{domain.workgroup} trusts this server"
     raise Failed(f"winbind does not reach {domain.zone}: {last_words(result)}")

@@ -12,6 +12,7 @@ from millrace.port.links import Link, links
 from millrace.state.model import Config, Port
 from millrace.system.names import several
 from millrace.system.run import Runner, must
+from millrace.system.wait import wait_until
 
 # Before 50-…, where credentials put theirs, and 80-millrace-dhcp.network: the first file that matches counts.
 DIRECTORY, PREFIX = "etc/systemd/network", "40-millrace-"
@@ -92,16 +93,16 @@ class Addressing:
             must(self.run, ["networkctl", "reconfigure", *self._touched])
 
     def _wait(self, wanted: dict[str, Port | None]) -> None:
-        waited = 0.0
-        while True:
-            now = {link.name: link for link in links(self.run)}
-            lacking = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
-            if not any(lacking.values()):
-                break
-            if waited >= PATIENCE:
-                raise Failed(_complaint(lacking, now))
-            self.pause(PAUSE)
-            waited += PAUSE
+        def lacking(now: dict[str, Link]) -> dict[str, list[str]]:
+            found = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
+            return found if any(found.values()) else {}
+
+        def look() -> dict[str, Link]:
+            return {link.name: link for link in links(self.run)}
+
+        now = wait_until(look, lambda seen: not lacking(seen), [PAUSE] * round(PATIENCE / PAUSE), self.pause)
+        if complaints := lacking(now):
+            raise Failed(_complaint(complaints, now))
         for name, port in wanted.items():
             if port:
                 self.verified.append(f"{name} has {several(port.addresses)}")

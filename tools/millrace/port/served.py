@@ -2,6 +2,7 @@
 """NFS and SMB are heard on the addresses of a port."""
 
 from collections.abc import Sequence
+from functools import partial
 from ipaddress import ip_interface
 
 from millrace.errors import Failed
@@ -10,6 +11,7 @@ from millrace.share.server import Server
 from millrace.state.model import Config
 from millrace.system.listeners import NFS_PORT, SMB_PORT, unheard
 from millrace.system.names import several
+from millrace.system.wait import wait_until
 
 # systemd's own limit for the restart of smbd is 90 s.
 PATIENCE, PAUSE = 120.0, 0.5
@@ -26,13 +28,9 @@ def hear(server: Server, config: Config, addresses: Sequence[str]) -> list[str]:
         return []
     said = []
     for name, unit, number in _SERVERS:
-        waited = 0.0
-        while silent := unheard(wanted, number):
-            if waited >= PATIENCE:
-                raise Failed(
-                    f"{name} does not listen on {several([str(one) for one in silent])}: systemctl status {unit}"
-                )
-            server.pause(PAUSE)
-            waited += PAUSE
+        look = partial(unheard, wanted, number)
+        silent = wait_until(look, lambda found: not found, [PAUSE] * round(PATIENCE / PAUSE), server.pause)
+        if silent:
+            raise Failed(f"{name} does not listen on {several([str(one) for one in silent])}: systemctl status {unit}")
         said.append(f"{name} listens on {several([str(one) for one in wanted])}")
     return said

@@ -3,7 +3,6 @@
 
 import os
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -18,6 +17,7 @@ from millrace.system.files import write_text
 from millrace.system.names import several
 from millrace.system.run import Result, Runner, last_words
 from millrace.system.units import is_active
+from millrace.system.wait import wait_until
 
 # For the seconds of a look only, and to nobody but root of this server (secure: a port below 1024): read-only, and
 # whoever comes is nobody. A lasting entry for the loopback would let any local program with such a port read.
@@ -140,13 +140,7 @@ def _over(demand: tls.Demand | None) -> str:
 
 def _patiently(mount: Sequence[str], run: Runner) -> Result:
     """A tlshd that was just started does not listen to the kernel yet."""
-    result = run(mount)
-    for seconds in PAUSES:
-        if result.status == 0:
-            break
-        time.sleep(seconds)
-        result = run(mount)
-    return result
+    return wait_until(lambda: run(mount), lambda done: done.status == 0, PAUSES)
 
 
 def _kernel_table() -> set[str]:

@@ -12,6 +12,7 @@ from millrace.share.smb_account import account
 from millrace.state.model import Domain
 from millrace.system.names import several
 from millrace.system.run import Result, Runner, last_words
+from millrace.system.wait import wait_until
 
 HOST = "127.0.0.1"
 TRIES, PAUSE = 20, 0.5
@@ -51,29 +52,33 @@ def listing(text: str) -> list[str]:
 
 def _runs(run: Runner, pause: Pause) -> bool:
     """Whether smbd is up, when a restart that this very change asked for is over."""
-    for _ in range(START_TRIES):
-        state = run(["systemctl", "show", "--property=ActiveState,Job", "smbd.service"]).out.split()
-        # systemd 262 prints an empty value for a unit without a job.
-        if not any(word.startswith("Job=") and word != "Job=" for word in state):
-            if "ActiveState=active" in state:
-                return True
-            if not {"ActiveState=activating", "ActiveState=reloading", "ActiveState=deactivating"} & set(state):
-                return False
-        pause(PAUSE)
-    return False
+    state = wait_until(lambda: _state(run), lambda seen: not _restarting(seen), [PAUSE] * (START_TRIES - 1), pause)
+    return "ActiveState=active" in state and not _restarting(state)
+
+
+def _state(run: Runner) -> list[str]:
+    return run(["systemctl", "show", "--property=ActiveState,Job", "smbd.service"]).out.split()
+
+
+def _restarting(state: Sequence[str]) -> bool:
+    # systemd 262 prints an empty value for a unit without a job.
+    queued = any(word.startswith("Job=") and word != "Job=" for word in state)
+    changing = {"ActiveState=activating", "ActiveState=reloading", "ActiveState=deactivating"}
+    return queued or not changing.isdisjoint(state)
 
 
 def _listed(names: Sequence[str], hidden: Sequence[str], credentials: str, run: Runner, pause: Pause) -> None:
     """smbd takes its configuration on in its own time: some tries."""
-    complaint = ""
-    for _ in range(TRIES):
+
+    def look() -> str:
         result = run([*_client(credentials), "-g", "-L", HOST])
-        found = listing(result.out)
-        complaint = _complaint(names, hidden, found) if result.status == 0 else f"listing fails: {last_words(result)}"
-        if not complaint:
-            return
-        pause(PAUSE)
-    raise Failed(f"the SMB server does not serve the configured shares: {complaint}")
+        if result.status != 0:
+            return f"listing fails: {last_words(result)}"
+        return _complaint(names, hidden, listing(result.out))
+
+    complaint = wait_until(look, lambda found: not found, [PAUSE] * (TRIES - 1), pause)
+    if complaint:
+        raise Failed(f"the SMB server does not serve the configured shares: {complaint}")
 
 
 def _complaint(names: Sequence[str], hidden: Sequence[str], found: Sequence[str]) -> str:

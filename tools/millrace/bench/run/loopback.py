@@ -12,7 +12,6 @@ import pwd
 import secrets
 import socket
 import subprocess
-import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -27,12 +26,14 @@ from millrace.share.model import Share, SmbAccess
 from millrace.system import net
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import is_active
+from millrace.system.wait import wait_until
 
 LOOPBACK = "127.0.0.1"
 RDMA_PORT = 20049
 SMB_PORT = 44500
 MOUNT_SECONDS = "120"
 READY_SECONDS = 120.0
+PAUSE = 0.2
 # Attributes are asked for each time: metadata is measured at the server and not in the memory of the client.
 COMMON = "nosuid,nodev,noexec,actimeo=0"
 # soft: a server that is stopped meanwhile ends the run instead of hanging it
@@ -178,16 +179,20 @@ def smbd_configuration(path: Path, state: Path) -> str:
 
 
 def _answers(smbd: subprocess.Popen[bytes]) -> None:
-    deadline = time.monotonic() + READY_SECONDS
-    while time.monotonic() < deadline:
-        if smbd.poll() is not None:
-            break
-        try:
-            socket.create_connection((LOOPBACK, SMB_PORT), 1).close()
-            return
-        except OSError:
-            time.sleep(0.2)
-    raise Failed("the SMB server of the benchmark does not start: journalctl -u millrace-bench")
+    def ended() -> bool:
+        return smbd.poll() is not None
+
+    wait_until(lambda: ended() or _listens(), bool, [PAUSE] * round(READY_SECONDS / PAUSE))
+    if ended() or not _listens():
+        raise Failed("the SMB server of the benchmark does not start: journalctl -u millrace-bench")
+
+
+def _listens() -> bool:
+    try:
+        socket.create_connection((LOOPBACK, SMB_PORT), 1).close()
+    except OSError:
+        return False
+    return True
 
 
 def _end(smbd: subprocess.Popen[bytes]) -> None:

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Waiting for something that another program does in its own time."""
+
+import time
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+Seen = TypeVar("Seen")
+
+
+def wait_until(
+    look: Callable[[], Seen],
+    done: Callable[[Seen], bool],
+    pauses: Iterable[float],
+    pause: Callable[[float], None] = time.sleep,
+) -> Seen:
+    """Look, and again after each of `pauses` (in seconds) until `done`; return what was seen last, done or not."""
+    seen = look()
+    for seconds in pauses:
+        if done(seen):
+            break
+        pause(seconds)
+        seen = look()
+    return seen

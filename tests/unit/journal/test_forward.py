@@ -147,7 +147,7 @@ def test_only_root_applies(monkeypatch: pytest.MonkeyPatch) -> None:
         raise PermissionError
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(Refused, match="only root"):
+    with pytest.raises(Refused, match="requires root"):
         forward.apply(Systemd())
 
 

@@ -14,6 +14,7 @@ from millrace.provision import verbs
 from millrace.provision.model import Approval
 from millrace.provision.mount_unit import mount_unit_file
 from millrace.system.documents import read_model
+from tests.fakes.mounts import unmount_all
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose
 from tests.unit.provision.world import World
@@ -70,6 +71,7 @@ def test_provisioning_reports_the_pool_that_was_built() -> None:
 
 def test_the_pool_is_shown_with_partition_and_serial_of_every_member(world: World, root: Path) -> None:
     built(world, raid6_plan())
+    unmount_all(root)
     shown = says(pool_verbs.pool, "show")
     assert all(serial in shown for serial in ("D0", "D3", "L1", "millrace-data-03"))
     assert json.loads(says(pool_verbs.pool, "show", "--json"))["schema_version"] == 1

@@ -95,7 +95,7 @@ def a_full_run_is_told_before_it_starts(box: Box) -> None:
     said = box.millrace(f"bench start --full --layer L2 --profile seq {SHORT} --seconds 60").out.splitlines()
     assert "1 repeats of 60 s: about 0:" in said[0]
     assert "in the pool, writes about" in said[1]
-    assert "is on" in said[-1]
+    assert "is running; follow it with" in said[-1]
 
 
 def kill(box: Box) -> None:

@@ -22,6 +22,7 @@ def block(number):
     return seed * ({BLOCK} // len(seed))
 """
 WRITER = f"""
+import os
 {BLOCKS}
 file = os.open("{EXPORT}/blocks", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
 log = open("/run/blocks", "w")

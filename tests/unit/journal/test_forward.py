@@ -19,6 +19,7 @@ from tests.unit.boot.units import unit
 
 UNIT = "systemd-journal-upload.service"
 RESTART = ["systemctl", "--no-block", "restart", UNIT]
+START = ["systemctl", "--no-block", "start", UNIT]
 STOP = ["systemctl", "--no-block", "stop", UNIT]
 HTTPS = "https://logs.example.com:19532"
 
@@ -31,7 +32,7 @@ class Systemd:
         self.status = status
 
     def __call__(self, argv: object, stdin: str | None = None) -> Result:
-        assert argv in (RESTART, STOP) and stdin is None
+        assert argv in (RESTART, START, STOP) and stdin is None
         assert isinstance(argv, list)
         self.calls.append(argv)
         return Result(self.status, "", "Unit is on fire" if self.status else "")
@@ -92,9 +93,9 @@ def test_named_receiver_gets_the_journal_over_tls_with_the_certificate_of_the_se
     # the names of the credentials are those that the unit is given
     loaded = {line.split(":")[0] for line in unit(UNIT)["LoadCredential"]}
     assert loaded == {"key", "certificate"}
-    # the same policy again is no reason to break the connection
+    # the same policy again is no reason to break the connection; a unit that was stopped is started
     forward.apply(systemd)
-    assert systemd.calls == [RESTART]
+    assert systemd.calls == [RESTART, START]
 
 
 def test_unencrypted_where_http_is_written() -> None:
@@ -114,9 +115,17 @@ def test_authority_of_the_policy_is_the_one_that_is_checked(root: Path) -> None:
 def test_authority_that_is_not_there_is_named_and_nothing_changes() -> None:
     policy(f'[journal]\nforward = "{HTTPS}"\nca = "/etc/millrace/none.pem"\n')
     systemd = Systemd()
-    with pytest.raises(BadInput, match=r"/etc/millrace/none\.pem is not there: copy the certificate"):
+    with pytest.raises(BadInput, match=r"/etc/millrace/none\.pem does not exist: copy the certificate"):
         forward.apply(systemd)
     assert systemd.calls == [] and not forward.settings_file().exists()
+
+
+def test_authority_that_only_root_can_read_is_refused_with_the_remedy(root: Path) -> None:
+    (root / forward.SYSTEM_CA.lstrip("/")).chmod(0o600)
+    policy(f'[journal]\nforward = "{HTTPS}"\n')
+    with pytest.raises(BadInput, match=f"readable by root only: run chmod 644 {forward.SYSTEM_CA}"):
+        forward.apply(Systemd())
+    assert not forward.settings_file().exists()
 
 
 def test_receiver_that_goes_from_the_policy_ends_forwarding() -> None:
@@ -132,7 +141,7 @@ def test_settings_of_an_administrator_stay_where_the_policy_names_no_receiver() 
     forward.settings_file().parent.mkdir(parents=True)
     forward.settings_file().write_text("[Upload]\nURL=https://own\n")
     systemd = Systemd()
-    forward.apply(systemd)
+    assert forward.apply(systemd).startswith("/etc/systemd/journal-upload.conf is not managed by Millrace")
     assert systemd.calls == [] and settings() == ["[Upload]", "URL=https://own"]
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`[journal] forward` of the policy, as the settings of systemd-journal-upload(8)."""
 
+import stat
 from pathlib import Path
 
 from millrace import paths
@@ -39,19 +40,26 @@ def apply(run: Runner) -> str:
             if rendered.is_ours(SETTINGS):
                 rendered.remove(SETTINGS)
                 must(run, ["systemctl", "--no-block", "stop", UNIT])
+            elif settings_file().exists():
+                return f"/{SETTINGS} is not managed by Millrace; the journal is forwarded as it says."
             return "The journal is not forwarded."
-        if rendered.put(SETTINGS, text(wanted)):
-            must(run, ["systemctl", "--no-block", "restart", UNIT])
+        # A unit that did not start last time, or that was stopped since, is started without a change, too.
+        verb = "restart" if rendered.put(SETTINGS, text(wanted)) else "start"
+        must(run, ["systemctl", "--no-block", verb, UNIT])
         return f"The journal is forwarded to {wanted.forward}."
 
 
 def text(wanted: JournalPolicy) -> str:
-    """journal-upload.conf(5); BadInput where the authority is not there."""
+    """Return journal-upload.conf(5); BadInput where the authority is missing or readable by root only."""
     from millrace.system.render import render
 
     assert wanted.forward is not None
     ca = wanted.ca or SYSTEM_CA
     tls = wanted.forward.startswith("https:")
-    if tls and not (paths.ROOT / ca.lstrip("/")).is_file():
-        raise BadInput(f"{ca} is not there: copy the certificate of the receiver's authority to it")
+    file = paths.ROOT / ca.lstrip("/")
+    if tls and not file.is_file():
+        raise BadInput(f"{ca} does not exist: copy the certificate of the receiver's authority to it")
+    # systemd-journal-upload runs as a user of its own.
+    if tls and not file.stat().st_mode & stat.S_IROTH:
+        raise BadInput(f"{ca} is readable by root only: run chmod 644 {ca}")
     return render(f"{SETTINGS}.j2", url=wanted.forward, tls=tls, ca=ca)

@@ -6,6 +6,7 @@ from millrace.etc import rendered
 from millrace.health.checks import filesystem
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.journal import forward
 from millrace.share import directories, exports, nfs, quota
 from millrace.state import store
 from millrace.state.model import Config
@@ -35,9 +36,15 @@ def check(host: Host) -> list[Finding]:
 
 
 def _drift() -> list[Finding]:
-    todo = "millrace share render --force restores it and keeps the edited file in /var/lib/millrace/replaced"
+    todo = "{} restores it and keeps the edited file in /var/lib/millrace/replaced"
+    other = {forward.SETTINGS: "millrace journal apply"}
     return [
-        Finding(check=NAME, level=Level.WARN, sentence=f"/{name} was edited by hand and is not rendered.", todo=todo)
+        Finding(
+            check=NAME,
+            level=Level.WARN,
+            sentence=f"/{name} was edited by hand and is not rendered.",
+            todo=todo.format(other.get(name, "millrace share render --force")),
+        )
         for name in rendered.edited()
     ]
 

@@ -13,6 +13,8 @@ from millrace.system.users import only_root
 
 RENEW_DAYS = 30
 NO_NAMES = "none"
+# The server sends its journal with its certificate as a client's; the first releases made it for servers only.
+CLIENT = "TLS Web Client Authentication"
 
 
 def ensure(ports: Ports = net.serving) -> CertificateChange:
@@ -69,6 +71,8 @@ def _reason(used: Current | None, here: Identity, authority_made: bool) -> str |
         return f"the previous one is not valid before {used.certificate.not_before[:10]}: the clock was ahead"
     if authority_made:
         return "the CA was renewed"
+    if CLIENT not in used.certificate.purposes:
+        return "the previous one cannot be used as a client"
     lacking = not_named(used, here)
     return f"the previous one does not name {', '.join(lacking)}" if lacking else None
 

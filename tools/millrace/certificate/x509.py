@@ -43,6 +43,14 @@ PURPOSES = {
     ExtendedKeyUsageOID.OCSP_SIGNING: "OCSP Signing",
     ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE: "Any Extended Key Usage",
 }
+# The last three are no ValueError.
+UNREADABLE = (
+    ValueError,
+    UnsupportedAlgorithm,
+    x509.DuplicateExtension,
+    x509.InvalidVersion,
+    x509.UnsupportedGeneralNameType,
+)
 # RFC 4514 has no short name for these, which public authorities write.
 _ATTRIBUTES = {
     NameOID.EMAIL_ADDRESS: "emailAddress",
@@ -90,7 +98,7 @@ def signed_by(certificate: str, issuer: str) -> bool:
         authority = x509.load_pem_x509_certificate(issuer.encode())
         x509.load_pem_x509_certificate(certificate.encode()).verify_directly_issued_by(authority)
         return _may_sign(authority)
-    except (ValueError, TypeError, InvalidSignature, UnsupportedAlgorithm):
+    except (*UNREADABLE, TypeError, InvalidSignature):
         return False
 
 
@@ -98,7 +106,8 @@ def request(key: str, common_name: str, names: list[str], addresses: list[str]) 
     """Make a request that an authority can sign, as PEM text; BadInput if the key cannot be read."""
     builder = x509.CertificateSigningRequestBuilder(_name(common_name))
     builder = builder.add_extension(_usage(signs=False), critical=True)
-    builder = builder.add_extension(x509.ExtendedKeyUsage(_USES["server"]), critical=False)
+    # An authority may refuse a request that asks for more than a server needs.
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
     if names or addresses:
         builder = builder.add_extension(_alternatives(names, addresses), critical=False)
     return builder.sign(_key(key), SHA256()).public_bytes(Encoding.PEM).decode()
@@ -147,8 +156,8 @@ def issue(
 def _read(certificate: str, make: Callable[[x509.Certificate], Result]) -> Result:
     try:
         return make(x509.load_pem_x509_certificate(certificate.encode()))
-    except (ValueError, UnsupportedAlgorithm) as error:
-        raise BadInput("a certificate cannot be read: is it whole, and PEM text?") from error
+    except UNREADABLE as error:
+        raise BadInput("a certificate cannot be read; provide complete PEM text") from error
 
 
 def _described(found: x509.Certificate) -> Certificate:
@@ -189,7 +198,7 @@ def _key(text: str) -> Signer:
         found = load_pem_private_key(text.encode(), password=None)
     # A TypeError is a locked key; pem.split has refused it by then where it came from outside.
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
-        raise BadInput("the private key cannot be read: is it whole, and PEM text?") from error
+        raise BadInput("the private key cannot be read; provide complete PEM text") from error
     if not isinstance(found, Signer):
         raise BadInput("the private key cannot sign a certificate: use an RSA, EC or Ed25519 key")
     return found

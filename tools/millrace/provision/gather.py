@@ -17,8 +17,9 @@ CAP.TO, 127.5 s at most (NVMe base specification; nvme_wait_ready)."""
 GRACE = 30.0
 """Seconds of these for a controller that shows no namespace, as one may never do, and for udev to read the drives."""
 
-REST = 2.0
-"""Seconds without a change once nothing is starting: between two controllers of a bus that is being enumerated."""
+REST = 10.0
+"""Seconds without a change once nothing is starting and a drive is missing: a slot whose link comes late shows no
+controller until then."""
 
 POLL = 0.5
 """Seconds between two looks."""

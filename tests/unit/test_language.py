@@ -16,7 +16,7 @@ WORDS = {
     r"\b(somebody|whoever)\b": "the user, an administrator, a client",
     r"\banew\b": "again",
     r"\bhand(ed)? in\b": "provide",
-    r"\b(is|are|be) told\b": "is shown, requires root",
+    r"(^|\b(is|are|be|was|were) )told\b": "is shown, requires root",
     r"\ba person\b": "an administrator",
     r"\btaken? back\b": "is rolled back",
     r"\bleft out, and why\b": "skipped, with reason",
@@ -32,7 +32,7 @@ WORDS = {
 }
 # A command's help says what the command does.
 NO_VERB = re.compile(r"(The|A|An|What|How|Who|Those|Where|One|Two|It|Is|Which)\b")
-RAISED = {"BadInput", "Refused", "Failed", "Finding", "Unreachable"}
+SAID = {"BadInput", "Refused", "Failed", "Finding", "Unreachable", "Note", "echo"}
 
 
 def page_texts() -> Iterator[tuple[str, str]]:
@@ -66,7 +66,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     """Errors and findings of the program, values in them as {}."""
     for path in sorted((REPO / "tools/millrace").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and getattr(node.func, "id", "") in RAISED:
+            if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) in SAID:
                 for value in [*node.args, *(keyword.value for keyword in node.keywords)]:
                     if text := _text(value):
                         yield f"{path.relative_to(REPO)}:{node.lineno}", text

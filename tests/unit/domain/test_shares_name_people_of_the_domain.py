@@ -86,7 +86,7 @@ def test_a_kerberos_share_is_seen_to_open_tickets(joined: Member) -> None:
 @pytest.mark.parametrize(("hurt", "sentence"), [
     ("kvno", "cannot be opened with the key of this server"),
     ("kinit", "gives MILLRACE\\$ no ticket"),
-    ("systemctl is-active --quiet gssproxy", "nobody accepts tickets"),
+    ("systemctl is-active --quiet gssproxy", "NFS accepts no tickets"),
 ])  # fmt: skip
 def test_kerberos_that_does_not_work_is_taken_back(joined: Member, hurt: str, sentence: str) -> None:
     joined.broken[hurt] = Result(1, "", "it is broken")

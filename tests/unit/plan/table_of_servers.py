@@ -7,6 +7,7 @@ from millrace.plan.model import Plan, Role
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
 from millrace.system.text import KIB, binary
+from millrace.system.text import size as decimal
 from tests.unit.plan.servers import GIB, drives_1u12, drives_2u24, server
 from tests.unit.plan.shapes import equal
 
@@ -44,7 +45,7 @@ def _row(plan: object) -> str:
             f"{level} of {size}" + (f", {spares} hot spare{'s' * (spares > 1)}" if spares else ""),
             log,
             f"{legs[0].chunk // KIB} KiB" if legs[0].chunk else "none",
-            f"{plan.capacity / 10**12:.0f} TB ({binary(plan.capacity)})",
+            f"{decimal(plan.capacity)} ({binary(plan.capacity)})",
             str(plan.filesystem.allocation_groups),
             f"{plan.nfsd.threads_max} threads, {plan.nfsd.pool_mode}",
         )

@@ -28,7 +28,6 @@ CORES, MEMORY = 32, 128 * GIB
 SPACE = uuid.UUID("4d2f8a4e-6c0b-4c63-9c52-6f7269726163")
 # Memory full of zeroes is in sync; a resync would run into the measurement.
 IN_SYNC = "--assume-clean"
-FRESH = "--force"
 
 
 def inventory(drives: int = DATA_DRIVES) -> Inventory:

@@ -33,7 +33,7 @@ def notes(served: Served, protocol: Protocol) -> list[Note]:
     if served.domain:
         zone, workgroup = served.domain.zone, served.domain.workgroup
         text = (
-            f"Put 'Domain = {zone}' under [General] of /etc/idmapd.conf: owners are told by name, as "
+            f"Put 'Domain = {zone}' under [General] of /etc/idmapd.conf: owners are sent by name, as "
             f"{workgroup}\\anna@{zone}, and belong to nobody on a client of another Domain."
         )
         found.append(Note(text=text, source=sources.IDMAPD))

@@ -146,9 +146,7 @@ NFS_CACHING = {
         _choice("acdirmax=600", "new files are seen ten minutes late at worst", sources.TALK_MOUNT),
     ],
     Profile.CHECKPOINT: [
-        _choice(
-            _POSITIVE, "a resume on another node must not be told that the new file is absent", sources.TALK_CACHING
-        ),
+        _choice(_POSITIVE, "a resume on another node must not get a cached 'no such file'", sources.TALK_CACHING),
     ],
     Profile.DATALOADER: [
         _choice(_POSITIVE, "names that exist are cached, names that do not are asked for", sources.TALK_CACHING),

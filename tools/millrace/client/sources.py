@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where the recipes come from, one name for each source."""
 
-TALK_PROFILES = "SNIA SDC 2025, SMB and NFS for AI: 'Quick Tuning Profiles'"
-TALK_CALLBACKS = "SNIA SDC 2025, SMB and NFS for AI: 'max_session_cb_slots + callback_nr_threads'"
 TALK_MOUNT = "SNIA SDC 2025, SMB and NFS for AI: 'Client mount options'"
 TALK_TIMEOUTS = "SNIA SDC 2025, SMB and NFS for AI: 'Reliability & Timeouts'"
 TALK_CACHING = "SNIA SDC 2025, SMB and NFS for AI: 'Caching & Coherency (metadata)'"
@@ -29,4 +27,3 @@ CIFS_CIPHERS = "kernel 7.2: cifs signs with AES-CMAC only (0.9 GB/s) and encrypt
 GSSD = "rpc.gssd(8)"
 IDMAPD = "idmapd.conf(5)"
 MIXED_TREE = "Samba: no leases and no POSIX extensions on a tree that NFS serves too"
-SYSTEMD_MOUNT = "systemd.mount(5)"

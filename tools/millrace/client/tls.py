@@ -75,7 +75,7 @@ def notes(tls: Tls, demand: str) -> list[Note]:
     if demand == "mtls":
         text = (
             f"mtls: put this client's certificate into {CERTIFICATE} and its key into {KEY} (mode 0600, of root). The "
-            "server takes those of authorities that it was told of: millrace certificate trust add FILE."
+            "server accepts certificates of trusted CAs only: millrace certificate trust add FILE."
         )
         found.append(Note(text=text, source=sources.TLSHD))
     return found

@@ -45,7 +45,7 @@ def verify(domain: Domain | None, run: Runner) -> str:
     key, and asks the kernel who opens it.
     """
     if not is_active(GSSPROXY, run):
-        raise Failed(f"nobody accepts tickets for NFS: systemctl status {GSSPROXY}")
+        raise Failed(f"gssproxy is not running, NFS accepts no tickets: systemctl status {GSSPROXY}")
     if not _kernel_asks_gssproxy():
         raise Failed("the NFS server was asked for Kerberos before there was a key and does without it: reboot once")
     if domain is None:

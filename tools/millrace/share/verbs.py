@@ -161,7 +161,7 @@ def render(force: bool, as_json: bool) -> None:
     for path in report.changed:
         click.echo(f"changed {path}")
     for service in report.reloaded:
-        click.echo(f"told {service}")
+        click.echo(f"reloaded {service}")
     for path in report.drift:
         click.echo(
             f"{path} had been edited by hand: "

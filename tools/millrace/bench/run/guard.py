@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What stands in the way of a run, and what its results must be labelled with. Reads only."""
 
-import os
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from millrace.bench.plan.site import Site
 from millrace.bench.result.model import Label, RunRequest
@@ -110,7 +108,3 @@ def _clients(request: RunRequest, site: Site, run: Runner, verdict: Verdict) -> 
 
 def _count(hosts: list[str]) -> str:
     return "1 client is" if len(hosts) == 1 else f"{len(hosts)} clients are"
-
-
-def _lines(path: Path) -> list[str]:
-    return path.read_text().splitlines() if os.path.exists(path) else []

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Looked at from all sides; what is wrong is one sentence, and the one before stays in use."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable
 
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from millrace.certificate import files, renew
 from millrace.certificate.install import install, request
 from millrace.certificate.show import authority_for_clients, show
-from millrace.errors import MillraceError, Refused
+from millrace.errors import BadInput, MillraceError, Refused
 from tests.unit.certificate.server import Authority, Server, openssl, sign
 
 NAMES = "subjectAltName=DNS:nas7.example.com,DNS:nas7,IP:10.0.0.2"
@@ -32,6 +33,26 @@ def test_an_rsa_key_of_old_form_is_taken(server: Server, site: Authority) -> Non
     made = openssl("req", "-x509", "-new", "-key", "/dev/stdin", "-subj", "/CN=nas7", "-addext", NAMES, stdin=key)
     install(made + key, server.ports)
     assert server.key.startswith("-----BEGIN PRIVATE KEY-----")
+
+
+@pytest.mark.parametrize(
+    ("good", "bad"),
+    [
+        # version 3 becomes one that X.509 does not have; a name of DNS becomes one of EDI
+        (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x05"),
+        (b"\x82\x04nas7", b"\xa5\x04\x81\x02as"),
+    ],
+)
+def test_a_certificate_that_breaks_its_own_rules_is_refused_in_a_sentence(
+    server: Server, site: Authority, good: bytes, bad: bytes
+) -> None:
+    leaf, key = site.server(NAMES)
+    der = b64decode("".join(leaf.splitlines()[1:-1]))
+    assert good in der
+    text = b64encode(der.replace(good, bad)).decode()
+    broken = f"-----BEGIN CERTIFICATE-----\n{text}\n-----END CERTIFICATE-----\n"
+    with pytest.raises(BadInput, match="provide complete PEM text"):
+        install(broken + key, server.ports)
 
 
 def test_the_old_name_of_a_certificate_is_taken(server: Server, site: Authority) -> None:

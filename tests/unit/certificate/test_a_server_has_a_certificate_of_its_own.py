@@ -72,6 +72,16 @@ def test_no_program_is_given_a_key(bare: Server) -> None:
     assert bare.calls == []
 
 
+def test_one_that_is_no_client_is_made_again(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as first_releases:
+        first_releases.setitem(x509._USES, "server", x509._USES["server"][:1])
+        renew.renew(ports=server.ports)
+    assert show().certificate.purposes == ["TLS Web Server Authentication"]
+    assert ensure(server)
+    assert "TLS Web Client Authentication" in show().certificate.purposes
+    assert not ensure(server)
+
+
 def test_nothing_is_done_twice(server: Server) -> None:
     before = server.shown
     assert not ensure(server)

@@ -82,7 +82,7 @@ def test_removing_says_where_the_data_is() -> None:
 
 def test_rendering_says_what_changed_and_what_was_edited(appliance: Appliance) -> None:
     assert "changed /etc/samba/smb.conf" in say("render").output
-    assert say("render").output == "told nfs-server.service\n"
+    assert say("render").output == "reloaded nfs-server.service\n"
     (appliance.root / "etc/samba/smb.conf").write_text("[global]\n")
     assert "/etc/samba/smb.conf had been edited by hand: kept" in say("render").output
     assert "replaced" in say("render", "--force").output

@@ -187,7 +187,7 @@ def test_nothing_is_guessed_where_nothing_can_stand_in() -> None:
     with pytest.raises(Failed, match="import an exported configuration"):
         store.load()
     # an import goes on from there
-    store.change("ann", "config import", lambda config: first_config(), anew=True)
+    store.change("ann", "config import", lambda config: first_config(), overwrite=True)
     assert names(store.load()) == ["data"]
 
 

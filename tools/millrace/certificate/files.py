@@ -79,7 +79,7 @@ def used() -> Current:
 
 
 def only_writer() -> AbstractContextManager[None]:
-    """One change at a time: the timer, a new address and a person may come together. Refused to anyone but root."""
+    """One change at a time: the timer, a new address and an administrator may meet. Refused to anyone but root."""
     return locks.held(directory() / ".lock")
 
 

@@ -15,21 +15,21 @@ AUTHORITY_VALIDITY = timedelta(days=7300)
 SERVER_VALIDITY = timedelta(days=395)
 
 
-def ensure_authority(here: Identity, anew: bool = False) -> bool:
+def ensure_authority(here: Identity, replace: bool = False) -> bool:
     """Make the authority, and what the look shows, where they are missing or another authority is wanted.
 
     One that a clock which was ahead made for the future is as good as missing: no client trusts it yet. Returns
     whether the authority was made.
     """
     certificate, key = files.authority()
-    anew = anew or (certificate.exists() and is_early(x509.describe(certificate.read_text())))
-    make = anew or not certificate.exists() or not key.exists()
+    replace = replace or (certificate.exists() and is_early(x509.describe(certificate.read_text())))
+    make = replace or not certificate.exists() or not key.exists()
     if make:
         # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
         name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
         made = x509.new_key()
         text = x509.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None)
-        # The certificate last: without it all is made anew after a power cut.
+        # The certificate last: without it all is made again after a power cut.
         certificate.unlink(missing_ok=True)
         write_text(key, made, mode=files.PRIVATE)
         write_text(certificate, text)

@@ -52,7 +52,7 @@ def renew(
             kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(one) for one in names]
             settings = CertificateSettings(names=list(dict.fromkeys(kept)))
         here = identity(settings.names, ports)
-        own.ensure_authority(here, anew=authority)
+        own.ensure_authority(here, replace=authority)
         made = own.issue(here)
         write_model(files.settings_file(), settings)
         cockpit.link()

@@ -61,7 +61,7 @@ def units(mount: Mount) -> list[File]:
 def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
     """Shell commands that make systemd take on fstab lines, or (`enable`) unit files.
 
-    systemctl(1): `enable` reads unit files anew by itself.
+    systemctl(1): `enable` reads unit files again by itself.
     """
     leaders = [unit_name(mount.mountpoint, "automount") for mount in mounts if not mount.follows]
     if not enable:

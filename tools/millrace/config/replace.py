@@ -44,7 +44,7 @@ def rollback(number: int, run: Runner, server: Callable[[], Server] = this_serve
 def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
     """An exported state with its passwords, in the place of this one."""
     only_root()
-    report = _replace("config import", portable.config, run, server, anew=True)
+    report = _replace("config import", portable.config, run, server, overwrite=True)
     try:
         accounts.set_hashes(portable.config, portable.shadow, portable.nt, run)
     except Failed as error:
@@ -53,7 +53,9 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
     return report.model_copy(update={"without_password": [n for n in report.without_password if n not in known]})
 
 
-def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server], anew: bool = False) -> ReplaceReport:
+def _replace(
+    what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
+) -> ReplaceReport:
     serving: list[Serving] = []
     addressing = Addressing(run, time.sleep)
     made: list[str] = []
@@ -74,8 +76,11 @@ def _replace(what: str, wanted: Config, run: Runner, server: Callable[[], Server
         # Last: a password that is gone cannot be undone.
         accounts.remove_unwanted(old, new, run)
 
-    # The domain knows its members by a password that is no part of any state: joining is not undone or moved by this.
-    config = store.change(who(), what, lambda old: wanted.model_copy(update={"domain": old.domain}), effect, anew=anew)
+    def mutate(old: Config) -> Config:
+        # The domain knows its members by a password that is no part of any state: joining is not undone by this.
+        return wanted.model_copy(update={"domain": old.domain})
+
+    config = store.change(who(), what, mutate, effect, overwrite=overwrite)
     domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(
         serial=config.serial,

@@ -60,5 +60,5 @@ def write_banner(text: str) -> bool:
 
 
 def refresh_consoles() -> None:
-    """Every login prompt that nobody has typed at is drawn anew."""
+    """Every login prompt that nobody has typed at is drawn again."""
     attempt(["agetty", "--reload"], timeout=20)

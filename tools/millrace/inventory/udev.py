@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What udev has read of block devices. No drive is asked: one that hangs must not hold up whoever wants to know."""
+"""What udev has read of block devices. No drive is asked: one that hangs must not delay the reader."""
 
 from pathlib import Path
 

@@ -16,7 +16,7 @@ from millrace.system.text import KIB
 
 
 class ArrayStep:
-    """Members are looked up anew for every command."""
+    """Members are looked up again for every command."""
 
     def __init__(self, system: System, drives: Drives, record: ArrayRecord) -> None:
         self._system = system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the forms of the pages check and offer, by its name there: whoever adds a form that needs another adds its line.
+"""What the forms of the pages check and offer, by its name there: a form that needs another rule adds its line.
 
 A limit that only code can see, such as whether a user exists, has no line: the form asks a dry run of its verb.
 """

@@ -102,7 +102,7 @@ def _prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     warnings = [sentence for share in shares for sentence in directories.strangers(share)]
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
-    return warnings + quota.assign(shares, pool, run, anew=made)
+    return warnings + quota.assign(shares, pool, run, created=made)
 
 
 def _write_smb(text: str, run: Runner) -> bool:

@@ -66,7 +66,7 @@ class Serving:
         # once more: until it was closed others could make directories there
         _refuse_strangers(changed)
         if quota.enabled(pool.filesystem.mountpoint):
-            complaints = quota.assign(changed, pool, run, anew={share.name for share in made})
+            complaints = quota.assign(changed, pool, run, created={share.name for share in made})
             if complaints:
                 raise Failed(complaints[0])
         limited = [share.name for share in changed if share.size or share.soft_size]
@@ -77,7 +77,7 @@ class Serving:
             )
 
     def _disconnect(self, old: Config, new: Config) -> None:
-        """Who is connected was let in by the old rules; smbd asks the new ones when a share is opened anew."""
+        """Who is connected was let in by the old rules; smbd asks the new ones when a share is opened again."""
         names = [one.name for one in old.shares if one.smb.enabled and _lets_in_others(one, new.share(one.name))]
         if names and is_active("smbd.service", self.server.run):
             for name in names:

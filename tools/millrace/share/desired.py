@@ -57,7 +57,7 @@ def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
         networks=[one.client for one in exports],
         exports=exports,
         privileged_ports=here.privileged_ports,
-        # The same after a move to other drives' slots, another when the pool was made anew.
+        # The same after a move to other drives' slots, another when the pool was made again.
         fsid=wanted.fsid or uuid5(here.filesystem_uuid, wanted.name),
         smb=smb,
         homes=_homes(wanted, config) if wanted.profile == "home" else {},

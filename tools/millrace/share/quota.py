@@ -46,11 +46,11 @@ def enabled(mountpoint: str) -> bool:
     return found is not None and not {"prjquota", "pquota"}.isdisjoint(found.options)
 
 
-def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[str] = ()) -> list[str]:
+def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection[str] = ()) -> list[str]:
     """Make the directories of shares their projects, and set their limits; what XFS did not take, in words.
 
     What was done is remembered, as it means a walk over everything in a tree: a walk that was cut short is done over.
-    Shares named in `anew` are done in any case.
+    Shares named in `created` are done in any case.
     """
     mountpoint = pool.filesystem.mountpoint
     known = rendered.load().quotas
@@ -59,8 +59,8 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, anew: Collection[st
     for share in shares:
         tree = _tree(share, pool)
         project, _, limits = known.get(tree, "").partition(" ")
-        if share.name in anew or (project, limits) != (str(share.project), _limits(share)):
-            walk = share.name in anew or project != str(share.project)
+        if share.name in created or (project, limits) != (str(share.project), _limits(share)):
+            walk = share.name in created or project != str(share.project)
             due[tree] = share
             commands[tree] = [
                 *([f"project -s -p {share.path} {share.project}"] if walk else []),

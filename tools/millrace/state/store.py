@@ -58,15 +58,15 @@ def look() -> Loaded:
     return Loaded(first_config())
 
 
-def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, anew: bool = False) -> Config:
+def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, overwrite: bool = False) -> Config:
     """Change the wanted state: `mutate` makes the new one, `effect(old, new)` makes it true, then it is kept.
 
     Nothing is kept if either raises; an effect undoes what it did. Waits while another change is under way. BadInput
-    with one sentence where the new state does not agree with itself. `anew` is for an import: it does not mind an old
-    state that nothing can stand in for.
+    with one sentence where the new state does not agree with itself. `overwrite` is for an import: it does not mind an
+    old state that nothing can stand in for.
     """
     with only_writer():
-        old = _look_anew() if anew else look()
+        old = _look_if_readable() if overwrite else look()
         new = _asked_for(old.config, mutate)
         if effect is not None:
             effect(old.config, new)
@@ -85,7 +85,7 @@ def _asked_for(old: Config, mutate: Mutate) -> Config:
     return new
 
 
-def _look_anew() -> Loaded:
+def _look_if_readable() -> Loaded:
     try:
         return look()
     except Failed as error:

@@ -36,7 +36,7 @@ def channels(port: str, run: Runner) -> Channels | None:
 
 @dataclass(frozen=True)
 class ChannelsKnob(Setting):
-    """The number of queues of one port. The driver makes its vectors anew when it changes, and the link may go down.
+    """The number of queues of one port. The driver makes its vectors again when it changes, and the link may go down.
 
     A link that comes back starts another run: a driver that always keeps another number would never come to rest.
     """

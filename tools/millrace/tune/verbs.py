@@ -8,7 +8,7 @@ from millrace.provision.pool_file import known_pool
 from millrace.system.run import within
 from millrace.tune.model import TuneReport
 
-PATIENCE = 60  # seconds; a driver that makes hundreds of queues anew needs some
+PATIENCE = 60  # seconds; a driver that makes hundreds of queues again needs some
 _TOOLS = within(PATIENCE)
 
 

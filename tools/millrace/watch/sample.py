@@ -105,7 +105,7 @@ def _port(name: str, before: Sample | None, now: Sample) -> PortRates:
 
 
 def _rate(old: Counters | None, new: Counters | None, name: str, seconds: float) -> float | None:
-    """A counter that went back belongs to a server that was started anew: nothing is known of this second."""
+    """A counter that went back belongs to a server that was started again: nothing is known of this second."""
     if old is None or new is None or seconds <= 0:
         return None
     grown = float(getattr(new, name) - getattr(old, name))

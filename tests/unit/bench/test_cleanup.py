@@ -8,14 +8,12 @@ import pytest
 
 from millrace.bench.result import live
 from millrace.bench.result import store as results
-from millrace.bench.result.environment import Environment
-from millrace.bench.result.model import Provenance, Run, State
+from millrace.bench.result.model import State
 from millrace.bench.result.outputs import Progress
 from millrace.bench.run import cleanup, order
 from millrace.errors import Refused
 from millrace.system.run import Result
-from tests.unit.bench.rungs import done, waiting
-from tests.unit.bench.sites import request
+from tests.unit.bench.runs import unfinished, whole
 from tests.unit.bench.tools import Tools
 
 EXPORTS = (
@@ -23,33 +21,11 @@ EXPORTS = (
 )
 
 
-def run(name: str, state: State) -> Run:
-    rungs = [done("L1/xfs/seq/read"), waiting("L1/xfs/seq/write").model_copy(update={"state": State.RUNNING})]
-    return Run(
-        id=name,
-        started="2026-01-01T00:00:00+00:00",
-        state=state,
-        request=request(),
-        provenance=Provenance(version="1", workload_hash="0", fio="fio-3.41", started_by="admin"),
-        environment=Environment.model_construct(),
-        rungs=rungs,
-    )
-
-
-def whole(made: Run) -> Run:
-    """With an environment that is complete."""
-    values = dict.fromkeys(("host", "product", "kernel", "cpu", "pool"), "x") | dict.fromkeys(
-        ("sockets", "cores", "memory"), 1
-    )
-    empty = {"virtual": None, "plan_sha256": None, "drives": [], "ports": [], "packages": {}, "settings": {}}
-    return made.model_copy(update={"environment": Environment.model_validate({**values, **empty})})
-
-
 def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: Path) -> None:
     (pool / ".millrace-bench/common").mkdir(parents=True)
     (pool / ".millrace-bench/common/f.0.0").write_text("x")
     os.symlink(pool / "data", pool / ".millrace-bench/common/link")
-    results.save(whole(run("20260101-000000", State.RUNNING)))
+    results.save(whole(unfinished("20260101-000000", State.RUNNING)))
     tools = Tools({"exportfs -s": Result(0, EXPORTS, "")})
     found = cleanup.clean_up(tools)
     assert found == [
@@ -65,7 +41,7 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
 
 
 def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
-    results.save(whole(run("20260101-000000", State.RUNNING)))
+    results.save(whole(unfinished("20260101-000000", State.RUNNING)))
     live.begin()
     live.write(Progress(run="20260101-000000", time=1, state=State.RUNNING, what="L1/xfs/seq/write"))
     cleanup.clean_up(Tools())
@@ -78,7 +54,7 @@ def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:
 
 
 def test_a_run_that_has_ended_stays_as_it_is(pool: Path) -> None:
-    results.save(whole(run("20260101-000000", State.DONE)))
+    results.save(whole(unfinished("20260101-000000", State.DONE)))
     assert cleanup.clean_up(Tools()) == []
     assert results.load("latest").state is State.DONE
 

@@ -4,37 +4,8 @@
 import pytest
 
 from millrace.bench.report.compare import compare
-from millrace.bench.result.ceilings import with_ceilings
-from millrace.bench.result.environment import Environment
-from millrace.bench.result.figures import completed
-from millrace.bench.result.model import Provenance, Run, Rung, State
 from millrace.errors import Refused
-from tests.unit.bench.rungs import repeat, waiting
-from tests.unit.bench.sites import request, site
-
-FACTS = dict.fromkeys(("host", "product", "kernel", "cpu", "pool"), "<b>x</b>")
-
-
-EMPTY = {"virtual": None, "plan_sha256": None, "drives": [], "ports": [], "packages": {"fio": "3.41"}, "settings": {}}
-
-
-def run(*rungs: Rung, labels: tuple[str, ...] = ()) -> Run:
-    here = site()
-    numbers = dict.fromkeys(("sockets", "cores", "memory"), 1)
-    return Run(
-        id="20260101-000000",
-        started="2026-01-01T00:00:00+00:00",
-        state=State.DONE,
-        request=request(),
-        labels=list(labels),  # type: ignore[arg-type]
-        provenance=Provenance(version="1", workload_hash="abc", fio="fio-3.41", started_by="admin"),
-        environment=Environment.model_validate({**FACTS, **numbers, **EMPTY}),
-        rungs=with_ceilings(rungs, here.inventory, here.plan, False),
-    )
-
-
-def rung(*bandwidths: float, name: str = "L1/xfs/seq/read") -> Rung:
-    return completed(waiting(name), [repeat(bandwidth=one) for one in bandwidths], [], 3)
+from tests.unit.bench.runs import run, rung
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Documents of the verbs that pages are fed with; tests/unit/pages checks each against its model. */
+/** Documents of the verbs that pages are fed with; tests/unit/plugin checks each against its model. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { says } from "./mocks/cockpit";

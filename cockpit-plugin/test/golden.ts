@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** Documents of the real program, for the server in a state: test/golden is made and checked by tests/unit/schema. */
+/** Documents of the real program, for the server in a state: test/golden is made and checked by tests/unit/plugin. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Outputs } from "../src/types/outputs";

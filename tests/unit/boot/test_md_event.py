@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What mdadm --monitor reports starts the units that have something to do then, and no others."""
+"""Which units an event of mdadm --monitor starts."""
 
 import os
 import subprocess
@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from host.layout import REPO
+from tests.unit.boot.units import unit
 
 MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
 HEALTH, RETUNE = "millrace-health.service", "millrace-retune-arrays.timer"
@@ -37,18 +38,22 @@ def start(*units: str) -> str:
 @pytest.mark.parametrize(
     "event", ["Fail", "FailSpare", "DeviceDisappeared", "NewArray", "RebuildStarted", "SpareActive"]
 )
-def test_what_makes_another_array_is_looked_at_and_set_up(tmp_path: Path, event: str) -> None:
+def test_change_of_members_starts_record_health_and_tuning(tmp_path: Path, event: str) -> None:
     assert started(tmp_path, event, "/dev/md127", "/dev/nvme3n1") == [MEMBERS, start(HEALTH, RETUNE)]
 
 
-def test_an_array_that_was_assembled_degraded_is_looked_at_and_set_up(tmp_path: Path) -> None:
+def test_degraded_assembly_starts_health_and_tuning(tmp_path: Path) -> None:
     assert started(tmp_path, "DegradedArray", "/dev/md127") == [start(HEALTH, RETUNE)]
 
 
-def test_the_end_of_a_rebuild_is_looked_at(tmp_path: Path) -> None:
+def test_end_of_a_rebuild_starts_record_and_health(tmp_path: Path) -> None:
     assert started(tmp_path, "RebuildFinished", "/dev/md127") == [MEMBERS, start(HEALTH)]
 
 
 @pytest.mark.parametrize("event", ["Rebuild20", "Rebuild98"])
-def test_how_far_a_rebuild_is_starts_nothing(tmp_path: Path, event: str) -> None:
+def test_progress_of_a_rebuild_starts_nothing(tmp_path: Path, event: str) -> None:
     assert started(tmp_path, event, "/dev/md127") == []
+
+
+def test_recording_waits_for_the_assembly_that_records_too() -> None:
+    assert "millrace-assemble.service" in unit("millrace-members.service")["After"][0].split()

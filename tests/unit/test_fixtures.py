@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Virtual servers of one set of stories do not run on beside the next."""
+"""Fixtures of the tests of booted servers end where their package ends."""
 
 from host.layout import REPO
 

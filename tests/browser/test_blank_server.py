@@ -9,9 +9,9 @@ import pytest
 from tests.browser.console import Console, from_files
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.first_day import *  # noqa: F403
-from tests.browser.stories.people import *  # noqa: F403
+from tests.browser.stories.new_users import *  # noqa: F403
 from tests.browser.stories.settings import *  # noqa: F403
-from tests.browser.stories.what_everybody_sees import *  # noqa: F403
+from tests.browser.stories.themes import *  # noqa: F403
 
 NAME = "blank"
 

@@ -16,7 +16,7 @@ from tests.browser.failed import OUT
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.fixtures import ADMIN_PASSWORD, Meet
 from tests.browser.person import Person
-from tests.browser.stories.what_everybody_sees import *  # noqa: F403
+from tests.browser.stories.themes import *  # noqa: F403
 
 NAME = "filled"
 Become = Callable[[str], None]

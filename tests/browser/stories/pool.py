@@ -8,7 +8,7 @@ from typing import Any
 from playwright.sync_api import expect
 
 from tests.browser.person import Person
-from tests.browser.stories.people import ANNA_PASSWORD
+from tests.browser.stories.new_users import ANNA_PASSWORD
 from tests.vm.box import CLIENT_ADDRESSES, NETWORKS, SERVER_ADDRESSES, Box
 from vm.machine import Machine
 from vm.qemu import FORWARDED_FROM

@@ -6,9 +6,9 @@ The stories build on each other.
 
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.stories.first_day import *  # noqa: F403
-from tests.browser.stories.people import *  # noqa: F403
+from tests.browser.stories.new_users import *  # noqa: F403
 from tests.browser.stories.pool import *  # noqa: F403
-from tests.browser.stories.what_everybody_sees import *  # noqa: F403
+from tests.browser.stories.themes import *  # noqa: F403
 
 NAME = "booted"
 # each takes an emulated server half a minute; all of them are looked at in tests/browser

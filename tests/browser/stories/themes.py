@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What holds on every page, whatever the server is in: for those who see little, and in both themes."""
+"""Every page, in every state of the server, is accessible in both themes."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People are let in: to the shares, and to the console to look."""
+"""Users of shares, and users who may sign in to the web console."""
 
 import json
 

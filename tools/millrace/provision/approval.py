@@ -51,9 +51,10 @@ def current_plan() -> tuple[str, Plan]:
 
 
 def approval_from_credential(now: str) -> Approval | None:
-    """What the credential `millrace.provision` approves, None where the boot was given none.
+    """Approve what the credential `millrace.provision` names; None where the boot has no such credential.
 
-    `auto` stands for the current plan, as long as every drive that it would write is blank.
+    `auto` stands for the current plan, as long as every drive that it would write is blank. `now` is UTC, ISO 8601.
+    BadInput: the credential is no hash. Refused: it is not that of the current plan, or a drive is not blank.
     """
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     credential = Path(directory) / CREDENTIAL if directory else None

@@ -26,6 +26,10 @@ class ArrayStep:
         self.title = md.title(record.array)
 
     def look(self) -> Found:
+        """Read the active array, or the superblocks of its members.
+
+        Refused: a member holds other content. Failed: the array runs with another level or number of members.
+        """
         active = md.find(self._system, self._record.uuid)
         if active is not None and active.running:
             array = self._record.array
@@ -40,6 +44,7 @@ class ArrayStep:
         return Found.DORMANT if all(carried) else Found.TORN
 
     def wake(self) -> None:
+        """Assemble the array and its link in /dev/md; leave it as it is where it does not start."""
         active = md.find(self._system, self._record.uuid)
         try:
             if active is None or not active.running:
@@ -52,6 +57,7 @@ class ArrayStep:
             return
 
     def clear(self) -> None:
+        """Stop the array and remove its superblocks. Refused: a member holds other content. Failed: mdadm fails."""
         active = md.find(self._system, self._record.uuid)
         if active is not None:
             must(self._system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
@@ -60,6 +66,7 @@ class ArrayStep:
                 must(self._system.attempt, ["mdadm", "--zero-superblock", device])
 
     def make(self) -> str:
+        """Create the array, with its spares. Failed: mdadm fails."""
         members, spares = ([device for device, _ in group] for group in (self._members(), self._spares()))
         must(self._system.attempt, create_command(self._record, members, spares))
         settle(self._system)

@@ -10,17 +10,21 @@ from millrace.provision.system import System
 
 
 class Identity(Protocol):
-    """What a drive is told apart by."""
+    """What identifies a drive in any slot of any server."""
 
     @property
-    def serial(self) -> str: ...
+    def serial(self) -> str:
+        """The serial number that the drive itself reports."""
+        ...
 
     @property
-    def wwid(self) -> str: ...
+    def wwid(self) -> str:
+        """The worldwide identifier: `eui.…`, `nvme.…` or `naa.…`."""
+        ...
 
 
 class Drives:
-    """The drives of one scan. A name is handed out only while the disk of the scan is still the one behind it."""
+    """The drives of one scan. A name is returned only while the same disk is still behind it."""
 
     def __init__(self, system: System) -> None:
         self._system = system
@@ -28,12 +32,15 @@ class Drives:
         self._attached = {drive.name: system.diskseq(drive.name) for drive in self.inventory.drives}
 
     def find(self, member: Identity) -> Drive | None:
-        """The one drive with this serial and this wwid; None if there is none or it is not unique."""
+        """Return the one drive with this serial and this wwid; None if there is none or several."""
         hits = [d for d in self.inventory.drives if d.serial == member.serial and d.wwid == member.wwid]
         return hits[0] if len(hits) == 1 else None
 
     def now(self, member: Identity) -> Drive:
-        """The drive, proven to be still attached under the name that it was scanned under."""
+        """Return the drive, verified to be still attached under the name that it was scanned under.
+
+        Refused: it is missing, or was replaced since the scan.
+        """
         drive = self.find(member)
         if drive is None:
             raise Refused(_absent([member.serial]))
@@ -45,7 +52,7 @@ class Drives:
         return drive
 
     def require(self, members: Iterable[Identity]) -> None:
-        """Refused, naming every drive that is not there."""
+        """Verify that all drives are present. Refused: names every one that is missing."""
         absent = [member.serial for member in members if self.find(member) is None]
         if absent:
             raise Refused(_absent(absent))

@@ -20,7 +20,10 @@ TABLE_END = MIB
 
 
 def check_fresh(system: System, drives: Drives, transaction: Transaction) -> None:
-    """What only has to hold where nothing has been made yet: drives as planned, names free."""
+    """Verify what must hold before the first write only: drives as planned, names of arrays free.
+
+    Refused: an array of that name exists, or a drive has another size or is in use.
+    """
     planned = {drive.serial: drive for drive in transaction.plan.drives}
     for record in transaction.arrays:
         if system.md_link(array_link(record.array.name)) is not None:
@@ -37,7 +40,10 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
 
 
 def check_all(system: System, drives: Drives, journal: Journal, partitions: Iterable[Step]) -> None:
-    """What has to hold in every run: tools, modules, all drives there, and on each what the journal says."""
+    """Verify what must hold in every run: tools, modules, all drives present, partitions as the journal allows.
+
+    Refused: a drive is missing, or holds other data. Failed: this image lacks a tool or a module.
+    """
     absent = [tool for tool in TOOLS if not system.installed(tool)]
     if absent:
         raise Failed(f"this image lacks {', '.join(absent)}; nothing was written")

@@ -31,6 +31,10 @@ class FilesystemStep:
         self._arrays = {array_path(record.array.name): record for record in arrays}
 
     def look(self) -> Found:
+        """Read what the arrays of the data and of the log hold.
+
+        Refused: other content. Failed: a device is not the array that was created for it, or cannot be probed.
+        """
         data = self._content(self._filesystem.device, "xfs", "UUID")
         log = self._filesystem.log_device is not None and self._content(
             self._filesystem.log_device, "xfs_external_log", "LOGUUID"
@@ -46,6 +50,7 @@ class FilesystemStep:
         """mkfs.xfs writes over what it left half done."""
 
     def make(self) -> str:
+        """Make the file system. Failed: mkfs.xfs fails, or its geometry differs from the plan."""
         must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
         self._check_geometry()
         return f"made, {self._filesystem.allocation_groups} allocation groups"

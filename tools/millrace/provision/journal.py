@@ -31,17 +31,21 @@ class Journal:
         return journal
 
     def state(self, name: str) -> State:
+        """Return the state of the step `name`."""
         return next(step.state for step in self.transaction.steps if step.name == name)
 
     def start(self, name: str) -> None:
-        """Call this before the first write of a step. What later steps stand on is never made again."""
+        """Mark a step as started, before its first write.
+
+        Failed: a later step has begun; what it stands on is never created again.
+        """
         at = [step.name for step in self.transaction.steps].index(name)
         if any(step.state != "pending" for step in self.transaction.steps[at + 1 :]):
             raise Failed(f"step '{name}' cannot be done again after later steps; the pool needs manual inspection")
         self._mark(name, "started")
 
     def done(self, name: str) -> None:
-        """Call this once the result has been verified."""
+        """Mark a step as done, after its result has been verified."""
         self._mark(name, "done")
 
     def _mark(self, name: str, state: State) -> None:

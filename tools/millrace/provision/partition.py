@@ -30,6 +30,10 @@ class PartitionStep:
         self.title = f"drive {record.serial}"
 
     def look(self) -> Found:
+        """Compare the partition table of the drive with the plan.
+
+        Refused: the drive is missing or not blank. Failed: it cannot be read.
+        """
         drive = self._drives.now(self._record)
         ids = self._system.gpt_ids(drive.name, drive.logical_block)
         if ids and ids <= {self._record.disk_label, *(partition.partuuid for partition in self._record.partitions)}:
@@ -46,12 +50,13 @@ class PartitionStep:
         return Found.NOTHING
 
     def wake(self) -> None:
-        """A partition does not sleep."""
+        """Do nothing: a partition is in use as soon as it exists."""
 
     def clear(self) -> None:
-        """sfdisk writes the whole table again."""
+        """Do nothing: sfdisk writes the whole table again."""
 
     def make(self) -> str:
+        """Write the partition table. Refused: the drive is in use. Failed: sfdisk fails, or no partition appears."""
         drive = self._drives.now(self._record)
         reason = self._system.in_use(drive.name)
         if reason:

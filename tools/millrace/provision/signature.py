@@ -9,7 +9,10 @@ AMBIVALENT = 8
 
 
 def signature(system: System, device: str, offset: int = 0, size: int | None = None) -> dict[str, str]:
-    """Probe a device, or `size` bytes of it from `offset`; an empty dict is the answer "nothing", never a guess."""
+    """Probe a device, or `size` bytes of it from byte `offset`; an empty dict means that blkid found nothing.
+
+    Failed: blkid cannot read it, or found something that it cannot name; neither is taken for blank.
+    """
     area = ["--offset", str(offset), "--size", str(size)] if size is not None else []
     result = system.attempt(["blkid", "-p", "-o", "export", *area, device])
     # blkid says 2 for a device that it cannot open, too: only its silence tells the two apart.

@@ -9,7 +9,7 @@ from millrace.provision.journal import Journal
 
 
 class Found(Enum):
-    """What a step finds where it is to write. Anything that is not ours is raised as Refused instead."""
+    """What a step finds where it is to write. Content of another owner raises Refused instead."""
 
     NOTHING = auto()
     TORN = auto()
@@ -24,24 +24,33 @@ class Step(Protocol):
     title: str
 
     def look(self) -> Found:
-        """What is there now; writes nothing. Refused if it is not ours."""
+        """Return what is there now; write nothing.
+
+        Refused: the content is not of this transaction. Failed: it cannot be read.
+        """
         ...
 
     def wake(self) -> None:
-        """Bring what is complete but not running into use; may find that it cannot."""
+        """Bring what is complete but not running into use; return also where that did not succeed."""
         ...
 
     def clear(self) -> None:
-        """Take back what this step of this transaction left half done, and nothing else."""
+        """Undo what this step of this transaction left incomplete, and nothing else."""
         ...
 
     def make(self) -> str:
-        """Make it and say in a few words what was made."""
+        """Create it; return in a few words what was created.
+
+        Failed: a tool fails, or the result differs from the plan.
+        """
         ...
 
 
 def inspect(step: Step, journal: Journal) -> Found:
-    """What is there, held against what the journal says can be there. Writes nothing."""
+    """Return what is there, compared with what the journal allows; write nothing.
+
+    Refused: data is there that the step has not created, or data that it created is missing.
+    """
     state, found = journal.state(step.name), step.look()
     if state == "pending" and found is not Found.NOTHING:
         raise Refused(f"{step.title}: existing data was not created by provisioning; nothing was written")
@@ -51,7 +60,10 @@ def inspect(step: Step, journal: Journal) -> Found:
 
 
 def carry_out(step: Step, journal: Journal) -> str:
-    """Make sure that a step is done and verified; say what was done."""
+    """Complete and verify a step; return in a few words what was done.
+
+    Refused: see `inspect`. Failed: the result does not start, or differs from the plan.
+    """
     found = inspect(step, journal)
     if found is Found.DORMANT:
         step.wake()

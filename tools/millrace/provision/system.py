@@ -44,31 +44,34 @@ class System(Protocol):
         ...
 
     def scan(self) -> Inventory:
-        """A fresh inventory, every drive probed, once the list of drives is stable."""
+        """Return a fresh inventory, every drive probed, once the list of drives is stable."""
         ...
 
     def propose(self, inventory: Inventory) -> Proposal:
-        """What the planner says about this inventory and the policy of this server."""
+        """Plan this inventory with the policy of this server. Refused, BadInput: the policy cannot be read."""
         ...
 
     def diskseq(self, name: str) -> str | None:
-        """The kernel's number for this very attachment of a disk; another disk under the same name has another."""
+        """Return the kernel's number of this attachment of a disk; another disk under the same name has another."""
         ...
 
     def in_use(self, name: str) -> str | None:
-        """Why the block device cannot be opened exclusively, None if it can."""
+        """Return why the block device cannot be opened exclusively; None if it can."""
         ...
 
     def gpt_ids(self, name: str, block: int) -> frozenset[str]:
-        """GUIDs in every trace of a GPT at either end of the disk; `block` is its logical block size in bytes."""
+        """Return the GUIDs in every trace of a GPT at either end of the disk; `block`: its logical block size in bytes.
+
+        Failed: the disk cannot be read.
+        """
         ...
 
     def partition(self, partuuid: str) -> str | None:
-        """The partition behind /dev/disk/by-partuuid."""
+        """Return the partition behind /dev/disk/by-partuuid; None if there is none."""
         ...
 
     def md_superblocks(self) -> dict[str, str]:
-        """Partitions and whole drives with an md superblock, and the UUID of its array, as udev has seen them."""
+        """Return partitions and drives with an md superblock, each with its array's UUID, as udev has seen them."""
         ...
 
     def drives_starting(self, empty: bool) -> bool:
@@ -76,27 +79,27 @@ class System(Protocol):
         ...
 
     def identity(self, name: str) -> MemberRecord:
-        """Drive and partition behind the kernel name of a member."""
+        """Return drive and partition behind the kernel name of a member."""
         ...
 
     def md_members(self, name: str) -> list[LiveMember]:
-        """The members that an md device has, those that are gone left out."""
+        """Return the members that an md device has now, without those that are missing."""
         ...
 
     def md_repair(self, name: str) -> None:
-        """Have md read everything and write parity and copies that do not fit again; OSError if it does not begin."""
+        """Have md read everything and correct parity and copies that differ. OSError: it does not start."""
         ...
 
     def md_devices(self) -> list[str]:
-        """All md devices that the kernel has now."""
+        """Return all md devices that the kernel has now."""
         ...
 
     def md_state(self, name: str) -> str:
-        """md/array_state of an array: clear, inactive, readonly, clean, active, …"""
+        """Return md/array_state of an array: clear, inactive, readonly, clean, active, …"""
         ...
 
     def md_link(self, name: str) -> str | None:
-        """The md device behind /dev/md/NAME."""
+        """Return the md device behind /dev/md/NAME; None if there is none."""
         ...
 
     def installed(self, tool: str) -> bool:
@@ -104,11 +107,11 @@ class System(Protocol):
         ...
 
     def now(self) -> str:
-        """UTC, to the second, ISO 8601."""
+        """Return the time in UTC, to the second, ISO 8601."""
         ...
 
     def wait(self, seconds: float) -> None:
-        """Let other parts of the system get on with it."""
+        """Wait so many seconds for another part of the system."""
         ...
 
 
@@ -116,24 +119,29 @@ class Linux:
     """The machine that this runs on."""
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        """Run a tool without a time limit."""
         return attempt(argv, stdin)
 
     def scan(self) -> Inventory:
+        """Wait until the drive list is stable, then collect."""
         from millrace.inventory.collect import collect
 
         settling.wait_stable()
         return collect()
 
     def propose(self, inventory: Inventory) -> Proposal:
+        """Plan with the policy file. Refused, BadInput: it cannot be read."""
         from millrace.plan.policy_file import load_policy
         from millrace.plan.propose import propose
 
         return propose(inventory, load_policy())
 
     def diskseq(self, name: str) -> str | None:
+        """Read `diskseq` of the disk from sysfs."""
         return _attribute(f"class/block/{name}/diskseq")
 
     def in_use(self, name: str) -> str | None:
+        """Open the device with O_EXCL: the kernel refuses where it is mounted, or a member of an array."""
         try:
             os.close(os.open(_device(name), os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC))
         except OSError as error:
@@ -141,15 +149,18 @@ class Linux:
         return None
 
     def gpt_ids(self, name: str, block: int) -> frozenset[str]:
+        """Read both ends of the disk. Failed: the disk cannot be read."""
         try:
             return gpt.read_ids(_device(name), block)
         except OSError as error:
             raise Failed(f"{name} cannot be read ({error.strerror}); check the drive and its slot") from error
 
     def partition(self, partuuid: str) -> str | None:
+        """Follow the link of udev."""
         return _behind(f"dev/disk/by-partuuid/{partuuid}")
 
     def md_superblocks(self) -> dict[str, str]:
+        """Read the database of udev for every block device."""
         found = {}
         for name in sysfs.names(paths.ROOT / "sys/class/block"):
             known = udev.properties(paths.ROOT, paths.ROOT / "sys/class/block" / name)
@@ -158,9 +169,11 @@ class Linux:
         return found
 
     def drives_starting(self, empty: bool) -> bool:
+        """Read the states of the NVMe controllers from sysfs."""
         return settling.starting(paths.ROOT, empty)
 
     def identity(self, name: str) -> MemberRecord:
+        """Read sysfs and the database of udev; the kernel name stands for a serial that is missing."""
         directory = (paths.ROOT / "sys/class/block" / name).resolve()
         partition = (directory / "partition").exists()
         drive = drives.identify(directory.parent if partition else directory)
@@ -173,6 +186,7 @@ class Linux:
         )
 
     def md_members(self, name: str) -> list[LiveMember]:
+        """Read the `dev-*` directories of the array in sysfs."""
         md, found = paths.ROOT / "sys/block" / name / "md", []
         for entry in (md / member for member in sysfs.names(md) if member.startswith("dev-")):
             flags = frozenset((sysfs.text(entry / "state") or "").split(","))
@@ -182,25 +196,32 @@ class Linux:
         return found
 
     def md_repair(self, name: str) -> None:
+        """Write `repair` to md/sync_action. OSError: the kernel refuses."""
         (paths.ROOT / "sys/block" / name / "md/sync_action").write_text("repair")
 
     def md_devices(self) -> list[str]:
+        """List the block devices of sysfs that have an md directory."""
         blocks = (paths.ROOT / "sys/block").glob("md*")
         return sorted(block.name for block in blocks if (block / "md").is_dir())
 
     def md_state(self, name: str) -> str:
+        """Read md/array_state; `clear` where the array does not exist."""
         return _attribute(f"block/{name}/md/array_state") or "clear"
 
     def md_link(self, name: str) -> str | None:
+        """Follow the link in /dev/md."""
         return _behind(f"dev/md/{name}")
 
     def installed(self, tool: str) -> bool:
+        """Search PATH for the tool."""
         return shutil.which(tool) is not None
 
     def now(self) -> str:
+        """Read the clock, in UTC, to the second."""
         return datetime.now(UTC).isoformat(timespec="seconds")
 
     def wait(self, seconds: float) -> None:
+        """Sleep so many seconds."""
         time.sleep(seconds)
 
 

@@ -23,6 +23,7 @@ def state_dir() -> Path:
 
 
 def inventory_file() -> Path:
+    """The inventory of this boot."""
     return run_dir() / "inventory.json"
 
 
@@ -32,6 +33,7 @@ def plan_file() -> Path:
 
 
 def health_file() -> Path:
+    """The findings of the last health check."""
     return run_dir() / "health.json"
 
 
@@ -86,6 +88,7 @@ def approved_plan_file() -> Path:
 
 
 def approval_file() -> Path:
+    """The approval of a plan, until its pool exists."""
     return state_dir() / "approval.json"
 
 
@@ -95,4 +98,5 @@ def transaction_file() -> Path:
 
 
 def policy_file() -> Path:
+    """The policy that an administrator writes."""
     return ROOT / "etc/millrace/policy.toml"

@@ -36,7 +36,7 @@ class Check:
         return text.isprintable() if self.pattern == PRINTABLE else _compiled(self.pattern).fullmatch(text) is not None
 
     def said(self, text: str) -> str:
-        """The sentence about this text."""
+        """Return the sentence about this text."""
         return self.sentence.replace("$1", str(len(text))).replace("$0", shown(text))
 
 
@@ -51,13 +51,14 @@ class Rule:
         self._then = then
 
     def __call__(self, text: str) -> str:
+        """Return the text, in its normal form. ValueError: a check refuses it."""
         problem = self.problem(text)
         if problem is not None:
             raise ValueError(problem)
         return self._then(text)
 
     def problem(self, text: str) -> str | None:
-        """The sentence of the first check that the text does not pass."""
+        """Return the sentence of the first check that the text does not pass; None if it passes all."""
         failed = next((one for one in self.checks if not one.passes(text)), None)
         return failed.said(text) if failed else None
 

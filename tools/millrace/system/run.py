@@ -22,7 +22,9 @@ class Result:
 class Runner(Protocol):
     """Runs a tool; secrets go through `stdin` only."""
 
-    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result: ...
+    def __call__(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        """Run a tool; return what it printed, whatever its exit status."""
+        ...
 
 
 def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> Result:

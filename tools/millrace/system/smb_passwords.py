@@ -9,12 +9,13 @@ PDBEDIT = ("pdbedit", "-s", "/dev/null")
 
 
 def set_smb_password(name: str, password: str, run: Runner) -> None:
-    """The password of SMB alone; makes the SMB account where there is none."""
+    """Set the SMB password; create the SMB account where it is missing. Failed: a tool of Samba fails."""
     must(run, [*SMBPASSWD, "-s", "-a", name], f"{password}\n{password}\n")
     never_expire(name, run)
 
 
 def never_expire(name: str, run: Runner) -> None:
+    """Remove the expiry of an SMB account. Failed: pdbedit fails."""
     # Samba 4.25 gives each new account a kickoff time of 6 February 2036, which "-K never" sets again; only 0 is never
     # compared with the clock (sam_account_ok() in source3/auth/check_samsec.c).
     must(run, [*PDBEDIT, "-r", "-u", name, "-K", "0"])

@@ -20,7 +20,10 @@ class Channels:
 
 
 def channels(port: str, run: Runner) -> Channels | None:
-    """The queues of a port; None where its driver has no such setting. Failed if ethtool cannot be understood."""
+    """Return the queues of a port; None where its driver has no such setting.
+
+    Failed: ethtool is not installed, or its output cannot be parsed.
+    """
     result = run(["ethtool", "--json", "-l", port])
     if result.status == MISSING:
         raise Failed("ethtool is not installed; queues of network ports are not changed")
@@ -49,15 +52,18 @@ class ChannelsKnob(Setting):
 
     @property
     def label(self) -> str:
+        """The command that sets it, without the number."""
         return f"ethtool -L {self.port} combined"
 
     def read(self) -> str:
+        """Return the number of queues. Failed: ethtool does not show one."""
         found = channels(self.port, self.run)
         if found is None:
             raise Failed(f"{self.port} does not say how many queues it has")
         return str(found.now)
 
     def write(self, value: str) -> None:
+        """Set the number of queues. Failed: the driver refuses."""
         result = self.run(["ethtool", "-L", self.port, "combined", value])
         if result.status != 0:
             raise Failed(last_words(result))

@@ -16,7 +16,7 @@ MASK_GROUP = 32
 
 
 class Setting(ABC):
-    """Something that can be read and set. `reason` is a sentence for a person.
+    """Something that can be read and set. `reason` is a sentence for the reader of a report.
 
     `default` is what the kernel starts with, where that is documented. `deferred` says why a difference is reported and
     not set now. `refusals` are errors that mean `the kernel keeps this one`, which is right and no warning. What
@@ -33,26 +33,26 @@ class Setting(ABC):
     @property
     @abstractmethod
     def label(self) -> str:
-        """What a person finds it by: a path, or a command."""
+        """What an administrator finds it by: a path, or a command."""
 
     @abstractmethod
     def read(self) -> str:
-        """What is set now; OSError or MillraceError where there is no such setting."""
+        """Return what is set now. OSError, Failed: there is no such setting."""
 
     @abstractmethod
     def write(self, value: str) -> None:
-        """OSError or MillraceError where the kernel refuses."""
+        """Set it. OSError, Failed: the kernel or the tool refuses."""
 
     def holds(self, current: str) -> bool:
-        """Whether `current`, as read, is as wanted."""
+        """Whether `current`, as read, equals what is wanted."""
         return current == self.wanted
 
     def original(self) -> str | None:
-        """What would have to be written to get back to what is set now; None where there is no way back."""
+        """Return what restores the setting of now when it is written; None where nothing does."""
         return self.read()
 
     def remark(self) -> str | None:
-        """What is left to do for a person after it was set."""
+        """Return what remains for an administrator to do after it was set; None for nothing."""
         return None
 
 
@@ -68,19 +68,23 @@ class Knob(Setting):
 
     @property
     def label(self) -> str:
+        """The path of the file."""
         return str(self.path)
 
     def read(self) -> str:
-        """What is set now, without the kernel's decoration."""
+        """Return what is set now, without the kernel's decoration. OSError: there is no such file."""
         return standing(self.path.read_text())
 
     def holds(self, current: str) -> bool:
+        """Whether `current` means the same as what is written."""
         return current == standing(self.wanted)
 
     def write(self, value: str) -> None:
+        """Write the value as one line. OSError: the kernel refuses."""
         self.path.write_text(f"{value}\n")
 
     def original(self) -> str | None:
+        """Return `system` where the setting follows a sysctl, else its value. OSError: there is no such file."""
         text = self.path.read_text()
         # `200000 (system)` follows the sysctl and would not any more if the number were written
         return "system" if "(system)" in text else standing(text)
@@ -93,6 +97,7 @@ class InterruptKnob(Knob):
     refusals = MANAGED
 
     def holds(self, current: str) -> bool:
+        """Whether both lists name the same CPUs."""
         return set(cpu_list(current)) == set(cpu_list(self.wanted))
 
 
@@ -101,6 +106,7 @@ class MaskKnob(Knob):
     """A set of CPUs as the kernel's hexadecimal mask."""
 
     def holds(self, current: str) -> bool:
+        """Whether both masks have the same bits."""
         return _bits(current) == _bits(self.wanted)
 
 
@@ -109,6 +115,7 @@ class CoverKnob(MaskKnob):
     """A mask that must have at least the wanted CPUs: it may name some that are not there."""
 
     def holds(self, current: str) -> bool:
+        """Whether every wanted CPU is in the mask."""
         return _bits(current) & _bits(self.wanted) == _bits(self.wanted)
 
 
@@ -117,12 +124,15 @@ class ListenerKnob(Knob):
     """A file that lists what was added to it; writing adds one more line, and nothing takes it away again."""
 
     def read(self) -> str:
+        """Return the lines without duplicates, sorted, with commas between. OSError: there is no such file."""
         return ", ".join(sorted({" ".join(line.split()) for line in self.path.read_text().splitlines()}))
 
     def holds(self, current: str) -> bool:
+        """Whether the wanted line is among them."""
         return self.wanted in current.split(", ")
 
     def original(self) -> str | None:
+        """Return None: a line that was added cannot be removed."""
         return None
 
 

@@ -26,10 +26,14 @@ class ThreadsKnob(Setting):
 
     @property
     def label(self) -> str:
+        """The command that shows and sets it."""
         return "nfsdctl threads"
 
     def read(self) -> str:
-        """kernel 7.2 reports how many there may be, not how many run (fs/nfsd/nfsctl.c)."""
+        """Return the configured threads; kernel 7.2 does not show how many run (fs/nfsd/nfsctl.c).
+
+        Failed: nfsdctl does not list them.
+        """
         result = self.run(["nfsdctl", "threads"])
         least = re.search(r"min-threads:[ \t]*(\d+)", result.out)
         pools = re.search(r"pool-threads:((?:[ \t]+\d+)+)", result.out)
@@ -38,6 +42,7 @@ class ThreadsKnob(Setting):
         return f"-m {least[1] if least else 0} {sum(map(int, pools[1].split()))}"
 
     def write(self, value: str) -> None:
+        """Set the threads while nfsd serves. Failed: nfsd refuses."""
         result = self.run([SET_THREADS, *value.split()])
         if result.status != 0:
             raise Failed(last_words(result))

@@ -32,9 +32,11 @@ class DropInKnob(Setting):
 
     @property
     def label(self) -> str:
+        """The path of the drop-in."""
         return str(paths.ROOT / DROP_IN)
 
     def read(self) -> str:
+        """Return the directives of the drop-in, or `none` where there is no such file."""
         try:
             lines = (paths.ROOT / DROP_IN).read_text().splitlines()
         except FileNotFoundError:
@@ -42,7 +44,10 @@ class DropInKnob(Setting):
         return " ".join(line for line in lines if "=" in line) or NONE
 
     def write(self, value: str) -> None:
-        """Both or neither: a drop-in that systemd did not hear of would be taken for done."""
+        """Write the drop-in and reload systemd, or neither: a drop-in that systemd has not read would count as set.
+
+        Failed: systemd does not reload.
+        """
         before = self.read()
         _store(value)
         result = self.run(["systemctl", "daemon-reload"])
@@ -51,6 +56,7 @@ class DropInKnob(Setting):
             raise Failed(f"systemctl daemon-reload failed with status {result.status}")
 
     def remark(self) -> str | None:
+        """Name the restart of smbd that the drop-in waits for; None while smbd does not run."""
         if self.run(["systemctl", "is-active", "--quiet", "smbd.service"]).status != 0:
             return None
         return "smbd runs where it did until it is restarted: systemctl restart smbd.service"

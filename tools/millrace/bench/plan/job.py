@@ -78,6 +78,7 @@ def own_program(job: Job, directory: Path) -> list[str]:
 
 
 def directory_of(job: Job) -> Path:
+    """Return the directory of a job that works on files."""
     assert job.target.directory is not None
     return job.target.directory / folder(job.work, job.target.copy)
 

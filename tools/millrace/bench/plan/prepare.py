@@ -27,6 +27,7 @@ class Prepared:
 
     @property
     def estimate(self) -> Estimate:
+        """Duration, space and bytes written that the run is expected to take."""
         return estimate(self.request, self.steps, self.sizes)
 
 

@@ -48,6 +48,7 @@ class Files:
 
     @property
     def mean(self) -> int:
+        """The mean size of a file in bytes."""
         return (self.least + self.most) // 2
 
 

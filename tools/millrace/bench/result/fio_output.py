@@ -135,6 +135,7 @@ class Histogram:
 
     @property
     def count(self) -> int:
+        """How many latencies were measured."""
         return sum(self.bins.values())
 
     def percentile(self, percent: float) -> float:

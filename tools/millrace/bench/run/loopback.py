@@ -45,14 +45,17 @@ SHARE = "millrace-bench"
 
 @contextmanager
 def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
-    """The directory mounted over NFS and TCP."""
+    """Mount the directory over NFS and TCP. Failed: it cannot be exported or mounted."""
     with exported(path, LOOPBACK, run), _mounted("nfs4", f"{LOOPBACK}:{path}", TCP, where, run):
         yield where
 
 
 @contextmanager
 def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
-    """The directory mounted over NFS and RDMA, through the port of the first RDMA device that has an address."""
+    """Mount the directory over NFS and RDMA, through the first RDMA device that has an IPv4 address.
+
+    Failed: there is no such device, or the directory cannot be exported or mounted.
+    """
     address = rdma_address()
     with exported(path, address, run), _mounted("nfs4", f"{address}:{path}", RDMA, where, run):
         yield where
@@ -60,7 +63,7 @@ def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
 
 @contextmanager
 def smb_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
-    """The directory mounted over SMB from an smbd of its own."""
+    """Mount the directory over SMB from a separate smbd. Failed: smbd does not start, or the mount fails."""
     state = paths.run_dir() / "bench/smb"
     who = pwd.getpwnam(USER)
     with _smbd(path, state, run) as credentials:
@@ -99,7 +102,7 @@ def rdma_address() -> str:
 
 @contextmanager
 def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
-    """The directory exported to one address only."""
+    """Export the directory to one address only. Failed: nfsd is not running, or exportfs fails."""
     if not is_active("nfs-server.service", run):
         raise Failed("the NFS server is not running: systemctl status nfs-server.service")
     who = pwd.getpwnam(USER)

@@ -100,6 +100,7 @@ class Monitor(Thread):
         self._recording = False
 
     def run(self) -> None:
+        """Sample once in every period until the monitor is closed."""
         while not self._done.wait(self._period):
             self._tick()
 

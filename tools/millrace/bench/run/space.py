@@ -27,9 +27,9 @@ def home(mountpoint: str) -> Path:
 
 
 def make(mountpoint: str, budget: int, run: Runner) -> Path:
-    """An empty directory that nobody but the benchmark's user can enter, limited to a little more than `budget` bytes.
+    """Create an empty directory that only the benchmark's user can enter, limited to a little more than `budget` bytes.
 
-    What a run before left there is removed. Refused where the pool cannot be written.
+    Remove what an earlier run left there. Refused: the pool cannot be written. Failed: the limit cannot be set.
     """
     path = home(mountpoint)
     remove(mountpoint, run)
@@ -49,7 +49,10 @@ def make(mountpoint: str, budget: int, run: Runner) -> Path:
 
 
 def remove(mountpoint: str, run: Runner) -> bool:
-    """Remove everything that benchmarks left in the pool; whether there was anything."""
+    """Remove everything that benchmarks left in the pool; return whether there was anything.
+
+    Failed: its path is not a directory.
+    """
     path = home(mountpoint)
     if not os.path.lexists(path):
         return False

@@ -28,7 +28,12 @@ from millrace.system import inside
 class Measurer(Protocol):
     """Runs one repeat: `Local` on this server, others on clients."""
 
-    def run(self, job: Job, live: Live | None = None) -> Outcome: ...
+    def run(self, job: Job, live: Live | None = None) -> Outcome:
+        """Measure one repeat; `live` receives what is known so far.
+
+        Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
+        """
+        ...
 
 
 @dataclass

@@ -40,7 +40,10 @@ def device_nodes(run: Runner) -> Iterator[Path]:
 
 @contextmanager
 def opened(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Target]:
-    """Open the place of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes."""
+    """Open the target of a step: `directory` is the benchmark's own in the pool, `nodes` holds device nodes.
+
+    Failed: a path is not a block device, or a loopback mount fails.
+    """
     if step.devices:
         named = zip(step.names, step.devices, strict=True)
         made = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)

@@ -79,9 +79,11 @@ class Connection:
     def ask(
         self, verb: str, seconds: float = HELLO_SECONDS, *, whatever: bool = False, **more: object
     ) -> dict[str, Any]:
-        """One request; Failed with the client's sentence, or where it does not answer in time.
+        """Send one request and return the reply; the client has `seconds` for it.
 
-        A stop ends it, and the connection with it, unless `whatever`.
+        A stop of the run ends the request and the connection, unless `whatever`.
+        Failed: the client reports an error, does not reply in time or disconnects. Unreachable: it uses another token.
+        Stopped: the run was stopped.
         """
         try:
             self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))

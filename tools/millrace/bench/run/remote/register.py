@@ -40,7 +40,7 @@ def add(name: str, typed: str) -> BenchClient:
 
 
 def remove(name: str) -> BenchClients:
-    """Those that are left."""
+    """Remove a client; return those that remain. BadInput: there is no such client."""
     only_root()
     known = clients.load()
     left = [one for one in known.clients if one.name != name]

@@ -37,10 +37,11 @@ class CheckReport(Contract):
 
 
 def create(run: Runner) -> AdminReport:
-    """Make the user, its password for login and for SMB; nothing if that was done.
+    """Create the administrator with a password for login and SMB; do nothing if that was done.
 
-    A one-time password that nobody used is gone with a restart, so there is a new one after it: the server must not
-    lock its owner out. A password of the owner's own that root has aged (`chage -d 0 admin`) stays.
+    A one-time password is lost with a restart unless it was used, and then replaced: the server must not lock its owner
+    out. A password that the owner set and root has expired (`chage -d 0 admin`) is kept.
+    BadInput: the password in the credential is too weak. Failed: the user cannot be created.
     """
     marker = paths.state_dir() / MARKER
     if marker.exists() and not one_time.is_lost():

@@ -24,14 +24,17 @@ def generate() -> str:
 
 
 def show(password: str) -> None:
-    """On the console, until it is changed or the server restarts. Nobody but root (agetty) reads the file."""
+    """Show the password on the console, until it is changed or the server restarts; only root (agetty) reads the file.
+
+    Refused: the caller is not root.
+    """
     text = f"Sign in as {USER}; you will be asked to set a new password.\nOne-time password: {password}\n\n"
     write_text(paths.ROOT / ISSUE, text, mode=0o600)
     write_text(paths.state_dir() / UNUSED, _shadow()[1], mode=0o600)
 
 
 def is_lost() -> bool:
-    """Whether the password is still a one-time password, and not on the console of this boot."""
+    """Whether the password is still a one-time password, and not on the console of this boot. Refused: not root."""
     try:
         unused = (paths.state_dir() / UNUSED).read_text()
     except FileNotFoundError:

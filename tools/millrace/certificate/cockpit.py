@@ -13,6 +13,7 @@ DELAY = "3s"
 
 
 def directory() -> Path:
+    """The directory of the web console's certificates; it uses the last one by name."""
     return paths.ROOT / "etc/cockpit/ws-certs.d"
 
 

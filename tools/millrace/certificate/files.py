@@ -48,14 +48,17 @@ def look() -> tuple[Path, Path]:
 
 
 def trusted() -> Path:
+    """The CAs that clients of mutual TLS are verified with."""
     return directory() / "trusted.pem"
 
 
 def request_key() -> Path:
+    """The key of the last signing request, until its certificate is installed."""
     return directory() / "request.key"
 
 
 def settings_file() -> Path:
+    """The file of the additional names."""
     return directory() / "settings.json"
 
 

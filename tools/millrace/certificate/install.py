@@ -20,7 +20,10 @@ _ANY = x509.PURPOSES[ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE]
 
 
 def install(text: str, ports: Ports = net.serving) -> CertificateChange:
-    """Use the certificate, its intermediates and the key in `text`; the key may be that of the last request."""
+    """Install the certificate, its intermediates and the key in `text` (PEM); the key may be that of the last request.
+
+    BadInput: certificates and key do not belong together. Refused: clients would reject the certificate.
+    """
     only_root()
     bundle = pem.split(text)
     if not bundle.certificates:

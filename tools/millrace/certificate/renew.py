@@ -38,7 +38,10 @@ def ensure(ports: Ports = net.serving) -> CertificateChange:
 def renew(
     names: Sequence[str] = (), back_to_own: bool = False, authority: bool = False, ports: Ports = net.serving
 ) -> CertificateChange:
-    """A new certificate of the own authority now; `names` are kept for the next ones, in the place of those before."""
+    """Issue a certificate of the server's own CA now; `names` replace those of before and are kept for later ones.
+
+    Refused: the certificate in use was installed by an administrator, and `back_to_own` is not set.
+    """
     only_root()
     with files.only_writer():
         used = files.about()

@@ -41,7 +41,10 @@ def add(text: str) -> TrustedAuthorities:
 
 
 def remove(fingerprint: str) -> TrustedAuthorities:
-    """Trust an authority no more; clients that are connected stay so until they connect again."""
+    """Remove a trusted CA by the first digits of its SHA-256; clients stay connected until they connect again.
+
+    BadInput: not the fingerprint of exactly one CA. Refused: it is the server's own CA.
+    """
     only_root()
     wanted = fingerprint.replace(":", "").lower()
     with files.only_writer():

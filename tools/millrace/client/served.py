@@ -71,7 +71,10 @@ def served(
 
 
 def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[Address]:
-    """Addresses of this server in the clients' networks, else all; IPv4 first, first those of ports with a link."""
+    """Return addresses of this server in the clients' networks, else all; IPv4 first, ports with a link first.
+
+    Refused: no port has an address.
+    """
     links = [port for port in ports if port.carrier] or list(ports)
     every = sorted((address for port in links for address in port.addresses), key=lambda one: one.version)
     near = [one for one in every if any(_contains(network, one) for network in networks)]

@@ -28,7 +28,7 @@ USER = Rule(
 
 
 def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
-    """The recipe; Refused where the share is not on SMB."""
+    """Return the recipe. Refused: the share is not on SMB. BadInput: `user` is no name of a user."""
     if not served.smb:
         raise Refused(f"the share {served.name} is not on SMB: use --protocol nfs-tcp, or switch SMB on")
     name = host_name(host) if host else str(served.addresses[0].ip)

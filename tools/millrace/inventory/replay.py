@@ -20,7 +20,10 @@ Kind = TypeVar("Kind", Manifest, Answer)
 
 
 def inventory_of(place: Path) -> Inventory:
-    """The inventory of a capture: the archive, or the directory that it was unpacked into."""
+    """Return the inventory of a capture: an archive, or the directory that it was unpacked into.
+
+    BadInput: there is none, or it is hostile, incomplete or changed. Failed: zstd is not installed.
+    """
     if place.is_dir():
         return Replay(place).collect()
     if not place.exists():
@@ -30,7 +33,10 @@ def inventory_of(place: Path) -> Inventory:
 
 
 class Replay:
-    """Answers from a directory. What was not captured fails like a tool that is not installed: it proves nothing."""
+    """Files and tools of a captured server. A tool that was not captured counts as not installed: it proves nothing.
+
+    BadInput: `directory` is not a capture, or is incomplete or changed. `shown_as` stands for it in errors.
+    """
 
     def __init__(self, directory: Path, shown_as: str | None = None) -> None:
         self._root, self._shown = directory.resolve(), shown_as or str(directory)

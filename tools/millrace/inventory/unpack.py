@@ -26,7 +26,10 @@ PIECE = 1 << 16
 
 @contextmanager
 def unpacked(file: Path) -> Iterator[Path]:
-    """The directory of an archive while it is looked at; BadInput, and nothing made elsewhere, where it is hostile."""
+    """Unpack an archive into a temporary directory. Failed: zstd is not installed.
+
+    BadInput: it is hostile or incomplete; nothing was created outside of the directory.
+    """
     with tempfile.TemporaryDirectory(prefix="millrace-capture-") as name:
         directory = Path(name).resolve() / "tree"
         directory.mkdir()

@@ -109,7 +109,7 @@ def _copy_sparse(source: Path, target: Path) -> None:
 
 
 def need_space(path: Path, wanted: int) -> None:
-    """Refuse where the file system of `path` has fewer than `wanted` bytes free."""
+    """Verify that the file system of `path` has `wanted` bytes free. Failed: it has less."""
     while not path.exists():
         path = path.parent
     free = shutil.disk_usage(path).free

@@ -58,7 +58,7 @@ def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
 
 
 def client(cache: Caches, output: Path = CLIENT_OUTPUT) -> Target:
-    """Return the image of the VM that the tests use as a client."""
+    """Return the image of the VM that the tests use as a client. BadInput: its definition is missing."""
     root = REPO / "tests" / "client"
     if not (root / "mkosi.conf").is_file():
         raise BadInput(f"There is no client image to build: {root / 'mkosi.conf'} is missing.")

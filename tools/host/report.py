@@ -29,7 +29,10 @@ class Package:
 
 
 def erofs_size(path: Path) -> int:
-    """Return how many bytes the erofs in `path` uses, from its superblock (linux/fs/erofs/erofs_fs.h)."""
+    """Return how many bytes the erofs in `path` uses, from its superblock (linux/fs/erofs/erofs_fs.h).
+
+    Failed: the file is no erofs.
+    """
     with path.open("rb") as file:
         file.seek(1024)
         block = file.read(128)
@@ -41,7 +44,7 @@ def erofs_size(path: Path) -> int:
 
 
 def slot_size(definition: Path) -> int:
-    """Return the largest size in bytes that a repart.d definition allows its partition."""
+    """Return the largest size in bytes that a repart.d definition allows its partition. Failed: it sets none."""
     match = re.search(r"^SizeMaxBytes=(\d+)([KMGT]?)$", definition.read_text(), re.MULTILINE)
     if match is None:
         raise Failed(f"{definition} has no SizeMaxBytes=: slots have a fixed size.")

@@ -136,7 +136,7 @@ def _switch_off(machine: Machine) -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Run a virtual server."""
+    """Run a virtual server. Failed: the image cannot be built, or the server does not come up."""
     parser = argparse.ArgumentParser(prog="tools/run", description="Boot the image as a virtual server.")
     parser.add_argument("--server", default="1u12", metavar="NAME", help="a file of tests/servers (default: 1u12)")
     parser.add_argument("--fresh", action="store_true", help="start over with blank disks")

@@ -36,7 +36,7 @@ def declaration(name: str, definition: Node) -> str:
 
 
 def type_of(node: Node) -> str:
-    """The type of a value."""
+    """Return the TypeScript of a JSON Schema. BadInput: it has a type or keyword that this module does not know."""
     for keyword, made in (
         ("$ref", _reference),
         ("const", lambda one: json.dumps(one["const"])),

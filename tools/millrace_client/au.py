@@ -328,10 +328,11 @@ class ProgressReporter:
         self._now = (0, 0)
 
     def probe(self) -> None:
-        """Another probe begins; its counts begin at 0."""
+        """Begin another probe; its counts begin at 0."""
         self._before, self._now = (self._before[0] + self._now[0], self._before[1] + self._now[1]), (0, 0)
 
     def __call__(self, size: int, files: int) -> None:
+        """Count `size` bytes and so many files of the probe; print a document once a second."""
         self._now = (size, files)
         now = time.monotonic()
         if now - self._last >= 1:

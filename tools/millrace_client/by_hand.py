@@ -79,7 +79,10 @@ def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
 
 
 def mounted(directory: str, table: str) -> dict[str, str]:
-    """Over which protocol a directory is there."""
+    """Return protocol, source and options of the mount that a directory is in; `table` is /proc/self/mounts.
+
+    Wrong: it is not a directory, or in no mount of NFS or SMB.
+    """
     here = os.path.realpath(directory)
     if not os.path.isdir(here):
         raise Wrong(f"{directory} is not a directory")
@@ -98,7 +101,7 @@ def mounted(directory: str, table: str) -> dict[str, str]:
 
 
 def room(directory: str, needed: int) -> None:
-    """Refuse before anything is written where it would not fit."""
+    """Verify that `needed` bytes fit into a directory. Wrong: they do not, or the user may not write there."""
     space = os.statvfs(directory)
     free = space.f_bavail * space.f_frsize
     if needed * ROOM > free:
@@ -221,7 +224,7 @@ def local(job: str, where: str) -> str:
 
 
 def run(argv: Sequence[str], stdin: str = "") -> dict[str, Any]:
-    """The last document that a load printed."""
+    """Run a load; return the last document that it printed. Wrong: it failed."""
     done = subprocess.run(list(argv), input=stdin.encode(), capture_output=True, check=False)
     said, place, decoder = done.stdout.decode("utf-8", "replace"), 0, json.JSONDecoder()
     found: dict[str, Any] = {}

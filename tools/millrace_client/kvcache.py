@@ -37,6 +37,7 @@ class Side:
     times: list[int] = field(default_factory=list)
 
     def add(self, size: int, nanoseconds: int) -> None:
+        """Count one read or write of `size` bytes."""
         self.bytes += size
         self.times.append(nanoseconds)
 

@@ -144,6 +144,7 @@ class Lines:
         self._connection, self._rest = connection, b""
 
     def next(self) -> bytes:
+        """Return the next line with its newline; empty when the server has closed the connection."""
         while b"\n" not in self._rest:
             piece = self._connection.recv(1 << 16)
             if not piece or len(self._rest) > LONGEST:
@@ -166,7 +167,7 @@ class Client:
         self.server = server
 
     def do(self, asked: dict[str, Any], facts: dict[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
-        """One request."""
+        """Carry out one request. Wrong: it is unknown, or cannot be carried out."""
         verbs: dict[str, Callable[[], dict[str, Any]]] = {
             "hello": lambda: facts,
             "mount": lambda: self.mount(str(asked["path"]), str(asked["options"])),
@@ -179,7 +180,7 @@ class Client:
         return verbs[asked["do"]]()
 
     def mount(self, path: str, options: str) -> dict[str, Any]:
-        """The server's own directory, and only that."""
+        """Mount the server's own directory, and no other. Wrong: it is another, or does not mount."""
         if not path.endswith(DIRECTORY):
             raise Wrong(f"{path} is not the directory of a benchmark")
         release()
@@ -192,7 +193,7 @@ class Client:
         return {"directory": MOUNT}
 
     def load(self, argv: Sequence[str], stdin: str, given_up: Callable[[], bool]) -> dict[str, Any]:
-        """One load, to its end."""
+        """Run one load to its end. Wrong: the server has disconnected."""
         contained = ["systemd-run", "--quiet", "--collect", f"--unit={UNIT}", "--pipe", "--wait", *self._contained()]
         pipe = subprocess.PIPE
         with tempfile.TemporaryFile() as job:
@@ -239,7 +240,7 @@ class Client:
 
 
 def own(arguments: Sequence[str]) -> list[str]:
-    """The command line of one of the program's own loads."""
+    """Return the command line of a load of this program. Wrong: there is no such load."""
     if not arguments or arguments[0] not in ("au", "kvcache"):
         raise Wrong(f"this program has no load {' '.join(arguments[:1])}")
     return [sys.executable, "-I", PROGRAM, *arguments]

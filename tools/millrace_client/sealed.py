@@ -39,6 +39,7 @@ def plain_token(typed: str) -> str:
 
 
 def new_nonce() -> str:
+    """Return a number used once: 32 hexadecimal digits."""
     return secrets.token_hex(16)
 
 

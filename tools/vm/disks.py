@@ -26,7 +26,7 @@ def keep(source: Path, target: Path) -> None:
 
 
 def make(server: Server, image: Path, files: Files, variables: Path = VARIABLES) -> bool:
-    """Make the disks that are not there yet; return whether the boot disk is a new one."""
+    """Create the disks that are missing; return whether the boot disk is new. Failed: there is no image."""
     files.directory.mkdir(parents=True, exist_ok=True)
     for drive in server.drives:
         path = files.drive(drive.serial)
@@ -46,7 +46,7 @@ def make(server: Server, image: Path, files: Files, variables: Path = VARIABLES)
 
 
 def overlay(path: Path, size: int) -> None:
-    """Make a qcow2 overlay of `size` bytes over the base image beside it."""
+    """Create a qcow2 overlay of `size` bytes over the base image beside it. Failed: qemu-img fails."""
     new = path.with_suffix(".new")
     argv = ["qemu-img", "create", "-q", "-f", "qcow2", "-F", "raw", "-b", BASE, str(new), str(size)]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)

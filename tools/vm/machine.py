@@ -73,7 +73,7 @@ class Machine:
     # Life
 
     def start(self) -> None:
-        """Switch the machine on; returns as soon as QEMU runs."""
+        """Switch the machine on; return as soon as QEMU runs. Failed: it runs already, or QEMU ends."""
         if self.running:
             raise Failed(f"{self.name} runs already.")
         self.files.directory.mkdir(parents=True, exist_ok=True)
@@ -109,7 +109,7 @@ class Machine:
 
     @property
     def pid(self) -> int:
-        """QEMU's process id."""
+        """The process id of QEMU. Failed: the machine was never started."""
         if self._process is None:
             raise Failed(f"{self.name} was never started.")
         return self._process.pid
@@ -131,7 +131,7 @@ class Machine:
         self.wait_off(0)
 
     def wait_off(self, seconds: float = SHUTDOWN_SECONDS) -> None:
-        """Wait until QEMU has ended by itself."""
+        """Wait until QEMU has ended by itself, at most so many scaled seconds. Failed: it has not."""
         if not self._ended(seconds * self.accel.scale):
             raise Failed(self._with_console(f"{self.name} did not switch itself off in time"))
         self._gone()
@@ -208,7 +208,10 @@ class Machine:
     # Acting
 
     def wait_agent(self, seconds: float = BOOT_SECONDS) -> None:
-        """Wait until commands can be run in the guest."""
+        """Wait until commands can be run in the guest, at most so many scaled seconds.
+
+        Failed: the machine does not run, or the agent does not answer.
+        """
         for _ in range(EMULATOR_TRIES):
             if self._client().wait_hello(seconds * self.accel.scale, self._boots):
                 return
@@ -269,7 +272,7 @@ class Machine:
         return found
 
     def qmp(self, command: str, **arguments: object) -> Any:
-        """Send a command to QEMU's monitor, for example `device_del` with id="nvme3"."""
+        """Send a command to QEMU's monitor, for example `device_del` with id="nvme3". Failed: QEMU does not run."""
         if self._monitor is None:
             raise Failed(f"{self.name} does not run.")
         return self._monitor.command(command, **arguments)

@@ -9,7 +9,7 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.plan.model import Obstacle, Refusal
-from millrace.provision import apply, lock
+from millrace.provision import apply
 from tests.unit.provision.disks import Disk, Running
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose, provision
@@ -155,7 +155,7 @@ def test_a_drive_swapped_under_its_name_after_the_look_is_not_written(
 
 def test_a_second_writer_is_refused(world: World) -> None:
     approve_plan(raid6_plan())
-    with lock.only_writer(), pytest.raises(Refused, match="already running"):
+    with apply.provision_lock(), pytest.raises(Refused, match="already running"):
         provision(world)
 
 

@@ -48,7 +48,7 @@ def unclean_start(after: timedelta) -> None:
 
 
 def found() -> UncleanStarts:
-    answer = suspects.find("/srv/pool")
+    answer = suspects.search("/srv/pool")
     assert answer is not None
     return answer
 
@@ -123,7 +123,7 @@ def test_a_directory_that_cannot_be_read_makes_it_incomplete(pool: Path, monkeyp
 def test_an_empty_mount_point_is_not_searched(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os.path, "ismount", lambda _: False)
     with pytest.raises(Refused, match="not mounted"):
-        suspects.find("/srv/pool")
+        suspects.search("/srv/pool")
 
 
 def test_it_is_searched_once(pool: Path) -> None:
@@ -146,8 +146,8 @@ def during(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> No
 def test_an_acknowledgement_during_the_search_stays(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (pool / "one").write_text("x")
     during(monkeypatch, unclean.acknowledge)
-    assert suspects.find("/srv/pool") is None
-    assert unclean.known() is None and suspects.names() == []
+    assert suspects.search("/srv/pool") is None
+    assert unclean.pending() is None and suspects.names() == []
 
 
 def test_a_start_during_the_search_is_searched_for_next(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -156,7 +156,7 @@ def test_a_start_during_the_search_is_searched_for_next(pool: Path, monkeypatch:
 
 
 def test_nothing_is_searched_where_no_start_was_unclean(root: Path) -> None:
-    assert suspects.find("/srv/pool") is None
+    assert suspects.search("/srv/pool") is None
 
 
 def test_health_warns_until_it_is_acknowledged(pool: Path) -> None:

@@ -57,7 +57,7 @@ def test_a_raid6_written_while_degraded_starts_and_is_repaired_where_there_is_pa
     assert data.startswith(f"RAID6 data: started without {', '.join(lost)}, unclean while degraded: files written")
     assert log == "RAID1 log: started, 2 members"
     assert world.repaired == repaired
-    known = unclean.known()
+    known = unclean.pending()
     assert known is not None
     (start,) = known.starts
     assert (start.array, start.missing, start.last_write) == ("data", [*lost], "2026-11-18T11:06:40+00:00")
@@ -79,7 +79,7 @@ def test_a_healthy_array_is_never_forced(world: World) -> None:
     world.boot()
     assert started(world)[0] == "RAID6 data: started, 4 members"
     assert forced(world) == []
-    assert unclean.known() is None
+    assert unclean.pending() is None
 
 
 def test_a_member_that_is_out_of_date_takes_no_part_in_a_forced_start(world: World) -> None:

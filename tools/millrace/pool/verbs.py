@@ -25,7 +25,7 @@ def verify(as_json: bool) -> None:
     with as_root():
         found = pools.verify(Linux())
         if warning := pools.options_warning(found):
-            _say(f"warning: {warning}")
+            _report(f"warning: {warning}")
     _print(found) if as_json else click.echo(f"{found.filesystem.mountpoint} is the pool")
 
 
@@ -44,7 +44,7 @@ def show(as_json: bool) -> None:
 def record_(as_json: bool) -> None:
     """Record the current members of the arrays; mdadm --monitor calls it."""
     with as_root():
-        found = in_sync.record(Linux(), load_pool(), _say)
+        found = in_sync.record(Linux(), load_pool(), _report)
     if as_json:
         _print(found)
 
@@ -55,7 +55,7 @@ def record_(as_json: bool) -> None:
 def unclean_(find: bool, as_json: bool) -> None:
     """Show arrays that were started unclean while degraded, and the files written before the power cut."""
     with as_root():
-        found = suspects.find(load_pool().filesystem.mountpoint) if find else unclean.known()
+        found = suspects.search(load_pool().filesystem.mountpoint) if find else unclean.pending()
         found = found or unclean.UncleanStarts(starts=[])
         names = suspects.names()
     if as_json:
@@ -93,5 +93,5 @@ def _print(document: BaseModel) -> None:
     click.echo(document.model_dump_json(indent=2))
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     click.echo(line, err=True)

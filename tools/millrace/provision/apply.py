@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carry out the approved plan, once, whatever happens in between."""
 
-from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Literal
 
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Plan, Refusal
-from millrace.provision import approval, feasibility, lock, record
+from millrace.provision import approval, feasibility, record
 from millrace.provision.array import ArrayStep
 from millrace.provision.drives import Drives
 from millrace.provision.filesystem import FilesystemStep
@@ -17,10 +17,9 @@ from millrace.provision.model import Approval, Pool, Transaction
 from millrace.provision.partition import PartitionStep
 from millrace.provision.pool_file import load_pool
 from millrace.provision.step import Step, carry_out
-from millrace.provision.system import System, settle
+from millrace.provision.system import Report, System, settle
+from millrace.system import locks
 from millrace.system.documents import Contract, read_model
-
-Say = Callable[[str], None]
 
 
 class Outcome(Contract):
@@ -39,33 +38,39 @@ class Steps(Contract):
     steps: list[str]
 
 
-def provision(system: System, say: Say, if_approved: bool = False) -> Outcome:
-    """Build what is approved, or finish what was begun. `say` gets one line for each step.
+def provision(system: System, report: Report, if_approved: bool = False) -> Outcome:
+    """Build what is approved, or finish what was begun. `report` gets one line for each step.
 
     Raises Refused where something is not as it was approved, Failed where a tool failed; run it again to go on.
     With `if_approved` it is no error that nothing is approved.
     """
-    with lock.only_writer():
+    with provision_lock():
         if paths.pool_file().exists():
             record.clean_up()
             return Outcome(state="already-provisioned", pool=load_pool())
         journal = Journal.load()
         if journal is not None:
-            say("resuming the interrupted build")
-            return Outcome(state="provisioned", pool=_resume(system, journal, say))
+            report("resuming the interrupted build")
+            return Outcome(state="provisioned", pool=_resume(system, journal, report))
         try:
             approved = _approval(system)
         except Refused as refusal:
             # a credential that does not fit this server is no failure of the boot: plan and banner say what to do
             if not if_approved:
                 raise
-            say(f"no build is possible: {refusal}")
+            report(f"no build is possible: {refusal}")
             return Outcome(state="not-approved", pool=None)
         if approved is None:
             if if_approved:
                 return Outcome(state="not-approved", pool=None)
             raise Refused("no plan is approved; read it with `millrace plan`, then `millrace approve HASH`")
-        return Outcome(state="provisioned", pool=_begin(system, approved, say))
+        return Outcome(state="provisioned", pool=_begin(system, approved, report))
+
+
+def provision_lock() -> AbstractContextManager[None]:
+    """Hold /run/millrace/provision.lock; Refused if another process holds it. The lock dies with its holder."""
+    sentence = "provisioning is already running; follow it with `journalctl -fu millrace-provision`"
+    return locks.held(paths.run_dir() / "provision.lock", sentence)
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:
@@ -84,14 +89,14 @@ def _approval(system: System) -> Approval | None:
     return read_model(path, Approval) if path.exists() else None
 
 
-def _begin(system: System, approved: Approval, say: Say) -> Pool:
+def _begin(system: System, approved: Approval, report: Report) -> Pool:
     drives = Drives(system)
     plan = _same_plan(system, drives, approved)
     transaction = new_transaction(plan, system.now())
     partitions, later = steps(system, drives, transaction)
     feasibility.check_all(system, drives, Journal(transaction), partitions)
     feasibility.check_fresh(system, drives, transaction)
-    return _run(system, Journal.open(transaction), [*partitions, *later], say)
+    return _run(system, Journal.open(transaction), [*partitions, *later], report)
 
 
 def _same_plan(system: System, drives: Drives, approved: Approval) -> Plan:
@@ -109,15 +114,15 @@ def _same_plan(system: System, drives: Drives, approved: Approval) -> Plan:
     return proposal
 
 
-def _resume(system: System, journal: Journal, say: Say) -> Pool:
+def _resume(system: System, journal: Journal, report: Report) -> Pool:
     settle(system)
     drives = Drives(system)
     partitions, later = steps(system, drives, journal.transaction)
     feasibility.check_all(system, drives, journal, partitions)
-    return _run(system, journal, [*partitions, *later], say)
+    return _run(system, journal, [*partitions, *later], report)
 
 
-def _run(system: System, journal: Journal, all_steps: list[Step], say: Say) -> Pool:
+def _run(system: System, journal: Journal, all_steps: list[Step], report: Report) -> Pool:
     for number, step in enumerate(all_steps, start=1):
-        say(f"{number}/{len(all_steps)} {step.title}: {carry_out(step, journal)}")
+        report(f"{number}/{len(all_steps)} {step.title}: {carry_out(step, journal)}")
     return record.publish(system, journal.transaction)

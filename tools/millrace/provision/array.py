@@ -25,7 +25,7 @@ class ArrayStep:
         self.name = f"array {record.array.name}"
         self.title = md.title(record.array)
 
-    def look(self) -> Found:
+    def inspect(self) -> Found:
         """Read the active array, or the superblocks of its members.
 
         Refused: a member holds other content. Failed: the array runs with another level or number of members.
@@ -36,14 +36,14 @@ class ArrayStep:
             if (active.level, active.members) != (array.level, len(array.members)):
                 raise Failed(f"{self.title} runs as {active.level} of {active.members}; the plan says otherwise")
             if not all(self._carries(device, owner) for device, owner in self._spares()):
-                return Found.TORN
-            return Found.COMPLETE if md.linked(self._system, self._record, active) else Found.DORMANT
+                return Found.INCOMPLETE
+            return Found.COMPLETE if md.linked(self._system, self._record, active) else Found.STOPPED
         carried = [self._carries(device, owner) for device, owner in self._all()]
         if not any(carried):
-            return Found.NOTHING
-        return Found.DORMANT if all(carried) else Found.TORN
+            return Found.ABSENT
+        return Found.STOPPED if all(carried) else Found.INCOMPLETE
 
-    def wake(self) -> None:
+    def activate(self) -> None:
         """Assemble the array and its link in /dev/md; leave it as it is where it does not start."""
         active = md.find(self._system, self._record.uuid)
         try:
@@ -56,7 +56,7 @@ class ArrayStep:
             # may be made again is for the journal to say.
             return
 
-    def clear(self) -> None:
+    def undo(self) -> None:
         """Stop the array and remove its superblocks. Refused: a member holds other content. Failed: mdadm fails."""
         active = md.find(self._system, self._record.uuid)
         if active is not None:
@@ -65,7 +65,7 @@ class ArrayStep:
             if self._carries(device, owner):
                 must(self._system.attempt, ["mdadm", "--zero-superblock", device])
 
-    def make(self) -> str:
+    def create(self) -> str:
         """Create the array, with its spares. Failed: mdadm fails."""
         members, spares = ([device for device, _ in group] for group in (self._members(), self._spares()))
         must(self._system.attempt, create_command(self._record, members, spares))
@@ -88,7 +88,7 @@ class ArrayStep:
     def _partitions(self, members: list[MemberRecord]) -> list[tuple[str, str]]:
         devices = []
         for member in members:
-            drive = self._drives.now(member)
+            drive = self._drives.current(member)
             if not is_partition_of(self._system.partition(member.partuuid), drive.name):
                 raise Failed(f"partition {member.label} of drive {member.serial} does not show up by its UUID; reboot")
             devices.append((f"/dev/disk/by-partuuid/{member.partuuid}", f"drive {member.serial}"))

@@ -1,23 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our arrays, by UUID, in every boot; degraded too."""
-
-from collections.abc import Callable
+"""Assemble the arrays of the pool by UUID in every boot, also degraded ones."""
 
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import in_sync, md, readd, unclean
-from millrace.provision.gather import Patience, gather
+from millrace.provision import in_sync, md, unclean
+from millrace.provision.gather import WaitTime, gather, members_present
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
-from millrace.provision.system import System
-
-Say = Callable[[str], None]
+from millrace.provision.system import Report, System
 
 
-def assemble(system: System, say: Say) -> Pool:
-    """Start every array of pool.json. Changes nothing where they run. `say` gets one line for each array.
+def assemble(system: System, report: Report) -> Pool:
+    """Start every array of pool.json. Changes nothing where they run. `report` gets one line for each array.
 
     All are tried; then Failed has a sentence for each that does not run, with the serials that are missing. What is
     recorded of the members is brought up to date.
@@ -26,17 +22,17 @@ def assemble(system: System, say: Say) -> Pool:
     md.load_modules(system)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
     problems = _stop_broken(system, order)
-    patience = Patience()
+    waited = WaitTime()
     for record in order:
         if record.uuid in problems:
             continue
         try:
-            said = _start(system, record, pool, patience)
+            said = _start(system, record, pool, waited)
         except MillraceError as error:
             problems[record.uuid] = str(error)
         else:
-            say(f"{md.title(record.array)}: {'; '.join([said, *readd.bring_back(system, record)])}")
-    pool = in_sync.record(system, pool, say)
+            report(f"{md.title(record.array)}: {'; '.join([said, *_readd_returned(system, record)])}")
+    pool = in_sync.record(system, pool, report)
     if problems:
         raise Failed("; ".join(problems.values()))
     return pool
@@ -63,14 +59,14 @@ def _stop_broken(system: System, order: list[ArrayRecord]) -> dict[str, str]:
     return problems
 
 
-def _start(system: System, record: ArrayRecord, pool: Pool, patience: Patience) -> str:
+def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) -> str:
     active = md.find(system, record.uuid)
     if active is not None and active.running:
         md.ensure_link(system, record)
         return "runs already"
     if record.array.over_arrays:
         return _start_over(system, record, pool)
-    found = gather(system, record, patience)
+    found = gather(system, record, waited)
     there = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], there)]
     if len(found) < md.needed(record.array):
@@ -113,7 +109,7 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     spares = [name for name, one in found.items() if name not in names and not absent([one], record.spares)]
     md.assemble(system, record, [f"/dev/{name}" for name in [*names, *spares]], force=True)
     without = absent(record.members, [found[name] for name in names])
-    unclean.remember(record, [member.serial for member in without], last_write, system.now())
+    unclean.add(record, [member.serial for member in without], last_write, system.now())
     active = md.find(system, record.uuid)
     if active is not None and len(names) > md.needed(record.array):
         try:
@@ -123,8 +119,36 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
     return ", unclean while degraded: files written in the last minutes before the power cut may be damaged"
 
 
+def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
+    """Re-add members that were away while the array ran; returns a sentence for each.
+
+    md leaves them out of the start; its bitmap has what they must catch up on.
+    """
+    active = md.find(system, record.uuid)
+    if active is None or record.array.over_arrays:
+        return []
+    live = system.md_members(active.device)
+    slots, names = {one.slot for one in live}, {one.name for one in live}
+    sentences = []
+    for name, one in members_present(system, record).items():
+        if name in names:
+            continue
+        block = examine(system, name)
+        if block is None or block.slot is None or block.slot in slots:
+            sentences.append(f"{one.serial} ({name}) was a member and is ignored: the array has a replacement")
+            continue
+        result = system.attempt(["mdadm", array_path(record.array.name), "--re-add", f"/dev/{name}"])
+        sentences.append(
+            f"{one.serial} returned and is resyncing"
+            if result.status == 0
+            else f"{one.serial} ({name}) returned and cannot be re-added; to rebuild it: "
+            f"mdadm {array_path(record.array.name)} --add /dev/{name}"
+        )
+    return sentences
+
+
 def _started(system: System, record: ArrayRecord) -> str:
-    seen = in_sync.look(system, record)
+    seen = in_sync.running_members(system, record)
     if seen is None:
         raise Failed(f"{md.title(record.array)} has lost members while it started; see `journalctl -k`")
     if len(seen.in_sync) < len(record.members):

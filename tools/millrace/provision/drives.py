@@ -36,7 +36,7 @@ class Drives:
         hits = [d for d in self.inventory.drives if d.serial == member.serial and d.wwid == member.wwid]
         return hits[0] if len(hits) == 1 else None
 
-    def now(self, member: Identity) -> Drive:
+    def current(self, member: Identity) -> Drive:
         """Return the drive, verified to be still attached under the name that it was scanned under.
 
         Refused: it is missing, or was replaced since the scan.

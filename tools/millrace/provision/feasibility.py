@@ -10,7 +10,7 @@ from millrace.provision.drives import Drives
 from millrace.provision.journal import Journal
 from millrace.provision.model import Transaction
 from millrace.provision.partition import START
-from millrace.provision.step import Step, inspect
+from millrace.provision.step import Step, checked_state
 from millrace.provision.system import System
 from millrace.system.text import MIB
 
@@ -31,7 +31,7 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
                 f"{array_path(record.array.name)} exists already and is not of this plan; nothing was written"
             )
     for used in transaction.drives:
-        drive, wanted = drives.now(used), sum(partition.size for partition in used.partitions)
+        drive, wanted = drives.current(used), sum(partition.size for partition in used.partitions)
         if drive.size != planned[used.serial].size or START + wanted + TABLE_END > drive.size:
             raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
         reason = system.in_use(drive.name)
@@ -49,5 +49,5 @@ def check_all(system: System, drives: Drives, journal: Journal, partitions: Iter
         raise Failed(f"this image lacks {', '.join(absent)}; nothing was written")
     drives.require(journal.transaction.drives)
     for step in partitions:
-        inspect(step, journal)
+        checked_state(step, journal)
     md.load_modules(system)

@@ -30,7 +30,7 @@ class FilesystemStep:
         self._uuid = uuid
         self._arrays = {array_path(record.array.name): record for record in arrays}
 
-    def look(self) -> Found:
+    def inspect(self) -> Found:
         """Read what the arrays of the data and of the log hold.
 
         Refused: other content. Failed: a device is not the array that was created for it, or cannot be probed.
@@ -40,18 +40,18 @@ class FilesystemStep:
             self._filesystem.log_device, "xfs_external_log", "LOGUUID"
         )
         if not data and not log:
-            return Found.NOTHING
-        return Found.COMPLETE if data and self._finished() else Found.TORN
+            return Found.ABSENT
+        return Found.COMPLETE if data and self._finished() else Found.INCOMPLETE
 
-    def wake(self) -> None:
-        """A file system that is not mounted needs nothing."""
+    def activate(self) -> None:
+        """Do nothing: a file system that is not mounted needs no start."""
 
-    def clear(self) -> None:
-        """mkfs.xfs writes over what it left half done."""
+    def undo(self) -> None:
+        """Do nothing: mkfs.xfs overwrites what it left incomplete."""
 
-    def make(self) -> str:
+    def create(self) -> str:
         """Make the file system. Failed: mkfs.xfs fails, or its geometry differs from the plan."""
-        must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.look() is Found.TORN))
+        must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.inspect() is Found.INCOMPLETE))
         self._check_geometry()
         return f"made, {self._filesystem.allocation_groups} allocation groups"
 
@@ -68,14 +68,14 @@ class FilesystemStep:
 
     def _finished(self) -> bool:
         """mkfs.xfs clears `inprogress` when everything else is on the device."""
-        return self._wanted().items() <= self._superblock().items()
+        return self._expected().items() <= self._superblock().items()
 
     def _check_geometry(self) -> None:
         """mkfs.xfs corrects what it does not like with a word on its output; Failed names what it changed."""
         found = self._superblock()
         other = [
             f"{key} {found.get(key, 'missing')} instead of {value}"
-            for key, value in self._wanted().items()
+            for key, value in self._expected().items()
             if found.get(key) != value
         ]
         if other:
@@ -88,7 +88,7 @@ class FilesystemStep:
         result = self._system.attempt(["xfs_db", "-r", *log, "-c", "sb 0", "-c", "print", self._filesystem.device])
         return dict(line.split(" = ", 1) for line in result.out.splitlines() if " = " in line)
 
-    def _wanted(self) -> dict[str, str]:
+    def _expected(self) -> dict[str, str]:
         """What the superblock says of a finished file system of this plan."""
         unit, group = self._filesystem.stripe_unit // BLOCK, self._filesystem.allocation_group_size
         return {

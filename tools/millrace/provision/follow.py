@@ -48,7 +48,7 @@ def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
             and state["ActiveState"] not in ("activating", "deactivating")
             and not paths.pool_file().exists()
         ):
-            raise Failed(f"{UNIT} ended without a pool: {_last_words(system)}")
+            raise Failed(f"{UNIT} ended without a pool: {_last_line(system)}")
         system.wait(POLL)
 
 
@@ -66,6 +66,6 @@ def _progress() -> Progress | None:
     return Progress(done=states.count("done"), total=len(states), step=current)
 
 
-def _last_words(system: System) -> str:
-    said = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
-    return said.strip() or f"see `journalctl -u {UNIT}`"
+def _last_line(system: System) -> str:
+    line = system.attempt(["journalctl", "--unit", UNIT, "--identifier=millrace", "--lines=1", "--output=cat"]).out
+    return line.strip() or f"see `journalctl -u {UNIT}`"

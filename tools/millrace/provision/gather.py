@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The members of an array by what is on the drives: all that carry its UUID, since the first day or not."""
+"""Find the members of an array by the UUID in their md superblocks, and wait for drives that are still starting."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ REST = 10.0
 controller until then."""
 
 POLL = 0.5
-"""Seconds between two looks."""
+"""Seconds between two scans."""
 
 
 SETTLE = 1
@@ -30,55 +30,54 @@ SETTLE = 1
 
 
 @dataclass
-class Patience:
-    """How long was waited for drives in this run."""
+class WaitTime:
+    """Seconds spent waiting for drives in this run, all arrays together."""
 
-    waited: float = 0.0
+    seconds: float = 0.0
 
 
-def carriers(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
+def members_present(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
     """All partitions and drives with the UUID of an array in their superblock, by their kernel names."""
     found = system.md_superblocks()
     return {name: system.identity(name) for name, uuid in sorted(found.items()) if md.same_uuid(uuid, record.uuid)}
 
 
-def gather(system: System, record: ArrayRecord, patience: Patience) -> dict[str, MemberRecord]:
-    """Those that are there once nobody has to be waited for any more, by their kernel names.
+def gather(system: System, record: ArrayRecord, waited: WaitTime) -> dict[str, MemberRecord]:
+    """Wait for the recorded members of an array; returns those present, by kernel name.
 
-    Drives that are recorded are waited for while any drive of this server is still starting, but not where the array
-    has all its members without them.
+    Waits while any drive of this server is still starting, but not where the array has all its members already.
     """
     recorded = [*record.members, *record.spares]
     before: dict[str, MemberRecord] | None = None
     rest = 0.0
     while True:
-        found = carriers(system, record)
+        found = members_present(system, record)
         if not absent(recorded, list(found.values())):
             return found
         if len(found) >= len(recorded) and _full(system, record, found):
             return found
-        quiet = not _starting(system, patience) and found == before
+        quiet = not _starting(system, waited) and found == before
         rest = rest + POLL if quiet else 0.0
-        if rest >= REST or patience.waited >= SLOWEST:
+        if rest >= REST or waited.seconds >= SLOWEST:
             return found
         before = found
         system.wait(POLL)
-        patience.waited += POLL
+        waited.seconds += POLL
 
 
-def _starting(system: System, patience: Patience) -> bool:
+def _starting(system: System, waited: WaitTime) -> bool:
     """Whether drives are on their way up, or udev has not read all that are."""
-    early = patience.waited < GRACE
+    early = waited.seconds < GRACE
     if system.drives_starting(empty=early):
         return True
     if not early or system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"]).status == 0:
         return False
-    patience.waited += SETTLE
+    waited.seconds += SETTLE
     return True
 
 
-def current(blocks: list[Superblock]) -> list[Superblock]:
-    """Those that were members when the array was last written.
+def latest_members(blocks: list[Superblock]) -> list[Superblock]:
+    """The superblocks of the members that were in use when the array was last written.
 
     The kernel takes a superblock that is one event behind: the power may go between the writes of two
     (md.c super_1_validate).
@@ -98,4 +97,4 @@ def current(blocks: list[Superblock]) -> list[Superblock]:
 
 def _full(system: System, record: ArrayRecord, found: Mapping[str, MemberRecord]) -> bool:
     blocks = [block for name in found if (block := examine(system, name)) is not None]
-    return len({block.slot for block in current(blocks)}) == len(record.members)
+    return len({block.slot for block in latest_members(blocks)}) == len(record.members)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -13,7 +13,7 @@ from millrace.provision import md
 from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import save_pool
-from millrace.provision.system import System
+from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
 
 
@@ -32,7 +32,7 @@ class InSync(Contract):
 
 
 @dataclass(frozen=True)
-class Seen:
+class RunningMembers:
     """A running array: its record brought up to date, its members in sync, and all that md has of it."""
 
     record: ArrayRecord
@@ -40,15 +40,15 @@ class Seen:
     there: list[MemberRecord]
 
 
-def record(system: System, pool: Pool, say: Callable[[str], None]) -> Pool:
+def record(system: System, pool: Pool, report: Report) -> Pool:
     """Write down the members that md has now; returns the pool as it is recorded.
 
-    An array that does not run keeps what is recorded of it. What cannot be written is said, and holds up nothing.
+    An array that does not run keeps what is recorded of it. An OSError is reported and not raised.
     """
     arrays, in_sync = [], []
-    before = {one.uuid: one for one in _known().arrays}
+    before = {one.uuid: one for one in _recorded().arrays}
     for one in pool.arrays:
-        seen = None if one.array.over_arrays else look(system, one)
+        seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
         last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
         if last is not None:
@@ -62,7 +62,7 @@ def record(system: System, pool: Pool, say: Callable[[str], None]) -> Pool:
             return pool
         save_pool(changed)
     except OSError as error:
-        say(f"the members of the arrays cannot be recorded: {error}")
+        report(f"the members of the arrays cannot be recorded: {error}")
     return changed
 
 
@@ -71,7 +71,7 @@ def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
 
     Halves of a mirror that went at different times, or two of four members of a RAID6.
     """
-    last = next((array.members for array in _known().arrays if array.uuid == one.uuid), [])
+    last = next((array.members for array in _recorded().arrays if array.uuid == one.uuid), [])
     if not last or len(absent(last, there)) < len(last):
         return
     here, gone = _serials(there), _serials(last)
@@ -87,8 +87,8 @@ def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
     )
 
 
-def look(system: System, one: ArrayRecord) -> Seen | None:
-    """What md has of an array now; None where it does not run with enough members."""
+def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
+    """The members that md runs an array with; None where it does not run with enough of them."""
     active = md.find(system, one.uuid)
     if active is None or not active.running or md.broken(system, one, active):
         return None
@@ -96,10 +96,10 @@ def look(system: System, one: ArrayRecord) -> Seen | None:
     in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
     there = [who for member, who in live.items() if "faulty" not in member.flags]
-    return Seen(up_to_date(one, in_sync, there, spares), [in_sync[slot] for slot in sorted(in_sync)], there)
+    return RunningMembers(up_to_date(one, in_sync, there, spares), [in_sync[slot] for slot in sorted(in_sync)], there)
 
 
-def _known() -> InSync:
+def _recorded() -> InSync:
     """What is recorded; nothing where the file is missing or cannot be understood: it guards, it must not stop."""
     try:
         return read_model(paths.in_sync_file(), InSync)

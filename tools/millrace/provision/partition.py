@@ -29,35 +29,35 @@ class PartitionStep:
         self.name = f"partition {record.serial}"
         self.title = f"drive {record.serial}"
 
-    def look(self) -> Found:
+    def inspect(self) -> Found:
         """Compare the partition table of the drive with the plan.
 
         Refused: the drive is missing or not blank. Failed: it cannot be read.
         """
-        drive = self._drives.now(self._record)
+        drive = self._drives.current(self._record)
         ids = self._system.gpt_ids(drive.name, drive.logical_block)
         if ids and ids <= {self._record.disk_label, *(partition.partuuid for partition in self._record.partitions)}:
-            return Found.COMPLETE if self._table(drive) == self._wanted(drive) else Found.TORN
+            return Found.COMPLETE if self._table(drive) == self._expected(drive) else Found.INCOMPLETE
         if ids or drive.state is not DriveState.BLANK:
             raise Refused(f"drive {drive.serial} ({drive.name}) is not blank: {_evidence(drive)}; nothing was written")
-        for start, partition in self._placed():
+        for start, partition in self._with_start():
             held = signature(self._system, f"/dev/{drive.name}", start, partition.size)
             if held:
                 raise Refused(
                     f"drive {drive.serial} ({drive.name}) is not blank: at {start // MIB} MiB is {describe(held)}; "
                     "nothing was written"
                 )
-        return Found.NOTHING
+        return Found.ABSENT
 
-    def wake(self) -> None:
+    def activate(self) -> None:
         """Do nothing: a partition is in use as soon as it exists."""
 
-    def clear(self) -> None:
+    def undo(self) -> None:
         """Do nothing: sfdisk writes the whole table again."""
 
-    def make(self) -> str:
+    def create(self) -> str:
         """Write the partition table. Refused: the drive is in use. Failed: sfdisk fails, or no partition appears."""
-        drive = self._drives.now(self._record)
+        drive = self._drives.current(self._record)
         reason = self._system.in_use(drive.name)
         if reason:
             raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written to it")
@@ -78,7 +78,7 @@ class PartitionStep:
         made = [f"{partition.label} {partition.size // MIB} MiB" for partition in self._record.partitions]
         return f"partition {', '.join(made)}"
 
-    def _placed(self) -> list[tuple[int, PartitionRecord]]:
+    def _with_start(self) -> list[tuple[int, PartitionRecord]]:
         """Each partition with its start in bytes."""
         start, placed = START, []
         for partition in self._record.partitions:
@@ -90,11 +90,11 @@ class PartitionStep:
         lines = [
             f"start={start // MIB}MiB, size={partition.size // MIB}MiB, type={LINUX_RAID}, "
             f'name="{partition.label}", uuid={partition.partuuid}\n'
-            for start, partition in self._placed()
+            for start, partition in self._with_start()
         ]
         return f"label: gpt\nlabel-id: {self._record.disk_label}\n\n{''.join(lines)}"
 
-    def _wanted(self, drive: Drive) -> dict[str, object]:
+    def _expected(self, drive: Drive) -> dict[str, object]:
         return {
             "label": "gpt",
             "id": self._record.disk_label,
@@ -106,7 +106,7 @@ class PartitionStep:
                     "uuid": partition.partuuid,
                     "name": partition.label,
                 }
-                for start, partition in self._placed()
+                for start, partition in self._with_start()
             ],
         }
 

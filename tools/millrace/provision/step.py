@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How one step is carried out, first time or after a power cut: look at what is really there, then decide."""
+"""How one step is carried out, first time or after a power cut: inspect what exists, then decide."""
 
 from enum import Enum, auto
 from typing import Protocol
@@ -11,34 +11,34 @@ from millrace.provision.journal import Journal
 class Found(Enum):
     """What a step finds where it is to write. Content of another owner raises Refused instead."""
 
-    NOTHING = auto()
-    TORN = auto()
-    DORMANT = auto()
+    ABSENT = auto()
+    INCOMPLETE = auto()
+    STOPPED = auto()
     COMPLETE = auto()
 
 
 class Step(Protocol):
-    """One thing to make."""
+    """One thing to create: a partition table, an array, the file system."""
 
     name: str
     title: str
 
-    def look(self) -> Found:
+    def inspect(self) -> Found:
         """Return what is there now; write nothing.
 
         Refused: the content is not of this transaction. Failed: it cannot be read.
         """
         ...
 
-    def wake(self) -> None:
+    def activate(self) -> None:
         """Bring what is complete but not running into use; return also where that did not succeed."""
         ...
 
-    def clear(self) -> None:
+    def undo(self) -> None:
         """Undo what this step of this transaction left incomplete, and nothing else."""
         ...
 
-    def make(self) -> str:
+    def create(self) -> str:
         """Create it; return in a few words what was created.
 
         Failed: a tool fails, or the result differs from the plan.
@@ -46,15 +46,15 @@ class Step(Protocol):
         ...
 
 
-def inspect(step: Step, journal: Journal) -> Found:
+def checked_state(step: Step, journal: Journal) -> Found:
     """Return what is there, compared with what the journal allows; write nothing.
 
     Refused: data is there that the step has not created, or data that it created is missing.
     """
-    state, found = journal.state(step.name), step.look()
-    if state == "pending" and found is not Found.NOTHING:
+    state, found = journal.state(step.name), step.inspect()
+    if state == "pending" and found is not Found.ABSENT:
         raise Refused(f"{step.title}: existing data was not created by provisioning; nothing was written")
-    if state == "done" and found in (Found.NOTHING, Found.TORN):
+    if state == "done" and found in (Found.ABSENT, Found.INCOMPLETE):
         raise Refused(f"{step.title}: data created by provisioning is missing; nothing was written")
     return found
 
@@ -64,10 +64,10 @@ def carry_out(step: Step, journal: Journal) -> str:
 
     Refused: see `inspect`. Failed: the result does not start, or differs from the plan.
     """
-    found = inspect(step, journal)
-    if found is Found.DORMANT:
-        step.wake()
-        found = step.look()
+    found = checked_state(step, journal)
+    if found is Found.STOPPED:
+        step.activate()
+        found = step.inspect()
     if found is Found.COMPLETE:
         if journal.state(step.name) != "done":
             journal.done(step.name)
@@ -75,10 +75,10 @@ def carry_out(step: Step, journal: Journal) -> str:
     if journal.state(step.name) == "done":
         raise Failed(f"{step.title}: created, but does not start; see `journalctl -k` for the reason")
     journal.start(step.name)
-    if found is not Found.NOTHING:
-        step.clear()
-    words = step.make()
-    if step.look() is not Found.COMPLETE:
+    if found is not Found.ABSENT:
+        step.undo()
+    summary = step.create()
+    if step.inspect() is not Found.COMPLETE:
         raise Failed(f"{step.title}: created, but the result differs from the plan")
     journal.done(step.name)
-    return words
+    return summary

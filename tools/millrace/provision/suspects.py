@@ -10,7 +10,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision.unclean import Suspects, UncleanStarts, keep, known
+from millrace.provision.unclean import Suspects, UncleanStarts, pending, save_suspects
 from millrace.system.text import printable
 
 MARGIN = 120.0
@@ -23,13 +23,13 @@ LIMIT = 600.0
 """Seconds for the whole search."""
 
 
-def find(mountpoint: str) -> UncleanStarts | None:
+def search(mountpoint: str) -> UncleanStarts | None:
     """Look for them once and keep the names, a line each; None where there is nothing to look for.
 
     None as well where the starts are acknowledged while it searches. A file is in doubt by the time of its last
     change, which no client can set. Refused where nothing is mounted.
     """
-    starts = known()
+    starts = pending()
     if starts is None or starts.suspects is not None:
         return starts
     top = paths.ROOT / mountpoint.lstrip("/")
@@ -38,7 +38,7 @@ def find(mountpoint: str) -> UncleanStarts | None:
     windows = [(_seconds(one.last_write) - MARGIN, _seconds(one.started)) for one in starts.starts]
     count, names, complete = 0, list[str](), True
     end = time.monotonic() + LIMIT
-    for name, changed in _files(top):
+    for name, changed in _regular_files(top):
         if name is None or time.monotonic() > end:
             complete = False
             break
@@ -47,7 +47,7 @@ def find(mountpoint: str) -> UncleanStarts | None:
             if len(names) < LISTED:
                 names.append(name)
     found = Suspects(count=count, listed=len(names), complete=complete)
-    return keep(starts.model_copy(update={"suspects": found}), names)
+    return save_suspects(starts.model_copy(update={"suspects": found}), names)
 
 
 def names() -> list[str]:
@@ -58,7 +58,7 @@ def names() -> list[str]:
         return []
 
 
-def _files(top: Path) -> Iterator[tuple[str | None, float]]:
+def _regular_files(top: Path) -> Iterator[tuple[str | None, float]]:
     """Every regular file of clients and when it was changed; None where a directory could not be read.
 
     Without the server's own directory, in which the heartbeat writes twice a minute. By descriptors: clients rename
@@ -73,21 +73,21 @@ def _files(top: Path) -> Iterator[tuple[str | None, float]]:
             except OSError:
                 continue
             if stat.S_ISREG(held.st_mode):
-                yield _shown(os.path.relpath(os.path.join(directory, name), top)), held.st_ctime
+                yield _printable_name(os.path.relpath(os.path.join(directory, name), top)), held.st_ctime
         own = paths.POOL_OWN if directory == os.fspath(top) else None
-        inner[:] = [name for name in inner if name != own and _is_of(device, name, descriptor)]
+        inner[:] = [name for name in inner if name != own and _is_on_device(device, name, descriptor)]
     if lost:
         yield None, 0.0
 
 
-def _is_of(device: int, name: str, descriptor: int) -> bool:
+def _is_on_device(device: int, name: str, descriptor: int) -> bool:
     try:
         return os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_dev == device
     except OSError:
         return False
 
 
-def _shown(name: str) -> str:
+def _printable_name(name: str) -> str:
     """One line of text, whatever bytes a client has chosen."""
     return printable(os.fsencode(name).decode(errors="backslashreplace"))
 

@@ -4,7 +4,7 @@
 import os
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -34,6 +34,10 @@ class LiveMember:
     def in_sync(self) -> bool:
         """Whether it holds its part of the data: not while it is rebuilt, not beside the member that it replaces."""
         return "in_sync" in self.flags and not self.flags & {"faulty", "replacement"}
+
+
+Report = Callable[[str], None]
+"""Gets one line of progress."""
 
 
 class System(Protocol):
@@ -157,7 +161,7 @@ class Linux:
 
     def partition(self, partuuid: str) -> str | None:
         """Follow the link of udev."""
-        return _behind(f"dev/disk/by-partuuid/{partuuid}")
+        return _resolved(f"dev/disk/by-partuuid/{partuuid}")
 
     def md_superblocks(self) -> dict[str, str]:
         """Read the database of udev for every block device."""
@@ -210,7 +214,7 @@ class Linux:
 
     def md_link(self, name: str) -> str | None:
         """Follow the link in /dev/md."""
-        return _behind(f"dev/md/{name}")
+        return _resolved(f"dev/md/{name}")
 
     def installed(self, tool: str) -> bool:
         """Search PATH for the tool."""
@@ -241,6 +245,6 @@ def _attribute(relative: str) -> str | None:
         return None
 
 
-def _behind(relative: str) -> str | None:
+def _resolved(relative: str) -> str | None:
     link = paths.ROOT / relative
     return link.resolve().name if link.exists() else None

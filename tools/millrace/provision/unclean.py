@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from millrace import paths
-from millrace.provision.gather import current
+from millrace.provision.gather import latest_members
 from millrace.provision.model import ArrayRecord
 from millrace.provision.superblock import Superblock
 from millrace.system import locks
@@ -41,7 +41,7 @@ class Suspects(Contract):
 
 
 class UncleanStarts(Contract):
-    """All that nobody has acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for."""
+    """All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for."""
 
     schema_version: Literal[1] = 1
     starts: list[Unclean]
@@ -50,21 +50,21 @@ class UncleanStarts(Contract):
 
 def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
     """The members with which an unclean, degraded array can be started; none where force is not the answer."""
-    members = [block for block in current(list(blocks)) if not block.recovering]
+    members = [block for block in latest_members(list(blocks)) if not block.recovering]
     slots = {block.slot for block in members}
     unclean = any(not block.clean for block in members)
     # two for one slot: which of them is the member, nobody can say
     return members if unclean and len(slots) == len(members) >= needed else []
 
 
-def known() -> UncleanStarts | None:
-    """What is to be acknowledged, None if nothing; BadInput if the file cannot be understood."""
+def pending() -> UncleanStarts | None:
+    """The starts to acknowledge, None if there are none; BadInput if the file cannot be understood."""
     path = paths.unclean_file()
     return read_model(path, UncleanStarts) if path.exists() else None
 
 
-def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
-    """Keep that an array was forced; which files are in doubt is to be looked for once it is mounted.
+def add(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
+    """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
     `last_write` in seconds since 1970, None where no superblock says.
     """
@@ -76,18 +76,18 @@ def remember(record: ArrayRecord, missing: Sequence[str], last_write: int | None
         started=started,
         missing=list(missing),
     )
-    with _only_writer():
-        before = known()
+    with _lock():
+        before = pending()
         write_model(paths.unclean_file(), UncleanStarts(starts=[*(before.starts if before else []), start]))
 
 
-def keep(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
-    """Keep what a search has found; nothing where the starts were acknowledged, or more came, while it searched.
+def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
+    """Save the result of a search, unless the starts were acknowledged or more were added while it ran.
 
     Returns what is to be acknowledged now, None if nothing.
     """
-    with _only_writer():
-        now = known()
+    with _lock():
+        now = pending()
         if now is None or now.starts != starts.starts:
             return now
         write_text(paths.suspects_file(), "".join(f"{name}\n" for name in names), 0o600)
@@ -96,14 +96,14 @@ def keep(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
 
 
 def acknowledge() -> UncleanStarts:
-    """Forget all, with the list of files; returns what was forgotten."""
-    with _only_writer():
-        found = known()
+    """Delete all starts and the list of files; returns what was deleted."""
+    with _lock():
+        found = pending()
         paths.unclean_file().unlink(missing_ok=True)
         paths.suspects_file().unlink(missing_ok=True)
     return found or UncleanStarts(starts=[])
 
 
-def _only_writer() -> AbstractContextManager[None]:
+def _lock() -> AbstractContextManager[None]:
     """Held for the moment of reading and writing; beside the documents, as that is where all who write them may."""
     return locks.held(paths.state_dir() / "unclean.lock")

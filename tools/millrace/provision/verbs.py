@@ -25,7 +25,7 @@ def approve(hash_: str, no_start: bool, as_json: bool) -> None:
     """Approve the current plan by its hash and build it."""
     system = Linux()
     with as_root():
-        approved = approval.approve(hash_, _person(), system.now())
+        approved = approval.approve(hash_, _invoking_user(), system.now())
         if as_json:
             click.echo(approved.model_dump_json())
         else:
@@ -50,7 +50,7 @@ def provision(dry_run: bool, if_approved: bool, as_json: bool) -> None:
         _show_steps(as_json)
         return
     with as_root():
-        outcome = apply.provision(Linux(), _say, if_approved)
+        outcome = apply.provision(Linux(), _report, if_approved)
     if as_json:
         _print(outcome)
     elif outcome.state == "not-approved":
@@ -65,9 +65,9 @@ def assemble(as_json: bool) -> None:
     """Assemble the arrays of the pool, also degraded ones."""
     with as_root():
         system = Linux()
-        pool = assembling.assemble(system, _say)
+        pool = assembling.assemble(system, _report)
         if record.renew_mount_unit(system, pool):
-            _say("srv-pool.mount: written again by this version")
+            _report("srv-pool.mount: written again by this version")
     if as_json:
         _print(pool)
 
@@ -100,9 +100,9 @@ def _print(document: BaseModel) -> None:
     click.echo(document.model_dump_json(indent=2))
 
 
-def _say(line: str) -> None:
+def _report(line: str) -> None:
     click.echo(line, err=True)
 
 
-def _person() -> str:
+def _invoking_user() -> str:
     return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name

@@ -11,7 +11,7 @@ NAME = "unclean"
 
 def check(_: Host) -> list[Finding]:
     """One finding per start that nobody has acknowledged."""
-    found = unclean.known()
+    found = unclean.pending()
     return [_start(one, found) for one in found.starts] if found else []
 
 

@@ -11,7 +11,7 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
 
     The directory is synced too: after a power cut the old or the new file is there.
     """
-    if path.is_file() and path.read_text() == text:
+    if path.is_file() and path.read_bytes() == text.encode():
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)

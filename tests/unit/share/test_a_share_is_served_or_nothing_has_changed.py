@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 
 from millrace.errors import BadInput, Failed, Refused
-from millrace.etc import rendered
+from millrace.etc import reconcile, rendered
 from millrace.share import quota
-from millrace.share.change import Serving
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.share.leftovers import sweep
 from millrace.share.model import ChangeReport
@@ -402,8 +401,7 @@ def test_a_kill_in_the_middle_is_mended_by_the_next_rendering(
             return appliance(argv, stdin)
 
         with monkeypatch.context() as patch:
-            patch.setattr(Serving, "_undo", lambda *arguments: None)
-            patch.setattr(Serving, "_take_back", lambda *arguments: None)
+            patch.setattr(reconcile, "_put_back", lambda *arguments: None)
             killed = replace(appliance.server(), run=run)
             try:
                 create_shares(["train"], {"size": "1T"}, lambda killed=killed: killed)

@@ -2,20 +2,30 @@
 """Rendering twice changes nothing, a bad smb.conf replaces nothing, and running servers are told once."""
 
 import stat
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.share.apply import apply
+from millrace.share.model import RenderReport
+from millrace.share.server import Server
+from millrace.state.model import Config, first_config
+from millrace.system.net import Interface
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
-from tests.unit.share.samples import Tools, default_share, listen, plan, pool, port
+from tests.unit.share.samples import Tools, listen, plan, pool, port, surroundings
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
-SHARE = default_share(pool(), [], True, PORTS)
 STOPPED = {"systemctl is-active": Result(3, "", "")}
+
+
+def apply(tools: Tools, ports: Sequence[Interface] = PORTS, config: Config | None = None) -> RenderReport:
+    """Render on a server with these ports and no client networks in its policy."""
+    here = replace(surroundings([]), ports=ports)
+    return Server(plan(), pool(), here, ports, tools).apply(config or first_config())
 
 
 @pytest.fixture
@@ -29,7 +39,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) -> None:
     tools = Tools(STOPPED)
-    report = apply(plan(), pool(), [SHARE], PORTS, tools)
+    report = apply(tools)
     assert sorted(report.changed) == [
         "/etc/exports.d/millrace.exports",
         "/etc/nfs.conf.d/millrace.conf",
@@ -45,34 +55,34 @@ def test_at_boot_the_files_are_written_before_the_servers_start(server: Path) ->
 
 
 def test_everyone_may_create_in_a_new_share_and_only_owners_delete(server: Path) -> None:
-    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    apply(Tools(STOPPED))
     assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o1777
 
 
 def test_the_mode_that_users_gave_a_share_stays(server: Path) -> None:
     (server / "srv/pool/data").mkdir(0o750)
-    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    apply(Tools(STOPPED))
     assert stat.S_IMODE((server / "srv/pool/data").stat().st_mode) == 0o750
 
 
 def test_a_file_in_the_way_of_a_share_is_named_and_kept(server: Path) -> None:
     (server / "srv/pool/data").write_text("mine")
     with pytest.raises(Failed, match="not a directory"):
-        apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+        apply(Tools(STOPPED))
     assert (server / "srv/pool/data").read_text() == "mine"
 
 
 def test_the_second_time_nothing_is_written_and_samba_hears_nothing(server: Path) -> None:
-    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    apply(Tools(STOPPED))
     tools = Tools()
-    report = apply(plan(), pool(), [SHARE], PORTS, tools)
+    report = apply(tools)
     assert report.changed == []
     assert not tools.called("testparm") and not tools.called("smbcontrol") and not tools.called("systemctl restart")
 
 
 def test_a_running_nfs_server_is_told_of_its_exports(server: Path) -> None:
     tools = Tools()
-    report = apply(plan(), pool(), [SHARE], PORTS, tools)
+    report = apply(tools)
     assert tools.called("exportfs -ra") and "nfs-server.service" in report.reloaded
 
 
@@ -88,42 +98,43 @@ def test_an_smb_conf_that_samba_does_not_like_replaces_nothing_while_nfs_goes_on
     (server / "etc/samba/smb.conf").write_text("[global]\n")
     tools = Tools({"testparm": answer})
     with pytest.raises(Failed, match="the old one stays"):
-        apply(plan(), pool(), [SHARE], PORTS, tools)
+        apply(tools)
     assert (server / "etc/samba/smb.conf").read_text() == "[global]\n"
     assert not tools.called("smbcontrol")
     assert (server / "etc/exports.d/millrace.exports").exists()
 
 
 def test_clients_stay_connected_where_only_shares_change(server: Path) -> None:
-    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    apply(Tools(STOPPED))
     tools = Tools()
-    apply(plan(), pool(), [SHARE.model_copy(update={"name": "other"})], PORTS, tools)
+    other = first_config().shares[0].model_copy(update={"name": "other"})
+    apply(tools, config=first_config().model_copy(update={"shares": [other]}))
     assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
 
 
 def test_a_new_address_needs_a_restart_as_smbd_opens_its_listeners_once(server: Path) -> None:
-    apply(plan(), pool(), [SHARE], PORTS, Tools(STOPPED))
+    apply(Tools(STOPPED))
     more = [port("enp1s0", "10.0.0.2/24", "10.0.0.11/24")]
     tools = Tools()
-    apply(plan(), pool(), [SHARE], more, tools)
+    apply(tools, more)
     assert tools.called(
         "systemctl restart --no-block --job-mode=ignore-dependencies smbd.service"
     ) and not tools.called("smbcontrol")
     # once: an address on which it will not listen must not end the sessions at every change of a port
     again = Tools()
-    apply(plan(), pool(), [SHARE], more, again)
+    apply(again, more)
     assert not again.called("systemctl restart")
 
 
 def test_a_port_that_loses_its_link_ends_nobodys_session(server: Path) -> None:
     two = [*PORTS, port("enp2s0", "10.0.1.2/24", speed=None)]
     listen(server, "0.0.0.0:2049", "10.0.0.2:445", "10.0.1.2:445")
-    apply(plan(), pool(), [SHARE], two, Tools(STOPPED))
+    apply(Tools(STOPPED), two)
     tools = Tools()
-    apply(plan(), pool(), [SHARE], PORTS, tools)
+    apply(tools)
     assert tools.called("smbcontrol smbd reload-config") and not tools.called("systemctl restart")
 
 
 def test_a_share_that_is_not_exported_is_reported_with_the_reason(server: Path) -> None:
-    report = apply(plan(), pool(), [default_share(pool(), [], True, [])], [], Tools(STOPPED))
+    report = apply(Tools(STOPPED), [])
     assert report.warnings and "data is not exported: NFS is closed" in report.warnings[0]

@@ -7,7 +7,8 @@ from typing import Literal
 
 from millrace import paths
 from millrace.config.portable import Portable
-from millrace.errors import Failed, MillraceError, Refused
+from millrace.errors import Failed, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.port.addressing import Addressing
 from millrace.share.change import Serving
 from millrace.share.server import Server, this_server
@@ -17,8 +18,12 @@ from millrace.system.documents import Contract
 from millrace.system.run import Runner
 from millrace.system.users import only_root, who
 from millrace.user import accounts
+from millrace.user.part import Accounts
 
 NOT_JOINED = "the exporting server was a member of {zone}; join the domain: millrace domain join"
+
+
+NO_POOL = "no pool yet; the shares are served once a pool exists"
 
 
 class ReplaceReport(Contract):
@@ -56,47 +61,20 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
 def _replace(
     what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
 ) -> ReplaceReport:
-    serving: list[Serving] = []
-    addressing = Addressing(run, time.sleep)
-    made: list[str] = []
-
-    def effect(old: Config, new: Config) -> None:
-        before = {user.name for user in old.users}
-        try:
-            made.extend(accounts.ensure(new, run))
-            addressing(old, new)
-            # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
-            if paths.pool_file().exists():
-                serving.append(Serving(server()))
-                serving[0](old, new)
-        except BaseException:
-            addressing.undo()
-            _take_back([name for name in made if name not in before], run)
-            raise
-        # Last: a password that is gone cannot be undone.
-        accounts.remove_unwanted(old, new, run)
+    accounts_ = Accounts(run)
+    # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
+    serving = [Serving(server)] if paths.pool_file().exists() else []
+    done = Reconciliation([accounts_, Addressing(run, time.sleep), *serving])
 
     def mutate(old: Config) -> Config:
         # The domain knows its members by a password that is no part of any state: joining is not undone by this.
         return wanted.model_copy(update={"domain": old.domain})
 
-    config = store.change(who(), what, mutate, effect, overwrite=overwrite)
+    config = store.change(who(), what, mutate, done, overwrite=overwrite)
     domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(
         serial=config.serial,
-        verified=[*addressing.verified, *(serving[0].verified if serving else [])],
-        warnings=[
-            *addressing.warnings,
-            *domain,
-            *(serving[0].warnings if serving else ["no pool yet; the shares are served once a pool exists"]),
-        ],
-        without_password=made,
+        verified=done.verified,
+        warnings=[*done.warnings, *domain, *([] if serving else [NO_POOL])],
+        without_password=accounts_.made,
     )
-
-
-def _take_back(names: list[str], run: Runner) -> None:
-    for name in names:
-        try:
-            accounts.remove_user(name, run)
-        except MillraceError as error:
-            raise Failed(f"the user {name} was created and could not be removed: {error}") from error

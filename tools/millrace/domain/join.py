@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 from millrace import paths
 from millrace.domain import conditions
-from millrace.errors import BadInput, Failed, MillraceError, Refused
-from millrace.etc import rendered
+from millrace.errors import BadInput, Failed
+from millrace.etc.reconcile import Reconciliation, settle
+from millrace.etc.registry import Change, Part, Service, Settled
 from millrace.membership import files, services, ticket
 from millrace.membership.model import MembershipChange
 from millrace.membership.net import Net, asking, private_directory
@@ -55,57 +56,51 @@ class Request:
 
 
 @dataclass
-class Joining:
-    """The effect of joining on this server; afterwards, what was seen and warned of."""
+class Joining(Part):
+    """The membership of a change: joined first, then served, then trusted."""
 
     request: Request
     server: Server
     net: Net
     ticket: str
-    verified: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
 
-    def __call__(self, old: Config, new: Config) -> None:
-        """Join and serve as a member; where that fails, leave again and raise Refused with the reason."""
-        assert new.domain is not None
-        try:
-            self._join(new.domain)
-            report = self.server.apply(new, force=True)
-            self.warnings += report.warnings
-            services.start(self.server.run)
-            self.verified.append(services.trusted(new.domain, self.server.run, self.server.pause))
-            self.verified += truth_smb.verify(
-                self.server.shares(new), [], new.domain, self.server.run, self.server.pause
-            )
-        except BaseException as error:
-            trouble = self._undo(old)
-            if not isinstance(error, MillraceError):
-                raise
-            raise Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}") from error
+    def prepare(self, change: Change) -> None:
+        """Join; Failed where the domain does not take this server."""
+        domain = change.new.domain
+        assert domain is not None
+        change.on_failure(lambda: services.stop(self.server.run))
+        change.on_failure(self._leave)
+        self._join(domain, change)
+        change.warnings += self.server.prepare(self.server.shares(change.new))
 
-    def _join(self, domain: Domain) -> None:
+    def services(self, config: Config) -> Sequence[Service]:
+        """The servers of NFS and SMB, and the files that they and a member read."""
+        return self.server.services(config, self.server.shares(config))
+
+    def verify(self, change: Change) -> None:
+        """Start what a member needs; Failed where the domain does not trust this server, or shares do not open."""
+        server, domain = self.server, change.new.domain
+        assert domain is not None
+        services.start(server.run)
+        change.verified.append(services.trusted(domain, server.run, server.pause))
+        change.verified += truth_smb.verify(server.shares(change.new), [], domain, server.run, server.pause)
+
+    def _join(self, domain: Domain, change: Change) -> None:
         where = [f"createcomputer={self.request.unit}"] if self.request.unit else []
         result = self.net.ads("join", *self._identity(), f"dnshostname={domain.host_name}", "osName=Millrace", *where)
         if result.status != 0:
             raise Failed(f"joining {domain.zone} failed: {last_words(result)}")
         if _NO_NAME.search(result.out + result.err):
-            self.warnings.append(NO_NAME.format(name=domain.host_name))
+            change.warnings.append(NO_NAME.format(name=domain.host_name))
         # Windows knows HOST for CIFS and more, but not for NFS.
         result = self.net.ads("setspn", "add", f"nfs/{domain.host_name}", "-P")
         if result.status != 0:
             raise Failed(f"registering the NFS service in {domain.zone} failed: {last_words(result)}")
-        self.verified.append(f"{domain.machine} is a member of {domain.zone}")
+        change.verified.append(f"{domain.machine} is a member of {domain.zone}")
 
-    def _undo(self, old: Config) -> str | None:
-        """Be no member again; what could not be undone, in words."""
+    def _leave(self) -> None:
         self.net.ads("leave", *self._identity())
         (paths.ROOT / files.KEYTAB).unlink(missing_ok=True)
-        try:
-            self.server.apply(old, force=True)
-            services.stop(self.server.run)
-        except MillraceError as error:
-            return f"and restoring the previous state failed: {error}"
-        return None
 
     def _identity(self) -> list[str]:
         return [f"--use-krb5-ccache={self.ticket}", "--use-kerberos=required"]
@@ -128,15 +123,15 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
             _candidate(domain, here.ports, here.run) as net,
             ticket.of_account(domain, request.account, request.password, net) as cache,
         ):
-            joining = Joining(request, here, net, cache)
+            done = Reconciliation([Joining(request, here, net, cache)])
 
             def mutate(config: Config) -> Config:
                 conditions.not_joined(config)
                 return config.model_copy(update={"domain": domain})
 
-            config = store.change(who(), f"domain join {domain.zone} as {domain.machine}", mutate, joining)
-    joining.verified.insert(0, f"{controller.name} answers for {domain.zone}")
-    return MembershipChange(serial=config.serial, domain=domain, verified=joining.verified, warnings=joining.warnings)
+            config = store.change(who(), f"domain join {domain.zone} as {domain.machine}", mutate, done)
+    verified = [f"{controller.name} answers for {domain.zone}", *done.verified]
+    return MembershipChange(serial=config.serial, domain=domain, verified=verified, warnings=done.warnings)
 
 
 @contextmanager
@@ -144,7 +139,7 @@ def _candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Itera
     """`net` as it will be once `domain` is joined, with nothing changed under /etc."""
     with private_directory() as directory:
         (directory / "smb.conf").write_text(smb.configuration([], ports, domain))
-        (directory / "krb5.conf").write_text(files.texts(domain)[files.KRB5])
+        (directory / "krb5.conf").write_text(files.krb5(domain))
         yield Net(run, directory)
 
 
@@ -154,11 +149,20 @@ def _resolving(domain: Domain, run: Runner) -> Iterator[None]:
     if not domain.dns:
         yield
         return
-    rendered.put(files.DNS, files.delegate(domain)[files.DNS])
-    services.reload_dns(run)
+    _ask_for_names(domain, run)
     try:
         yield
     except BaseException:
-        rendered.remove(files.DNS)
-        services.reload_dns(run)
+        _ask_for_names(None, run)
         raise
+
+
+def _ask_for_names(domain: Domain | None, run: Runner) -> None:
+    """Render where names of the domain are asked for, and nothing else of a member."""
+
+    def reload(settled: Settled) -> bool:
+        services.reload_dns(run)
+        return True
+
+    with store.only_writer():
+        settle([Service(services.RESOLVED, [files.delegate(domain)], reload)], force=True)

@@ -43,43 +43,7 @@ def load() -> Rendered:
 
 def edited() -> list[str]:
     """Names of rendered files that somebody changed or deleted by hand."""
-    return [name for name, known in load().files.items() if _digest(name) not in known]
-
-
-def is_edited(name: str) -> bool:
-    """Whether a file was rendered before and is something else now. A deleted one holds nothing that could be lost."""
-    known = load().files.get(name, [])
-    found = _digest(name)
-    return bool(known) and found is not None and found not in known
-
-
-def put(name: str, text: str) -> bool:
-    """Write a rendered file; whether it changed. An edit by hand in the way is kept aside."""
-    path = paths.ROOT / name
-    wanted = hashlib.sha256(text.encode()).hexdigest()
-    found = _digest(name)
-    if found == wanted:
-        _record(name, [wanted])
-        return False
-    if found is not None and is_edited(name):
-        _keep_aside(path)
-    # Ahead of the write: a kill in between must not make our own text look like an edit.
-    _record(name, [wanted] if found is None else [found, wanted])
-    write_text(path, text)
-    _record(name, [wanted])
-    return True
-
-
-def remove(name: str) -> None:
-    """Delete a rendered file where it is; an edit by hand is kept aside."""
-    path = paths.ROOT / name
-    if is_edited(name):
-        _keep_aside(path)
-    path.unlink(missing_ok=True)
-    record = load()
-    if name in record.files:
-        files = {other: digests for other, digests in record.files.items() if other != name}
-        write_model(record_file(), record.model_copy(update={"files": files}))
+    return [name for name, known in load().files.items() if digest(content(name)) not in known]
 
 
 def is_ours(name: str) -> bool:
@@ -93,17 +57,27 @@ def set_quotas(states: Mapping[str, str]) -> None:
     write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 
 
-def _record(name: str, digests: list[str]) -> None:
-    record = load()
-    if record.files.get(name) != digests:
-        write_model(record_file(), record.model_copy(update={"files": {**record.files, name: digests}}))
+def save(record: Rendered, files: Mapping[str, list[str]]) -> Rendered:
+    """Return the record with other files, which is written where it differs."""
+    if record.files == files:
+        return record
+    made = record.model_copy(update={"files": dict(files)})
+    write_model(record_file(), made)
+    return made
 
 
-def _digest(name: str) -> str | None:
+def content(name: str) -> bytes | None:
+    """What stands in a file; None where there is none."""
     path = paths.ROOT / name
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else None
+    return path.read_bytes() if path.is_file() else None
 
 
-def _keep_aside(path: Path) -> None:
+def digest(found: bytes | None) -> str | None:
+    """The sha256 by which the record knows a content."""
+    return None if found is None else hashlib.sha256(found).hexdigest()
+
+
+def keep_aside(name: str, found: bytes) -> None:
+    """Keep an edit by hand that is about to be replaced."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
-    write_text(aside_dir() / f"{path.name}.{stamp}", path.read_text(errors="replace"), mode=0o600)
+    write_text(aside_dir() / f"{Path(name).name}.{stamp}", found.decode(errors="replace"), mode=0o600)

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import BadInput
-from millrace.etc import rendered
+from millrace.etc.reconcile import settle
+from millrace.etc.registry import Entry, Service, Settled
 from millrace.plan.policy import JournalPolicy
 from millrace.plan.policy_in_force import in_force
 from millrace.state.store import only_writer
@@ -36,17 +37,24 @@ def apply(run: Runner) -> str:
     """
     with only_writer():
         wanted = in_force().journal
-        if wanted.forward is None:
-            if rendered.is_ours(SETTINGS):
-                rendered.remove(SETTINGS)
-                must(run, ["systemctl", "--no-block", "stop", UNIT])
-            elif settings_file().exists():
-                return f"/{SETTINGS} is not managed by Millrace; the journal is forwarded as it says."
-            return "The journal is not forwarded."
-        # A unit that did not start last time, or that was stopped since, is started without a change, too.
-        verb = "restart" if rendered.put(SETTINGS, text(wanted)) else "start"
-        must(run, ["systemctl", "--no-block", verb, UNIT])
-        return f"The journal is forwarded to {wanted.forward}."
+        settle([service(wanted, run)], force=True)
+    if wanted.forward is None and settings_file().exists():
+        return f"/{SETTINGS} is not managed by Millrace; the journal is forwarded as it says."
+    return f"The journal is forwarded to {wanted.forward}." if wanted.forward else "The journal is not forwarded."
+
+
+def service(wanted: JournalPolicy, run: Runner) -> Service:
+    """The unit that forwards the journal, and its settings; without a receiver it is stopped and has none."""
+
+    def reload(settled: Settled) -> bool:
+        if wanted.forward:
+            # A unit that did not start last time, or that was stopped since, is started without a change, too.
+            must(run, ["systemctl", "--no-block", "restart" if settled.changed else "start", UNIT])
+        elif settled.changed:
+            must(run, ["systemctl", "--no-block", "stop", UNIT])
+        return bool(settled.changed)
+
+    return Service(UNIT, [Entry(SETTINGS, lambda: text(wanted), when=wanted.forward is not None)], reload)
 
 
 def text(wanted: JournalPolicy) -> str:

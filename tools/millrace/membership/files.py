@@ -2,11 +2,11 @@
 """Files under /etc that a member of a domain has beside its smb.conf, and nobody else."""
 
 import re
+from functools import partial
 
 from millrace import paths
-from millrace.etc import rendered
+from millrace.etc.registry import Entry
 from millrace.state.model import Domain
-from millrace.system.files import write_text
 
 KRB5 = "etc/krb5.conf"
 IDMAPD = "etc/idmapd.conf.d/millrace.conf"
@@ -16,41 +16,34 @@ NSSWITCH = "etc/nsswitch.conf"
 # Written by Samba; its being there is what starts Kerberos for nfsd (units of nfs-utils).
 KEYTAB = "etc/krb5.keytab"
 
-_ALL = (KRB5, IDMAPD, DNS)
 _DATABASES = re.compile(r"(?P<before>(?:passwd|group):[^#\n]*)")
 
 
-def texts(domain: Domain | None) -> dict[str, str]:
-    """The files of a member, by path; none without a domain."""
-    if domain is None:
-        return {}
-    # Here and not above: health looks at this module every 30 s and renders nothing.
-    from millrace.system.render import render
-
-    found = {
-        KRB5: render(f"{KRB5}.j2", domain=domain, pattern=re.escape(domain.realm)),
-        IDMAPD: render(f"{IDMAPD}.j2", domain=domain),
-    }
-    return {**found, **delegate(domain)}
-
-
-def delegate(domain: Domain) -> dict[str, str]:
-    """Where names of the domain are asked for; nothing where the network's own name servers know."""
-    from millrace.system.render import render
-
-    return {DNS: render(f"{DNS}.j2", domain=domain)} if domain.dns else {}
-
-
-def settle(domain: Domain | None) -> list[str]:
-    """Remove what is not wanted any more, look up accounts where they are; names of the files that changed."""
-    wanted = texts(domain)
-    changed = [name for name in _ALL if name not in wanted and rendered.is_ours(name)]
-    for name in changed:
-        rendered.remove(name)
+def entries(domain: Domain | None) -> list[Entry]:
+    """The files of a member; all of them are to be absent without a domain, and accounts are not looked up in it."""
     path = paths.ROOT / NSSWITCH
-    if path.is_file() and write_text(path, with_winbind(path.read_text(), domain is not None)):
-        changed.append(NSSWITCH)
-    return changed
+    return [
+        Entry(KRB5, partial(krb5, domain), when=domain is not None),
+        Entry(IDMAPD, partial(_render, IDMAPD, domain), when=domain is not None),
+        delegate(domain),
+        Entry(
+            NSSWITCH,
+            lambda: with_winbind(path.read_text(), domain is not None),
+            when=path.is_file(),
+            recorded=False,
+        ),
+    ]
+
+
+def krb5(domain: Domain | None) -> str:
+    """The text of krb5.conf for a member."""
+    assert domain is not None
+    return _render(KRB5, domain, pattern=re.escape(domain.realm))
+
+
+def delegate(domain: Domain | None) -> Entry:
+    """Where names of the domain are asked for; no file where the network's own name servers know."""
+    return Entry(DNS, partial(_render, DNS, domain), when=domain is not None and bool(domain.dns))
 
 
 def with_winbind(text: str, wanted: bool) -> str:
@@ -68,3 +61,10 @@ def _line(line: str, wanted: bool) -> str:
     before = match["before"].rstrip()
     changed = f"{before} winbind" if wanted else re.sub(r"\s+winbind\b", "", before)
     return changed + line[len(before) :]
+
+
+def _render(path: str, domain: Domain | None, **values: str) -> str:
+    # Here and not above: health looks at this module every 30 s and renders nothing.
+    from millrace.system.render import render
+
+    return render(f"{path}.j2", domain=domain, **values)

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed addresses made true: written for systemd-networkd, waited for, and taken back where one does not come up."""
+"""Fixed addresses made true: written for systemd-networkd, waited for, and verified to come up."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from ipaddress import ip_interface
 
-from millrace import paths
-from millrace.errors import Failed, MillraceError, Refused
-from millrace.etc import rendered
+from millrace.errors import Failed
+from millrace.etc.registry import Change, Entry, Part, Service, Settled
 from millrace.port.links import Link, links
 from millrace.state.model import Config, Port
 from millrace.system.names import several
@@ -15,6 +15,7 @@ from millrace.system.run import Runner, must
 from millrace.system.wait import wait_until
 
 # Before 50-…, where credentials put theirs, and 80-millrace-dhcp.network: the first file that matches counts.
+NETWORKD = "systemd-networkd.service"
 DIRECTORY, PREFIX = "etc/systemd/network", "40-millrace-"
 
 # Seconds. Asking whether another host has an address (RFC 5227) takes up to 7; a link may have to come up first.
@@ -26,73 +27,52 @@ def file_name(mac: str) -> str:
     return f"{DIRECTORY}/{PREFIX}{mac.replace(':', '')}.network"
 
 
-def text(port: Port) -> str:
-    """The text of that file."""
+def text(port: Port | None) -> str:
+    """The text of that file for a port that has fixed addresses."""
     from millrace.system.render import render
 
     return render(f"{DIRECTORY}/40-millrace.network.j2", port=port)
 
 
 @dataclass
-class Addressing:
-    """The effect of a change of the wanted state on the ports; `undo` takes it back when something later fails."""
+class Addressing(Part):
+    """The fixed addresses of a change; they are up before anything is served on them."""
 
     run: Runner
     pause: Callable[[float], None]
-    verified: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    _before: dict[str, str | None] = field(default_factory=dict)
-    _touched: list[str] = field(default_factory=list)
+    _here: dict[str, Link] = field(default_factory=dict)
+    _macs: list[str] = field(default_factory=list)
 
-    def __call__(self, old: Config, new: Config) -> None:
-        """Give the ports the addresses of `new`; Refused with the reason where one does not come up."""
+    def prepare(self, change: Change) -> None:
+        """Find the ports whose addresses change; warn of those that are not in this server."""
+        old, new = change.old, change.new
         macs = [mac for mac in _macs(old, new) if old.port(mac) != new.port(mac)]
-        if not macs:
-            return
-        here = {link.mac: link for link in links(self.run)}
-        for mac in macs:
-            wanted = new.port(mac)
-            if mac not in here:
-                if wanted:
-                    self.warnings.append(f"the port {wanted.name} ({mac}) is not in this server: it gets no address")
-                continue
-            self._touched.append(here[mac].name)
-            self._write(mac, wanted)
-        try:
-            self._reload()
-            self._wait({here[mac].name: new.port(mac) for mac in macs if mac in here})
-        except MillraceError as error:
-            raise Refused(f"{str(error).rstrip('.')}; {self.undo() or 'nothing was changed'}") from error
-        self._say_what_went(macs, here, new)
+        self._here = {link.mac: link for link in links(self.run)} if macs else {}
+        self._macs = [mac for mac in macs if mac in self._here]
+        away = [port for port in new.ports if port.mac in macs and port.mac not in self._here]
+        change.warnings += [
+            f"the port {port.name} ({port.mac}) is not in this server: it gets no address" for port in away
+        ]
 
-    def undo(self) -> str | None:
-        """The files as they were; what could not be undone, in words."""
-        for name, before in self._before.items():
-            if before is None:
-                rendered.remove(name)
-            else:
-                rendered.put(name, before)
-        try:
-            self._reload()
-        except MillraceError as error:
-            return f"and restoring the previous addresses failed: {error}"
-        return None
+    def services(self, config: Config) -> Sequence[Service]:
+        """The files of the ports that change, and systemd-networkd, which reads them."""
+        return [Service(NETWORKD, [entry(mac, config.port(mac)) for mac in self._macs], self._reload)]
 
-    def _write(self, mac: str, wanted: Port | None) -> None:
-        name = file_name(mac)
-        path = paths.ROOT / name
-        self._before[name] = path.read_text() if path.exists() else None
+    def verify(self, change: Change) -> None:
+        """Wait until the addresses are up; Failed where one does not come."""
+        wanted = {self._here[mac].name: change.new.port(mac) for mac in self._macs}
         if wanted:
-            rendered.put(name, text(wanted))
-        else:
-            rendered.remove(name)
+            change.verified += self._wait(wanted)
+        for mac in self._macs:
+            change.warnings += _lost(self._here[mac], change.new.port(mac))
 
-    def _reload(self) -> None:
-        if self._touched:
+    def _reload(self, settled: Settled) -> bool:
+        if settled.changed:
             must(self.run, ["networkctl", "reload"])
-            must(self.run, ["networkctl", "reconfigure", *self._touched])
+            must(self.run, ["networkctl", "reconfigure", *(self._here[mac].name for mac in self._macs)])
+        return bool(settled.changed)
 
-    def _wait(self, wanted: dict[str, Port | None]) -> None:
+    def _wait(self, wanted: dict[str, Port | None]) -> list[str]:
         def lacking(now: dict[str, Link]) -> dict[str, list[str]]:
             found = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
             return found if any(found.values()) else {}
@@ -103,16 +83,17 @@ class Addressing:
         now = wait_until(look, lambda seen: not lacking(seen), [PAUSE] * round(PATIENCE / PAUSE), self.pause)
         if complaints := lacking(now):
             raise Failed(_complaint(complaints, now))
-        for name, port in wanted.items():
-            if port:
-                self.verified.append(f"{name} has {several(port.addresses)}")
+        return [f"{name} has {several(port.addresses)}" for name, port in wanted.items() if port]
 
-    def _say_what_went(self, macs: Sequence[str], here: dict[str, Link], new: Config) -> None:
-        for mac in macs:
-            wanted, link = new.port(mac), here.get(mac)
-            gone = [one for one in link.addresses if one not in wanted.addresses] if wanted and link else []
-            if gone and wanted and not wanted.dhcp and link:
-                self.warnings.append(f"{link.name} had {several(gone)}: clients that use it must mount another address")
+
+def entry(mac: str, port: Port | None) -> Entry:
+    """The file of a port; None where DHCP or a credential gives it its addresses."""
+    return Entry(file_name(mac), partial(text, port), when=port is not None)
+
+
+def _lost(link: Link, port: Port | None) -> list[str]:
+    gone = [one for one in link.addresses if one not in port.addresses] if port and not port.dhcp else []
+    return [f"{link.name} had {several(gone)}: clients that use it must mount another address"] if gone else []
 
 
 def _macs(old: Config, new: Config) -> list[str]:

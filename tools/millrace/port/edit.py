@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from ipaddress import ip_interface
 
 from millrace import paths
-from millrace.errors import BadInput, MillraceError, Refused
+from millrace.errors import BadInput, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.port.addressing import Addressing
 from millrace.port.links import Link, links, with_wanted
 from millrace.port.model import PortReport
-from millrace.port.served import hear
-from millrace.share.apply import restart_smbd
+from millrace.port.served import Hearing
 from millrace.share.networks import on_management
 from millrace.share.server import Server, this_server
 from millrace.state import store
@@ -20,7 +20,6 @@ from millrace.system.documents import checked
 from millrace.system.names import several
 from millrace.system.net import Interface
 from millrace.system.run import Runner, attempt
-from millrace.system.units import is_active
 from millrace.system.users import only_root, who
 
 DEFAULT = "default"
@@ -49,7 +48,6 @@ def set_port(
     back = list(addresses) == [DEFAULT]
     if back and (gateway or dhcp):
         raise BadInput("--address default gives the port back to DHCP: leave --gateway and --dhcp out")
-    addressing = Addressing(run, pause)
 
     def mutate(config: Config) -> Config:
         config = _managed(config, link, management)
@@ -62,30 +60,14 @@ def set_port(
         _refuse_taken(port, links(run))
         return config.model_copy(update={"ports": [*others, port]})
 
-    def effect(old: Config, new: Config) -> None:
-        addressing(old, new)
-        if not paths.pool_file().exists():
-            return
-        try:
-            wanted = new.port(link.mac)
-            heard = wanted.addresses if wanted and link.mac not in new.management else []
-            here = server()
-            addressing.verified += hear(here, new, heard)
-            if link.mac in new.management and link.mac not in old.management and is_active("smbd.service", here.run):
-                # It opens its listeners when it starts, and has one there.
-                restart_smbd(here.run)
-                addressing.warnings.append("the SMB server was restarted without this port: its sessions have ended")
-        except BaseException as error:
-            trouble = addressing.undo()
-            if not isinstance(error, MillraceError):
-                raise
-            raise Refused(f"{str(error).rstrip('.')}; {trouble or 'nothing was changed'}") from error
-
+    # Without a pool nothing is served yet.
+    serving = [Hearing(server, link.mac)] if paths.pool_file().exists() else []
+    done = Reconciliation([Addressing(run, pause), *serving])
     flag = [] if management is None else ["management" if management else "no management"]
     what = f"port set {name}: {several([*addresses, *flag])}"
-    config = store.change(who(), what, mutate, effect)
+    config = store.change(who(), what, mutate, done)
     now = next(one for one in with_wanted(links(run), config) if one.mac == link.mac)
-    return PortReport(serial=config.serial, port=now, verified=addressing.verified, warnings=addressing.warnings)
+    return PortReport(serial=config.serial, port=now, verified=done.verified, warnings=done.warnings)
 
 
 def _managed(config: Config, link: Link, management: bool | None) -> Config:

@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """NFS and SMB are heard on the addresses of a port."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from ipaddress import ip_interface
 
 from millrace.errors import Failed
-from millrace.share.apply import restarted_for
+from millrace.etc.registry import Change, Part, Service
 from millrace.share.server import Server
+from millrace.share.services import restart_smbd, restarted_for
 from millrace.state.model import Config
 from millrace.system.listeners import NFS_PORT, SMB_PORT, unheard
 from millrace.system.names import several
+from millrace.system.units import is_active
 from millrace.system.wait import wait_until
 
 # systemd's own limit for the restart of smbd is 90 s.
@@ -19,13 +21,43 @@ PATIENCE, PAUSE = 120.0, 0.5
 _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB_PORT))
 
 
-def hear(server: Server, config: Config, addresses: Sequence[str]) -> list[str]:
-    """Render for the new addresses and wait until both servers listen on them; Failed where one does not."""
-    restarted_for().unlink(missing_ok=True)
-    server.apply(config)
+class Hearing(Part):
+    """The servers of NFS and SMB on the fixed addresses of a port, once these are up.
+
+    A file that was edited by hand stays: nobody changed what is served.
+    """
+
+    force = False
+
+    def __init__(self, server: Callable[[], Server], mac: str) -> None:
+        self._server = server
+        self._mac = mac
+
+    def prepare(self, change: Change) -> None:
+        """Ask smbd once more for listeners on addresses that it did not take before."""
+        restarted_for().unlink(missing_ok=True)
+
+    def services(self, config: Config) -> Sequence[Service]:
+        """The servers of NFS and SMB, and the files that they read."""
+        # Asked each time: addresses come and go between two renderings.
+        self._here = server = self._server()
+        return server.services(config, server.shares(config))
+
+    def verify(self, change: Change) -> None:
+        """Wait until both servers listen; Failed where one does not. A new port of the management has no listener."""
+        server, new = self._here, change.new
+        port = new.port(self._mac)
+        managed = self._mac in new.management
+        if port and not managed:
+            change.verified += _listening(server, port.addresses)
+        if managed and self._mac not in change.old.management and is_active("smbd.service", server.run):
+            # It opens its listeners when it starts, and has one there.
+            restart_smbd(server.run)
+            change.warnings.append("the SMB server was restarted without this port: its sessions have ended")
+
+
+def _listening(server: Server, addresses: Sequence[str]) -> list[str]:
     wanted = [ip_interface(one).ip for one in addresses]
-    if not wanted:
-        return []
     said = []
     for name, unit, number in _SERVERS:
         look = partial(unheard, wanted, number)

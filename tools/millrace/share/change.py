@@ -1,113 +1,109 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A change of shares: made true, looked at, and undone where it is not true."""
+"""What shares contribute to a change: directories, limits, the files of their servers, and whether they are served."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 
-from millrace.errors import Failed, MillraceError, Refused
-from millrace.share import directories, quota, truth_nfs, truth_smb
+from millrace.errors import Failed, Refused
+from millrace.etc.registry import Change, Part, Service
+from millrace.share import directories, handle_key, quota, truth_nfs, truth_smb
 from millrace.share.demands import refuse_unmet
 from millrace.share.leftovers import sweep
 from millrace.share.model import Share
 from millrace.share.server import Server
 from millrace.state.model import Config
 from millrace.state.model import Share as Wanted
-from millrace.system.files import describe
 from millrace.system.names import several
 from millrace.system.units import is_active
 
 
-@dataclass
-class Serving:
-    """The effect of a change of the wanted state on the shares; afterwards, what was seen and warned of."""
+class Serving(Part):
+    """The shares of a change; `server` is asked once, when they are to be served."""
 
-    server: Server
-    verified: list[str] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    _closed: list[tuple[Share, directories.Before]] = field(default_factory=list)
+    def __init__(self, server: Callable[[], Server]) -> None:
+        self._server = server
+        self._resolved: tuple[Config, list[Share]] | None = None
 
-    def __call__(self, old: Config, new: Config) -> None:
-        """Serve `new` in the place of `old`; where that fails, serve `old` again and raise Refused with the reason."""
-        sweep(self.server.run)
-        made: list[Share] = []
-        wanted = {share.name: share for share in self.server.shares(new)}
-        moved = old.nfs != new.nfs
-        changed = [wanted[one.name] for one in new.shares if differs(old, one) or (moved and one.nfs.follows_networks)]
-        try:
-            self._prepare(changed, made)
-        except BaseException as error:
-            raise self._refusal(error, self._take_back(made)) from error
-        try:
-            self._serve(old, new, changed)
-        except BaseException as error:
-            raise self._refusal(error, self._undo(old, made)) from error
+    @cached_property
+    def server(self) -> Server:
+        """The server that serves them."""
+        return self._server()
 
-    def _serve(self, old: Config, new: Config, changed: Sequence[Share]) -> None:
-        gone = [one.name for one in old.shares if new.share(one.name) is None]
-        report = self.server.apply(new, force=True)
-        self.warnings += report.warnings
-        self.warnings += [f"{name} was edited by hand; replaced, the edited file is kept" for name in report.drift]
-        self._disconnect(old, new)
-        paths_gone = [f"{self.server.here.mountpoint}/{name}" for name in gone]
-        if changed or gone:
-            self.verified += truth_nfs.verify(changed, paths_gone, new.domain, self.server.run)
-            self.verified += truth_smb.verify(changed, gone, new.domain, self.server.run, self.server.pause)
+    def shares(self, config: Config) -> list[Share]:
+        """All shares of a state, worked out once for each."""
+        if self._resolved is None or self._resolved[0] is not config:
+            self._resolved = (config, self.server.shares(config))
+        return self._resolved[1]
 
-    def _prepare(self, changed: Sequence[Share], made: list[Share]) -> None:
-        run, pool = self.server.run, self.server.pool
+    def prepare(self, change: Change) -> None:
+        """Make the directories of changed shares and set their limits; Refused or Failed where that cannot be."""
+        run = self.server.run
+        sweep(run)
+        changed = self._changed(change)
         for share in changed:
             refuse_unmet(share, run)
         _refuse_strangers(changed)
+        made: list[Share] = []
         for share in changed:
-            if before := directories.close(share):
-                self._closed.append((share, before))
+            before = directories.close(share)
+            was = change.old.share(share.name)
+            # One of homes stays closed.
+            if before and (was is None or was.profile != "home"):
+                change.on_failure(partial(directories.reopen, share, before))
             if directories.create(share):
                 made.append(share)
+                change.on_failure(partial(directories.remove_empty, share))
         # once more: until it was closed others could make directories there
         _refuse_strangers(changed)
+        self._limit(changed, made, change)
+        handle_key.ensure()
+        change.warnings += self.server.prepare(self.shares(change.new))
+
+    def services(self, config: Config) -> Sequence[Service]:
+        """The servers of NFS and SMB, and the files that they read."""
+        return self.server.services(config, self.shares(config))
+
+    def verify(self, change: Change) -> None:
+        """Mount and open what changed; Failed where it is not served, or still served."""
+        server, new = self.server, change.new
+        _disconnect(change, server)
+        changed = self._changed(change)
+        gone = [one.name for one in change.old.shares if new.share(one.name) is None]
+        if changed or gone:
+            paths_gone = [f"{server.here.mountpoint}/{name}" for name in gone]
+            change.verified += truth_nfs.verify(changed, paths_gone, new.domain, server.run)
+            change.verified += truth_smb.verify(changed, gone, new.domain, server.run, server.pause)
+
+    def _changed(self, change: Change) -> list[Share]:
+        old, new = change.old, change.new
+        moved = old.nfs != new.nfs
+        before = {one.name: one for one in old.shares}
+        names = {one.name for one in new.shares if one != before.get(one.name) or (moved and one.nfs.follows_networks)}
+        return [one for one in self.shares(new) if one.name in names]
+
+    def _limit(self, changed: Sequence[Share], made: Sequence[Share], change: Change) -> None:
+        pool, run = self.server.pool, self.server.run
         if quota.enabled(pool.filesystem.mountpoint):
+            change.on_failure(lambda: quota.assign(self.shares(change.old), pool, run))
             complaints = quota.assign(changed, pool, run, created={share.name for share in made})
             if complaints:
                 raise Failed(complaints[0])
+            return
         limited = [share.name for share in changed if share.size or share.soft_size]
-        if limited and not quota.enabled(pool.filesystem.mountpoint):
+        if limited:
             raise Refused(
                 f"{several(limited)} cannot have a limit: the pool is mounted without project quotas (the option "
                 "prjquota)"
             )
 
-    def _disconnect(self, old: Config, new: Config) -> None:
-        """Who is connected was let in by the old rules; smbd asks the new ones when a share is opened again."""
-        names = [one.name for one in old.shares if one.smb.enabled and _lets_in_others(one, new.share(one.name))]
-        if names and is_active("smbd.service", self.server.run):
-            for name in names:
-                self.server.run(["smbcontrol", "smbd", "close-share", name])
 
-    def _refusal(self, error: BaseException, trouble: str | None) -> BaseException:
-        if not isinstance(error, MillraceError | OSError):
-            return error
-        words = describe(error) if isinstance(error, OSError) else str(error)
-        return Refused(f"{words.rstrip('.')}; {trouble or 'nothing was changed'}")
-
-    def _undo(self, old: Config, made: Sequence[Share]) -> str | None:
-        """Serve the old state again; what could not be undone, in words."""
-        self._reopen()
-        try:
-            self.server.apply(old, force=True)
-        except (MillraceError, OSError) as error:
-            words = describe(error) if isinstance(error, OSError) else str(error)
-            return f"and restoring the previous state failed: {words}"
-        return self._take_back(made)
-
-    def _reopen(self) -> None:
-        while self._closed:
-            directories.reopen(*self._closed.pop())
-
-    def _take_back(self, made: Sequence[Share]) -> str | None:
-        self._reopen()
-        for share in made:
-            directories.remove_empty(share)
-        return None
+def _disconnect(change: Change, server: Server) -> None:
+    """Close shares for who was let in by the old rules; smbd asks the new ones when a share is opened again."""
+    after = {one.name: one for one in change.new.shares}
+    names = [one.name for one in change.old.shares if one.smb.enabled and _lets_in_others(one, after.get(one.name))]
+    if names and is_active("smbd.service", server.run):
+        for name in names:
+            server.run(["smbcontrol", "smbd", "close-share", name])
 
 
 def _refuse_strangers(shares: Sequence[Share]) -> None:
@@ -118,9 +114,3 @@ def _refuse_strangers(shares: Sequence[Share]) -> None:
 
 def _lets_in_others(before: Wanted, after: Wanted | None) -> bool:
     return after is None or after.smb != before.smb or after.profile != before.profile
-
-
-def differs(old: Config, share: Wanted) -> bool:
-    """Whether a share of a new state is not as it was; its homes follow from the users too."""
-    before = old.share(share.name)
-    return before is None or before != share

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from millrace import paths
 from millrace.errors import BadInput, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.plan.policy_in_force import in_force
 from millrace.share.change import Serving
 from millrace.share.model import ChangeReport, ClientNetworks
@@ -59,22 +60,17 @@ def confirm(
             raise Refused(f"{shared}: name networks without management ports")
         return config.model_copy(update={"nfs": wanted})
 
-    serving: list[Serving] = []
-
-    def effect(old: Config, new: Config) -> None:
-        # Without a pool there is nothing to export yet.
-        if paths.pool_file().exists():
-            serving.append(Serving(server()))
-            serving[0](old, new)
-
+    # Without a pool there is nothing to export yet.
+    parts = [Serving(server)] if paths.pool_file().exists() else []
+    done = Reconciliation(parts)
     what = f"share networks set: {several(wanted.networks) or NONE}"
-    config = store.change(who(), what, mutate, effect)
+    config = store.change(who(), what, mutate, done)
     return ChangeReport(
         serial=config.serial,
         share=None,
         names=[one.name for one in config.shares if one.nfs.follows_networks],
-        verified=serving[0].verified if serving else [],
-        warnings=serving[0].warnings if serving else [NO_POOL],
+        verified=done.verified,
+        warnings=done.warnings if parts else [NO_POOL],
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from millrace.errors import BadInput, Failed, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.share import directories, options, quota
 from millrace.share.change import Serving
 from millrace.share.model import ChangeReport
@@ -87,15 +88,17 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
 
 def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
     only_root()
-    serving = Serving(server())
-    config = store.change(who(), what, mutate, serving)
-    changed = [one for one in serving.server.shares(config) if one.name in names]
+    here = server()
+    serving = Serving(lambda: here)
+    done = Reconciliation([serving])
+    config = store.change(who(), what, mutate, done)
+    changed = [one for one in serving.shares(config) if one.name in names]
     return ChangeReport(
         serial=config.serial,
         share=changed[0] if len(changed) == 1 else None,
         names=list(names),
-        verified=serving.verified,
-        warnings=serving.warnings,
+        verified=done.verified,
+        warnings=done.warnings,
     )
 
 

@@ -5,10 +5,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from millrace import paths
+from millrace.etc.reconcile import settle
+from millrace.etc.registry import Service
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import approved_plan
-from millrace.share import apply, desired
+from millrace.share import desired, handle_key, services
 from millrace.share.desired import Surroundings
 from millrace.share.model import RenderReport, Share
 from millrace.state.model import Config
@@ -32,10 +35,32 @@ class Server:
         """The shares of a wanted state on this server."""
         return desired.resolve_all(config, self.here)
 
+    def prepare(self, shares: Sequence[Share]) -> list[str]:
+        """Make what shares need beside files; what keeps them from being served or counted, in words."""
+        return services.prepare(self.pool, shares, self.run)
+
+    def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
+        """What serves a wanted state, whose shares are `shares`, with the files that it reads."""
+        ports = for_clients(self.ports, config.management)
+        return services.services(self.plan, self.pool, shares, ports, self.run, config.domain)
+
     def apply(self, config: Config, force: bool = False) -> RenderReport:
-        """Render a wanted state and tell the servers."""
-        shares, ports = self.shares(config), for_clients(self.ports, config.management)
-        return apply.apply(self.plan, self.pool, shares, ports, self.run, force, config.domain)
+        """Render a wanted state and tell the servers; the caller holds its lock.
+
+        NFS comes first: an smb.conf that Samba refuses raises Failed, keeps the old one and leaves NFS serving. A file
+        that was edited by hand is kept and reported, or with `force` replaced and kept aside.
+        """
+        shares = self.shares(config)
+        # Before the exports: without it the kernel gives out no handle of theirs.
+        made = [str(handle_key.file().relative_to(paths.ROOT))] if handle_key.ensure() else []
+        warnings = self.prepare(shares)
+        settled = settle(self.services(config, shares), force)
+        return RenderReport(
+            changed=[f"/{name}" for name in (*made, *settled.changed)],
+            reloaded=settled.reloaded,
+            warnings=[*warnings, *settled.warnings],
+            drift=[f"/{name}" for name in settled.edited],
+        )
 
 
 def this_server() -> Server:

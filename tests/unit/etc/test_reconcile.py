@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files are rendered once, written where they differ, and put back where a change is not true."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Failed, Refused
+from millrace.etc import rendered
+from millrace.etc.reconcile import Reconciliation, compare, settle
+from millrace.etc.registry import Change, Entry, Part, Service, Settled
+from millrace.state.model import Config, Port, first_config
+
+ONE, TWO = "etc/one.conf", "etc/two.conf"
+
+
+@pytest.fixture(autouse=True)
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return tmp_path
+
+
+@dataclass
+class Readers:
+    """Services that note what was rendered and with which changed files they were reloaded."""
+
+    rendered: list[str] = field(default_factory=list)
+    reloaded: list[tuple[str, list[str]]] = field(default_factory=list)
+
+    def entry(self, path: str, text: str, when: bool = True, check: Callable[[str], None] | None = None) -> Entry:
+        def render() -> str:
+            self.rendered.append(path)
+            return text
+
+        return Entry(path, render, when=when, check=check)
+
+    def service(self, unit: str, *entries: Entry) -> Service:
+        def reload(settled: Settled) -> bool:
+            mine = [one.path for one in entries if one.path in settled.changed]
+            self.reloaded.append((unit, mine))
+            return bool(mine)
+
+        return Service(unit, entries, reload)
+
+
+def refuse(text: str) -> None:
+    raise Failed(f"{text} is not taken")
+
+
+def test_each_file_is_rendered_once_and_each_service_reloaded_once(root: Path) -> None:
+    readers = Readers()
+    services = [
+        readers.service("a.service", readers.entry(ONE, "1"), readers.entry(TWO, "2")),
+        readers.service("b.service", readers.entry("etc/three.conf", "3")),
+    ]
+    settled = settle(services, force=False)
+    assert readers.rendered == settled.changed == [ONE, TWO, "etc/three.conf"]
+    assert readers.reloaded == [("a.service", [ONE, TWO]), ("b.service", ["etc/three.conf"])]
+    assert settled.reloaded == ["a.service", "b.service"]
+    assert (root / TWO).read_text() == "2"
+
+
+def test_nothing_is_written_where_nothing_differs(root: Path) -> None:
+    readers = Readers()
+    services = [readers.service("a.service", readers.entry(ONE, "1"))]
+    settle(services, force=False)
+    record = rendered.record_file().stat().st_mtime_ns, (root / ONE).stat().st_ino
+    assert settle(services, force=False) == Settled()
+    assert record == (rendered.record_file().stat().st_mtime_ns, (root / ONE).stat().st_ino)
+
+
+def test_comparing_writes_nothing(root: Path) -> None:
+    readers = Readers()
+    [difference] = compare([readers.service("a.service", readers.entry(ONE, "1"))])
+    assert (difference.found, difference.wanted, difference.differs) == (None, b"1", True)
+    assert list(root.iterdir()) == [] and readers.reloaded == []
+
+
+def test_edit_by_hand_is_left_or_replaced_with_a_copy(root: Path) -> None:
+    readers = Readers()
+    settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False)
+    (root / ONE).write_bytes(b"mine \xff")
+    later = [readers.service("a.service", readers.entry(ONE, "2"))]
+    assert settle(later, force=False) == Settled(edited=[ONE], kept=[ONE])
+    assert (root / ONE).read_bytes() == b"mine \xff" and rendered.edited() == [ONE]
+    assert settle(later, force=True) == Settled([ONE], [ONE], [], ["a.service"])
+    [copy] = rendered.aside_dir().iterdir()
+    assert copy.name.startswith("one.conf.") and copy.read_text() == "mine \ufffd"
+    assert (root / ONE).read_text() == "2" and rendered.edited() == []
+
+
+def test_file_that_is_not_wanted_goes_only_where_it_is_ours(root: Path) -> None:
+    readers = Readers()
+    named = "etc/systemd/network/40-millrace-1.network"
+    for path in (ONE, TWO, named):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("x")
+    settle([readers.service("a.service", readers.entry(ONE, "x"))], force=False)
+    gone = [readers.entry(path, "", when=False) for path in (ONE, TWO, named)]
+    settled = settle([readers.service("a.service", *gone)], force=False)
+    assert settled.changed == [ONE, named] and rendered.load().files == {}
+    assert (root / TWO).exists() and not (root / ONE).exists() and not (root / named).exists()
+
+
+def test_text_that_its_service_refuses_stops_there(root: Path) -> None:
+    readers = Readers()
+    services = [
+        readers.service("a.service", readers.entry(ONE, "1")),
+        readers.service("b.service", readers.entry(TWO, "2", check=refuse)),
+    ]
+    with pytest.raises(Failed, match="2 is not taken"):
+        settle(services, force=False)
+    assert readers.reloaded == [("a.service", [ONE])]
+    assert not (root / TWO).exists() and list(rendered.load().files) == [ONE]
+
+
+def test_refused_text_leaves_an_edit_known_as_one(root: Path) -> None:
+    readers = Readers()
+    settle([readers.service("b.service", readers.entry(TWO, "1"))], force=False)
+    (root / TWO).write_text("mine")
+    with pytest.raises(Failed):
+        settle([readers.service("b.service", readers.entry(TWO, "2", check=refuse))], force=True)
+    assert (root / TWO).read_text() == "mine" and rendered.edited() == [TWO]
+
+
+class Killed(BaseException):
+    pass
+
+
+@pytest.mark.parametrize("edited", [False, True])
+def test_kill_between_record_and_file_makes_no_edit_of_our_own_text(
+    root: Path, monkeypatch: pytest.MonkeyPatch, edited: bool
+) -> None:
+    readers = Readers()
+    settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False)
+    if edited:
+        (root / ONE).write_text("mine")
+
+    def killed(text: str) -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        # A process that is killed cleans nothing up.
+        patch.setattr("millrace.etc.reconcile._afterwards", lambda record, done: rendered.load().files)
+        settle([readers.service("a.service", readers.entry(ONE, "2", check=killed))], force=True)
+    assert settle([readers.service("a.service", readers.entry(ONE, "3"))], force=False).edited == []
+    assert (root / ONE).read_text() == "3"
+    assert len(list(rendered.aside_dir().iterdir()) if rendered.aside_dir().exists() else []) == edited
+
+
+class Room(Part):
+    """A room with one file, which says how many ports a state has; `breaks` is where its change fails."""
+
+    def __init__(self, name: str, log: list[str], breaks: str = "") -> None:
+        self.name, self.log, self.breaks = name, log, breaks
+
+    def prepare(self, change: Change) -> None:
+        change.on_failure(lambda: self.log.append(f"{self.name} undone"))
+        self._step("prepare")
+
+    def services(self, config: Config) -> Sequence[Service]:
+        text = f"{len(config.ports)} ports"
+
+        def reload(settled: Settled) -> bool:
+            if settled.changed:
+                self.log.append(f"{self.name} reloaded: {text}")
+            return False
+
+        return [Service(f"{self.name}.service", [Entry(f"etc/{self.name}.conf", lambda: text)], reload)]
+
+    def verify(self, change: Change) -> None:
+        self._step("verify")
+        change.verified.append(f"{self.name} serves")
+
+    def finish(self, change: Change) -> None:
+        self.log.append(f"{self.name} finished")
+
+    def _step(self, name: str) -> None:
+        if self.breaks == name:
+            raise Failed(f"{self.name} does not {name}.")
+
+
+OLD = first_config()
+NEW = OLD.model_copy(update={"ports": [Port(mac="52:54:00:00:00:01", name="lan0", addresses=["10.0.0.2/24"])]})
+
+
+def test_parts_come_one_after_the_other_and_finish_together(root: Path) -> None:
+    log: list[str] = []
+    done = Reconciliation([Room("a", log), Room("b", log)])
+    done(OLD, NEW)
+    assert log == ["a reloaded: 1 ports", "b reloaded: 1 ports", "a finished", "b finished"]
+    assert done.verified == ["a serves", "b serves"] and done.warnings == []
+
+
+def test_change_that_is_not_true_is_put_back_in_one_sentence(root: Path) -> None:
+    log: list[str] = []
+    Reconciliation([Room("a", log), Room("b", log)])(OLD, OLD)
+    log.clear()
+    with pytest.raises(Refused) as error:
+        Reconciliation([Room("a", log), Room("b", log, breaks="verify"), Room("c", log)])(OLD, NEW)
+    assert str(error.value) == "b does not verify; nothing was changed"
+    assert log == [
+        *("a reloaded: 1 ports", "b reloaded: 1 ports"),
+        *("a reloaded: 0 ports", "b reloaded: 0 ports"),
+        *("b undone", "a undone"),
+    ]
+    assert (root / "etc/a.conf").read_text() == "0 ports" and not (root / "etc/c.conf").exists()
+
+
+def test_part_that_cannot_begin_writes_nothing(root: Path) -> None:
+    log: list[str] = []
+    with pytest.raises(Refused, match="a does not prepare; nothing was changed"):
+        Reconciliation([Room("a", log, breaks="prepare")])(OLD, NEW)
+    assert log == ["a undone"] and list(root.iterdir()) == []
+
+
+def test_what_cannot_be_put_back_is_said_and_stops_nothing_else(root: Path) -> None:
+    log: list[str] = []
+
+    def stuck() -> None:
+        raise OSError(5, "Input/output error", "/srv/pool/x")
+
+    class Stuck(Room):
+        def prepare(self, change: Change) -> None:
+            super().prepare(change)
+            change.on_failure(stuck)
+
+    with pytest.raises(Refused, match=r"a does not verify; and restoring the previous state failed: /srv/pool/x fails"):
+        Reconciliation([Stuck("a", log, breaks="verify")])(OLD, NEW)
+    assert log[-1] == "a undone"
+
+
+def test_error_of_the_program_is_no_refusal(root: Path) -> None:
+    log: list[str] = []
+
+    class Wrong(Room):
+        def verify(self, change: Change) -> None:
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        Reconciliation([Wrong("a", log)])(OLD, NEW)
+    assert log[-1] == "a undone"
+
+
+def test_replaced_edit_is_a_warning(root: Path) -> None:
+    log: list[str] = []
+    Reconciliation([Room("a", log)])(OLD, OLD)
+    (root / "etc/a.conf").write_text("mine")
+    done = Reconciliation([Room("a", log)])
+    done(OLD, NEW)
+    assert done.warnings == ["/etc/a.conf was edited by hand; replaced, the edited file is kept"]

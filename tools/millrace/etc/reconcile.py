@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One way to the files: render all once, compare, write what differs, reload, verify, and put back where that fails."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from millrace import paths
+from millrace.errors import MillraceError, Refused
+from millrace.etc import rendered
+from millrace.etc.registry import Change, Entry, Part, Service, Settled
+from millrace.etc.rendered import Rendered, digest
+from millrace.state.model import Config
+from millrace.system.files import describe, write_text
+
+
+@dataclass(frozen=True)
+class Difference:
+    """An entry beside its file: what stands there, and what should; None where there is none, or should be none."""
+
+    entry: Entry
+    found: bytes | None
+    wanted: bytes | None
+    edited: bool
+
+    @property
+    def differs(self) -> bool:
+        """Whether the file is not as it should be."""
+        return self.found != self.wanted
+
+
+def compare(services: Sequence[Service], record: Rendered | None = None) -> list[Difference]:
+    """Render each entry once and compare it with its file. Writes nothing; raises what rendering raises."""
+    known = record or rendered.load()
+    return [_difference(entry, known) for service in services for entry in service.entries]
+
+
+def settle(services: Sequence[Service], force: bool) -> Settled:
+    """Make the files as the entries say and reload each service once; the caller holds the lock of the desired state.
+
+    A file that was edited by hand is left and reported, or with `force` replaced, and a copy is kept. Services come one
+    after the other: where one fails those before it are served, and what it raised is raised.
+    """
+    record = rendered.load()
+    differences = {one.entry.path: one for one in compare(services, record)}
+    edited = [path for path, one in differences.items() if one.edited]
+    settled = Settled(edited=edited, kept=[] if force else edited)
+    due = {path: one for path, one in differences.items() if one.differs and path not in settled.kept}
+    for path, one in due.items():
+        if one.edited and one.found is not None:
+            rendered.keep_aside(path, one.found)
+    # Ahead of the writes: a kill in between must not make our own text look like an edit.
+    ahead = rendered.save(record, {**record.files, **_while_writing(due)})
+    try:
+        for service in services:
+            for entry in service.entries:
+                if entry.path in due:
+                    _write(due[entry.path])
+                    settled.changed.append(entry.path)
+            if service.reload(settled):
+                settled.reloaded.append(service.unit)
+    finally:
+        done = [one for path, one in differences.items() if path not in settled.kept]
+        done = [one for one in done if one.entry.path not in due or one.entry.path in settled.changed]
+        rendered.save(ahead, _afterwards(record, done))
+    return settled
+
+
+@dataclass
+class Reconciliation:
+    """The effect of a change of the desired state; afterwards, what was seen and warned of.
+
+    Parts come one after the other, since a later one may serve what an earlier one made true: addresses, then shares.
+    """
+
+    parts: Sequence[Part]
+    verified: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+    def __call__(self, old: Config, new: Config) -> None:
+        """Make `new` true in the place of `old`; where that fails make `old` true again and raise Refused with why."""
+        change = Change(old, new, self.verified, self.warnings)
+        begun: list[Part] = []
+        try:
+            for part in self.parts:
+                part.prepare(change)
+                begun.append(part)
+                settled = settle(part.services(new), part.force)
+                edited = [path for path in settled.edited if path not in settled.kept]
+                change.warnings += [f"/{path} was edited by hand; replaced, the edited file is kept" for path in edited]
+                change.warnings += settled.warnings
+                part.verify(change)
+        except BaseException as error:
+            raise _refusal(error, _put_back(change, begun)) from error
+        for part in self.parts:
+            part.finish(change)
+
+
+def _put_back(change: Change, begun: Sequence[Part]) -> str | None:
+    """Serve the old state again, in the order in which it was left; what could not be undone, in words."""
+
+    def serve(part: Part) -> Callable[[], object]:
+        return lambda: settle(part.services(change.old), part.force)
+
+    troubles = []
+    for step in (*map(serve, begun), *reversed(change.undo)):
+        try:
+            step()
+        except (MillraceError, OSError) as error:
+            troubles.append(_words(error))
+    return f"and restoring the previous state failed: {troubles[0]}" if troubles else None
+
+
+def _refusal(error: BaseException, trouble: str | None) -> BaseException:
+    if not isinstance(error, MillraceError | OSError):
+        return error
+    return Refused(f"{_words(error).rstrip('.')}; {trouble or 'nothing was changed'}")
+
+
+def _words(error: MillraceError | OSError) -> str:
+    return describe(error) if isinstance(error, OSError) else str(error)
+
+
+def _difference(entry: Entry, record: Rendered) -> Difference:
+    found = rendered.content(entry.path)
+    known = record.files.get(entry.path, [])
+    if entry.when:
+        wanted: bytes | None = entry.render().encode()
+    else:
+        # One of another's is not ours to remove.
+        wanted = None if known or _is_named_ours(entry.path) else found
+    return Difference(entry, found, wanted, bool(known) and found is not None and digest(found) not in known)
+
+
+def _is_named_ours(path: str) -> bool:
+    return "millrace" in path.rpartition("/")[2]
+
+
+def _write(difference: Difference) -> None:
+    entry, path = difference.entry, paths.ROOT / difference.entry.path
+    if difference.wanted is None:
+        path.unlink(missing_ok=True)
+        return
+    text = difference.wanted.decode()
+    if entry.check:
+        entry.check(text)
+    write_text(path, text, entry.mode)
+
+
+def _while_writing(due: dict[str, Difference]) -> dict[str, list[str]]:
+    """What may stand in each file until it is written, or until a kill."""
+    return {
+        path: [known for known in (digest(one.found), digest(one.wanted)) if known]
+        for path, one in due.items()
+        if one.entry.recorded and one.wanted is not None
+    }
+
+
+def _afterwards(record: Rendered, done: Sequence[Difference]) -> dict[str, list[str]]:
+    files = dict(record.files)
+    for one in done:
+        wanted = digest(one.wanted)
+        if wanted is None or not one.entry.when:
+            files.pop(one.entry.path, None)
+        elif one.entry.recorded:
+            files[one.entry.path] = [wanted]
+    return files

@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What rooms contribute to the files that are rendered: entries, the services that read them, parts of a change."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from millrace.state.model import Config
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One file. `path` is below the root, `render` makes the text; where `when` is false the file is to be absent.
+
+    `check` raises Failed for a text that its service would not take; it is called before a changed text is written. A
+    file that is not `recorded` is also written by others, or goes with a reboot: an edit by hand is not looked for.
+    """
+
+    path: str
+    render: Callable[[], str]
+    when: bool = True
+    mode: int = 0o644
+    check: Callable[[str], None] | None = None
+    recorded: bool = True
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of entries: `changed` were written or removed, `edited` had been edited by hand.
+
+    Paths below the root. `kept` are those of the edited ones that were left as they are. `reloaded` are units that had
+    to be told, `warnings` what they complained about.
+    """
+
+    changed: list[str] = field(default_factory=list)
+    edited: list[str] = field(default_factory=list)
+    kept: list[str] = field(default_factory=list)
+    reloaded: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+
+
+def nothing_to_reload(settled: Settled) -> bool:
+    """Leave the readers alone: they read their files each time, or something else starts them."""
+    return False
+
+
+@dataclass(frozen=True)
+class Service:
+    """A unit and the entries that it reads, which are written one after the other before it is reloaded once.
+
+    `reload` is called also where none of them changed; it returns whether the unit had to be told.
+    """
+
+    unit: str
+    entries: Sequence[Entry]
+    reload: Callable[[Settled], bool] = nothing_to_reload
+
+
+@dataclass
+class Change:
+    """A change of the desired state while it is made: what was seen, warned of, and is to be undone if it fails."""
+
+    old: Config
+    new: Config
+    verified: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    undo: list[Callable[[], object]] = field(default_factory=list)
+
+    def on_failure(self, undo: Callable[[], object]) -> None:
+        """Call `undo` if the change fails, after the files are put back; the last one that was named comes first."""
+        self.undo.append(undo)
+
+
+class Part:
+    """What one room contributes to a change. Every step may raise; then all parts are put back.
+
+    A part keeps no undo of its own: files are put back by rendering the old state, anything else by `on_failure`.
+    """
+
+    # Whether files that were edited by hand are replaced (a copy is kept), or left and reported.
+    force = True
+
+    def prepare(self, change: Change) -> None:
+        """Make what is no file, before any is written: directories, limits, accounts."""
+
+    def services(self, config: Config) -> Sequence[Service]:
+        """Return what is to be written for a state, in the order in which services are reloaded."""
+        return ()
+
+    def verify(self, change: Change) -> None:
+        """Raise where the new state is not true on this server."""
+
+    def finish(self, change: Change) -> None:
+        """Do what cannot be undone, when every part is verified."""

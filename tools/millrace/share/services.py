@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of the shares, and how the servers that run take them on."""
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from millrace import paths
+from millrace.etc.registry import Entry, Service, Settled
+from millrace.membership import files as domain_files
+from millrace.plan.model import Plan
+from millrace.provision.model import Pool
+from millrace.share import directories, exports, nfs, quota, smb, tls
+from millrace.share.model import Share
+from millrace.state.model import Domain
+from millrace.system.files import write_text
+from millrace.system.listeners import SMB_PORT, unheard
+from millrace.system.net import Interface, has_rdma_device
+from millrace.system.run import Runner, must
+from millrace.system.units import is_active
+
+NO_QUOTA = "the pool is mounted without project quotas: limits of shares are not enforced and their usage is unknown"
+NFS, SMB = "nfs-server.service", "smbd.service"
+
+
+def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
+    """Make directories and set quotas; what keeps a share from being served or counted, in words.
+
+    What XFS does not take is a warning here, as serving goes before counting.
+    """
+    warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
+    for share in shares:
+        directories.close(share)
+    made = {share.name for share in shares if directories.create(share)}
+    warnings += [sentence for share in shares for sentence in directories.strangers(share)]
+    if not quota.enabled(pool.filesystem.mountpoint):
+        return [*warnings, *([NO_QUOTA] if shares else [])]
+    return warnings + quota.assign(shares, pool, run, created=made)
+
+
+def services(
+    plan: Plan,
+    pool: Pool,
+    shares: Sequence[Share],
+    ports: Sequence[Interface],
+    run: Runner,
+    domain: Domain | None = None,
+) -> list[Service]:
+    """Return what serves shares, with the files that it reads.
+
+    NFS comes before SMB, whose configuration Samba may refuse. tlshd comes before the exports that demand it.
+    """
+
+    def export(settled: Settled) -> bool:
+        foreign = exports.foreign_files()
+        settled.warnings.extend(
+            f"{path} is not managed by Millrace and is served in addition to the shares" for path in foreign
+        )
+        if not is_active(NFS, run):
+            return False
+        settled.warnings.extend(exports.reload([] if nfs.EXPORTS in settled.kept else shares, run))
+        return True
+
+    return [
+        Service("", domain_files.entries(domain)),
+        Service(
+            tls.UNIT,
+            [Entry(tls.CONFIGURATION, tls.configuration)],
+            lambda settled: tls.tell(shares, tls.CONFIGURATION in settled.changed, run),
+        ),
+        Service(
+            NFS,
+            [
+                Entry(nfs.SETTINGS, lambda: nfs.settings(plan.nfsd, has_rdma_device(), nfs.scope(pool))),
+                Entry(nfs.ENVIRONMENT, lambda: nfs.environment(plan.nfsd), recorded=False),
+                Entry(nfs.EXPORTS, lambda: nfs.exports(shares)),
+                Entry(quota.PROJECTS, lambda: quota.projects(shares)),
+                Entry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),
+            ],
+            export,
+        ),
+        Service(
+            SMB,
+            [
+                Entry(
+                    smb.CONFIGURATION,
+                    lambda: smb.configuration(shares, ports, domain),
+                    check=partial(smb.validate, run=run),
+                )
+            ],
+            lambda settled: is_active(SMB, run) and _tell_smb(smb.CONFIGURATION in settled.changed, ports, run),
+        ),
+    ]
+
+
+def restarted_for() -> Path:
+    """The addresses for which smbd was started again; whoever removes it asks for that once more."""
+    return paths.run_dir() / "smbd-restarted-for"
+
+
+def restart_smbd(run: Runner) -> None:
+    """Start smbd again with the listeners of its configuration, which ends the sessions of clients."""
+    # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
+    # unit, which waits for the lock of the change that this may run in.
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
+
+
+def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
+    """Make smbd, which runs, take its configuration on; whether it had to be told.
+
+    It opens its listeners once, when it starts: an address that came later is not served until it is started again.
+    Anything else it takes on while clients stay connected.
+    """
+    silent = sorted(str(one) for one in unheard((one.ip for port in ports for one in port.addresses), SMB_PORT))
+    asked = restarted_for()
+    if not silent:
+        asked.unlink(missing_ok=True)
+    # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
+    if silent and (not asked.exists() or asked.read_text().split() != silent):
+        write_text(asked, "\n".join(silent) + "\n")
+        restart_smbd(run)
+        return True
+    if changed:
+        must(run, ["smbcontrol", "smbd", "reload-config"])
+    return changed

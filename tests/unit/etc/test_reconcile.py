@@ -151,6 +151,21 @@ def test_kill_between_record_and_file_makes_no_edit_of_our_own_text(
     assert len(list(rendered.aside_dir().iterdir()) if rendered.aside_dir().exists() else []) == edited
 
 
+def test_service_that_a_kill_left_without_its_reload_is_reloaded(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    readers = Readers()
+
+    def killed(settled: Settled) -> bool:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        patch.setattr("millrace.etc.reconcile._afterwards", lambda record, done: rendered.load().files)
+        settle([Service("a.service", [readers.entry(ONE, "1")], killed)], force=False)
+    assert (root / ONE).read_text() == "1" and rendered.edited() == []
+    again = [readers.service("a.service", readers.entry(ONE, "1"))]
+    assert settle(again, force=False).reloaded == ["a.service"]
+    assert settle(again, force=False).reloaded == []
+
+
 class Room(Part):
     """A room with one file, which says how many ports a state has; `breaks` is where its change fails."""
 

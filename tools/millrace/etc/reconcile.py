@@ -21,6 +21,8 @@ class Difference:
     found: bytes | None
     wanted: bytes | None
     edited: bool
+    # A change that was killed may have written it and told nobody.
+    interrupted: bool = False
 
     @property
     def differs(self) -> bool:
@@ -44,7 +46,7 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
     differences = {one.entry.path: one for one in compare(services, record)}
     edited = [path for path, one in differences.items() if one.edited]
     settled = Settled(edited=edited, kept=[] if force else edited)
-    due = {path: one for path, one in differences.items() if one.differs and path not in settled.kept}
+    due = {path: one for path, one in differences.items() if _is_due(one) and path not in settled.kept}
     for path, one in due.items():
         if one.edited and one.found is not None:
             rendered.keep_aside(path, one.found)
@@ -128,7 +130,13 @@ def _difference(entry: Entry, record: Rendered) -> Difference:
     else:
         # One of another's is not ours to remove.
         wanted = None if known or _is_named_ours(entry.path) else found
-    return Difference(entry, found, wanted, bool(known) and found is not None and digest(found) not in known)
+    # One that says what we want is no edit; a deleted file holds nothing that could be lost.
+    edited = bool(known) and found not in (None, wanted) and digest(found) not in known
+    return Difference(entry, found, wanted, edited, interrupted=len(known) > 1)
+
+
+def _is_due(one: Difference) -> bool:
+    return one.differs or (one.interrupted and one.wanted is not None)
 
 
 def _is_named_ours(path: str) -> bool:
@@ -149,7 +157,7 @@ def _write(difference: Difference) -> None:
 def _while_writing(due: dict[str, Difference]) -> dict[str, list[str]]:
     """What may stand in each file until it is written, or until a kill."""
     return {
-        path: [known for known in (digest(one.found), digest(one.wanted)) if known]
+        path: [digest(one.found) or rendered.ABSENT, digest(one.wanted) or rendered.ABSENT]
         for path, one in due.items()
         if one.entry.recorded and one.wanted is not None
     }

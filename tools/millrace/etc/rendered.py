@@ -14,9 +14,15 @@ from millrace.errors import BadInput
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.files import write_text
 
+# In the place of a sha256 where no file may be, too.
+ABSENT = "absent"
+
 
 class Rendered(Contract):
-    """`files`: the sha256 of what may stand in each file. `quotas`: what is set on each tree, throughout."""
+    """`files`: the sha256 of what may stand in each file: of one, or of two while it is written and its service told.
+
+    `quotas`: what is set on each tree, throughout.
+    """
 
     schema_version: Literal[1] = 1
     files: dict[str, list[str]] = Field(default_factory=dict)
@@ -43,7 +49,7 @@ def load() -> Rendered:
 
 def edited() -> list[str]:
     """Names of rendered files that somebody changed or deleted by hand."""
-    return [name for name, known in load().files.items() if digest(content(name)) not in known]
+    return [name for name, known in load().files.items() if (digest(content(name)) or ABSENT) not in known]
 
 
 def is_ours(name: str) -> bool:

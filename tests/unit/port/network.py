@@ -18,7 +18,7 @@ FIRST, SECOND = "52:54:00:00:00:01", "52:54:00:00:00:02"
 class Network(Appliance):
     """`taken` are addresses that another host answers for; `deaf` ones on which smbd will not listen."""
 
-    TAKEN = (*Appliance.TAKEN, "ip -j addr", "networkctl reload", "networkctl reconfigure *")
+    TAKEN = (*Appliance.TAKEN, "ip -j addr", "networkctl reload", "networkctl reconfigure * ...")
 
     def __init__(self, root: Path) -> None:
         super().__init__(root)

@@ -9,6 +9,7 @@ import pytest
 
 from millrace.config import replace
 from millrace.errors import BadInput, Refused
+from millrace.etc import reconcile
 from millrace.port.edit import set_port
 from millrace.port.model import PortReport
 from millrace.state import store
@@ -186,6 +187,34 @@ def test_rollback_takes_addresses_back_too(network: Network) -> None:
     give(network, *FOUR)
     replace.rollback(1, network, network.server)
     assert network.addresses["enp1s0"] == list(FOUR[:2])
+
+
+def test_addresses_of_a_killed_change_go_with_the_next(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Killed(BaseException):
+        pass
+
+    def killed() -> None:
+        raise Killed
+
+    with monkeypatch.context() as patch, pytest.raises(Killed):
+        # A process that is killed puts nothing back.
+        patch.setattr(reconcile, "_put_back", lambda *arguments: None)
+        network.before["ip -j addr"] = lambda: killed() if network.called("networkctl reconfigure") else None
+        give(network, "10.0.0.11/24")
+    network.before.clear()
+    assert (network.root / FILE).exists() and store.load().ports == []
+    give(network, "10.0.1.5/24", name="enp2s0")
+    assert not (network.root / FILE).exists() and network.addresses["enp1s0"] == ["10.0.0.2/24"]
+
+
+def test_failed_change_renders_the_shares_of_before(network: Network) -> None:
+    give(network, "10.0.0.2/24")
+    smb = (network.root / "etc/samba/smb.conf").read_text()
+    network.deaf = {"10.0.1.5"}
+    with pytest.raises(Refused, match=r"SMB does not listen on 10\.0\.1\.5: .*nothing was changed"):
+        give(network, "10.0.1.5/24", name="enp2s0")
+    assert (network.root / "etc/samba/smb.conf").read_text() == smb
+    assert network.addresses["enp2s0"] == ["10.0.1.2/24"]
 
 
 def test_a_state_of_another_server_gives_this_one_no_address(network: Network, tmp_path: Path) -> None:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from ipaddress import ip_interface
 
+from millrace import paths
 from millrace.errors import Failed
+from millrace.etc.reconcile import compare
 from millrace.etc.registry import Change, Entry, Part, Service, Settled
 from millrace.port.links import Link, links
 from millrace.state.model import Config, Port
@@ -14,8 +16,8 @@ from millrace.system.names import several
 from millrace.system.run import Runner, must
 from millrace.system.wait import wait_until
 
-# Before 50-…, where credentials put theirs, and 80-millrace-dhcp.network: the first file that matches counts.
 NETWORKD = "systemd-networkd.service"
+# Before 50-…, where credentials put theirs, and 80-millrace-dhcp.network: the first file that matches counts.
 DIRECTORY, PREFIX = "etc/systemd/network", "40-millrace-"
 
 # Seconds. Asking whether another host has an address (RFC 5227) takes up to 7; a link may have to come up first.
@@ -46,7 +48,9 @@ class Addressing(Part):
     def prepare(self, change: Change) -> None:
         """Find the ports whose addresses change; warn of those that are not in this server."""
         old, new = change.old, change.new
-        macs = [mac for mac in _macs(old, new) if old.port(mac) != new.port(mac)]
+        # What a change that was killed wrote is in no state.
+        left = {one.entry.path for one in compare([service(old)]) if one.found and one.differs and not one.edited}
+        macs = [mac for mac in _macs(old, new) if old.port(mac) != new.port(mac) or file_name(mac) in left]
         self._here = {link.mac: link for link in links(self.run)} if macs else {}
         self._macs = [mac for mac in macs if mac in self._here]
         away = [port for port in new.ports if port.mac in macs and port.mac not in self._here]
@@ -67,7 +71,7 @@ class Addressing(Part):
             change.warnings += _lost(self._here[mac], change.new.port(mac))
 
     def _reload(self, settled: Settled) -> bool:
-        if settled.changed:
+        if self._macs and settled.changed:
             must(self.run, ["networkctl", "reload"])
             must(self.run, ["networkctl", "reconfigure", *(self._here[mac].name for mac in self._macs)])
         return bool(settled.changed)
@@ -96,8 +100,18 @@ def _lost(link: Link, port: Port | None) -> list[str]:
     return [f"{link.name} had {several(gone)}: clients that use it must mount another address"] if gone else []
 
 
-def _macs(old: Config, new: Config) -> list[str]:
-    return list(dict.fromkeys(one.mac for one in (*old.ports, *new.ports)))
+def service(config: Config) -> Service:
+    """All files of a state, to compare; what is to be written is that of the ports that change."""
+    return Service(NETWORKD, [entry(mac, config.port(mac)) for mac in _macs(config)])
+
+
+def _macs(*configs: Config) -> list[str]:
+    """The ports of states, and those that have a file."""
+    directory = paths.ROOT / DIRECTORY
+    files = sorted(directory.glob(f"{PREFIX}*.network")) if directory.is_dir() else []
+    bare = [path.stem.removeprefix(PREFIX) for path in files]
+    found = [":".join(one[at : at + 2] for at in range(0, len(one), 2)) for one in bare]
+    return list(dict.fromkeys([*(port.mac for config in configs for port in config.ports), *found]))
 
 
 def missing(port: Port, link: Link | None) -> list[str]:

@@ -281,6 +281,13 @@ export interface Config {
     domain: Domain | null;
 }
 
+/** The rendered files that differ; `files_compared` is how many there are in all. */
+export interface ConfigDiff {
+    schema_version: 1;
+    files_compared: number;
+    files: FileDiff[];
+}
+
 /** The changes that are kept, newest first. */
 export interface ConfigHistory {
     schema_version: 1;
@@ -499,6 +506,20 @@ export interface Expect {
 export interface Explanation {
     schema_version: 1;
     decision: Decision;
+}
+
+/**
+ * One file that is not as it would be rendered. `unit` reads it, empty where each program reads it by itself.
+ *
+ * `edited` says that it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what
+ * would be rendered.
+ */
+export interface FileDiff {
+    path: string;
+    unit: string;
+    action: "create" | "change" | "remove";
+    edited: boolean;
+    lines: string[];
 }
 
 /**
@@ -1755,6 +1776,7 @@ export interface Outputs {
     "client expect": Expect;
     "client recipe": Recipe;
     "client zone": Zone;
+    "config diff": ConfigDiff;
     "config history": ConfigHistory;
     "config import": ReplaceReport;
     "config rollback": ReplaceReport;

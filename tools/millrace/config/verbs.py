@@ -63,6 +63,21 @@ def history_(as_json: bool) -> None:
 
 
 @config.command()
+@_json
+def diff(as_json: bool) -> None:
+    """Compare rendered files with the desired state: what would change, what was edited by hand.
+
+    Writes nothing. Files of shares are rendered by millrace share render (--force replaces edited files, copies are
+    kept), those of ports by millrace port set, forwarding of the journal by millrace journal apply.
+    """
+    from millrace.config.diff import diff as compare
+    from millrace.config.diff import lines
+
+    found = compare(attempt)
+    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+
+
+@config.command()
 @click.argument("number", type=click.IntRange(min=1))
 @_json
 def rollback(number: int, as_json: bool) -> None:

@@ -29,6 +29,7 @@ OUTPUTS = {
     "client expect": "millrace.client.model:Expect",
     "client recipe": "millrace.client.model:Recipe",
     "client zone": "millrace.client.model:Zone",
+    "config diff": "millrace.config.diff:ConfigDiff",
     "config history": "millrace.config.verbs:History",
     "config import": "millrace.config.replace:ReplaceReport",
     "config rollback": "millrace.config.replace:ReplaceReport",

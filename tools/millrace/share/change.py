@@ -44,11 +44,11 @@ class Serving(Part):
             refuse_unmet(share, run)
         _refuse_strangers(changed)
         made: list[Share] = []
+        homes = {one.name for one in change.old.shares if one.profile == "home"}
         for share in changed:
             before = directories.close(share)
-            was = change.old.share(share.name)
-            # One of homes stays closed.
-            if before and (was is None or was.profile != "home"):
+            # One that was of homes before stays closed.
+            if before and share.name not in homes:
                 change.on_failure(partial(directories.reopen, share, before))
             if directories.create(share):
                 made.append(share)
@@ -68,7 +68,8 @@ class Serving(Part):
         server, new = self.server, change.new
         _disconnect(change, server)
         changed = self._changed(change)
-        gone = [one.name for one in change.old.shares if new.share(one.name) is None]
+        served = {one.name for one in new.shares}
+        gone = [one.name for one in change.old.shares if one.name not in served]
         if changed or gone:
             paths_gone = [f"{server.here.mountpoint}/{name}" for name in gone]
             change.verified += truth_nfs.verify(changed, paths_gone, new.domain, server.run)

@@ -18,8 +18,10 @@ PRIVILEGED = frozenset({"docker", "empower", "incus", "incus-admin", "libvirt", 
 
 def refuse(old: Config, new: Config) -> None:
     """BadInput, in one sentence, for the first thing in `new` that is not in `old` and may not come."""
+    # By name: looking each up among all takes a second of processor time for 4,000 shares.
+    known = {share.name: share for share in old.shares}
     for share in new.shares:
-        if share != old.share(share.name):
+        if share != known.get(share.name):
             _share(share)
     for port in new.ports:
         if port != old.port(port.mac):

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from millrace.etc import rendered
 from millrace.share.edit import create_shares
 from millrace.system.run import Result
 from tests.fakes.mounts import mount
@@ -16,15 +17,19 @@ HALVES = (
     "etc/exports.d/.millrace-look.exports.abc",
     "etc/samba/.smb.conf.abc",
     "etc/.projid.abc",
+    "etc/tlshd/.config.abc",
+    "etc/systemd/network/.40-millrace-525400000001.network.abc",
 )
 
 
 def test_the_next_change_sweeps(appliance: Appliance) -> None:
+    create_shares(["first"], {}, appliance.server)
+    with_port = {**rendered.load().files, "etc/systemd/network/40-millrace-525400000001.network": ["0"]}
+    rendered.save(rendered.load(), with_port)
     run = appliance.root / "run/millrace"
     (run / "look-mount").mkdir(parents=True)
     (run / "look-password").write_text("username = millrace-check\n")
     appliance.smb_accounts.add("millrace-check")
-    (appliance.root / "etc/exports.d").mkdir(parents=True)
     (appliance.root / "etc/exports.d/millrace-look.exports").write_text("/srv/pool/data 127.0.0.1(ro)\n")
     for name in HALVES:
         (appliance.root / name).parent.mkdir(parents=True, exist_ok=True)

@@ -4,16 +4,13 @@
 from pathlib import Path
 
 from millrace import paths
-from millrace.etc.rendered import record_file
+from millrace.etc import rendered
 from millrace.paths import LOOK
-from millrace.share import nfs, quota, smb
+from millrace.share import nfs
 from millrace.share.smb_account import drop
 from millrace.state import files
 from millrace.system import mounts
 from millrace.system.run import Runner
-
-# Each is written under the lock of the wanted state, through a temporary file beside it (system.files.write_text).
-_WRITTEN = (nfs.EXPORTS, nfs.SETTINGS, nfs.LOOK, smb.CONFIGURATION, quota.PROJECTS, quota.PROJECT_NAMES)
 
 
 def sweep(run: Runner) -> None:
@@ -27,10 +24,11 @@ def sweep(run: Runner) -> None:
     # The table follows with the next exportfs -ra.
     (paths.ROOT / nfs.LOOK).unlink(missing_ok=True)
     drop(run)
-    for target in (*(paths.ROOT / name for name in _WRITTEN), files.config_file(), record_file()):
+    # Each is written through a temporary file beside it (system.files.write_text), and is in the record before it is.
+    written = [paths.ROOT / name for name in (nfs.LOOK, *rendered.load().files)]
+    for target in (*written, files.config_file(), rendered.record_file()):
         _remove_halves(target.parent, f".{target.name}.*")
     _remove_halves(files.history_dir(), ".*.json.*")
-    _remove_halves(paths.ROOT / "etc/systemd/network", ".40-millrace-*.network.*")
 
 
 def _remove(path: Path) -> None:

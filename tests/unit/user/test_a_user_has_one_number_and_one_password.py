@@ -6,7 +6,7 @@ import io
 import pytest
 from click.testing import CliRunner
 
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Refused
 from millrace.share.edit import create_shares
 from millrace.state import store
 from millrace.system.run import Result
@@ -90,7 +90,7 @@ def test_a_user_that_exists_keeps_its_password(appliance: Appliance) -> None:
 @pytest.mark.parametrize("tool", ["chpasswd", "smbpasswd", "useradd"])
 def test_a_user_that_cannot_be_made_whole_is_not_made(appliance: Appliance, tool: str) -> None:
     appliance.broken[f"{tool} -c /dev/null -s" if tool == "smbpasswd" else tool] = Result(1, "", "no\n")
-    with pytest.raises(Failed):
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
         edit.create_user("ann", [], SECRET, appliance)
     assert users() == [] and "ann" not in appliance.accounts["passwd"] and appliance.smb_accounts == set()
     appliance.broken.clear()

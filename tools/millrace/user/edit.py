@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from millrace.errors import BadInput, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, Group, User
 from millrace.system.documents import Contract, checked
@@ -13,6 +14,7 @@ from millrace.system.run import Runner
 from millrace.system.users import only_root, who
 from millrace.user import accounts
 from millrace.user.homes import make_homes
+from millrace.user.part import NewUser
 from millrace.user.password import strong_password
 
 
@@ -50,17 +52,8 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
         user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
         return config.model_copy(update={"users": [*config.users, user]})
 
-    def effect(old: Config, new: Config) -> None:
-        user = _existing_user(new, name)
-        made = accounts.ensure_user(user, run)
-        try:
-            accounts.set_password(name, password, run)
-        except BaseException:
-            if made:
-                accounts.remove_user(name, run)
-            raise
-
-    config = store.change(who(), f"user create {name}", mutate, effect)
+    made = Reconciliation([NewUser(name, password, run)])
+    config = store.change(who(), f"user create {name}", mutate, made)
     make_homes(config)
     return _existing_user(config, name)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What users and groups contribute to a change of the whole state."""
+"""What users and groups contribute to a change."""
 
 from functools import partial
 
@@ -32,3 +32,20 @@ class Accounts(Part):
             accounts.remove_user(name, self._run)
         except MillraceError as error:
             raise Failed(f"the user {name} was created and could not be removed: {error}") from error
+
+
+class NewUser(Part):
+    """One user that a change makes, with its password."""
+
+    def __init__(self, name: str, password: str, run: Runner) -> None:
+        self._name = name
+        self._password = password
+        self._run = run
+
+    def prepare(self, change: Change) -> None:
+        """Make the account; Refused where the system has another of its name, Failed where the password is not set."""
+        user = change.new.user(self._name)
+        assert user is not None
+        if accounts.ensure_user(user, self._run):
+            change.on_failure(lambda: accounts.remove_user(self._name, self._run))
+        accounts.set_password(self._name, self._password, self._run)

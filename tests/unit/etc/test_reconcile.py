@@ -144,7 +144,7 @@ def test_kill_between_record_and_file_makes_no_edit_of_our_own_text(
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
         # A process that is killed cleans nothing up.
-        patch.setattr("millrace.etc.reconcile._afterwards", lambda record, done: rendered.load().files)
+        patch.setattr("millrace.etc.reconcile._afterwards", lambda *arguments: rendered.load().files)
         settle([readers.service("a.service", readers.entry(ONE, "2", check=killed))], force=True)
     assert settle([readers.service("a.service", readers.entry(ONE, "3"))], force=False).edited == []
     assert (root / ONE).read_text() == "3"
@@ -158,12 +158,39 @@ def test_service_that_a_kill_left_without_its_reload_is_reloaded(root: Path, mon
         raise Killed
 
     with monkeypatch.context() as patch, pytest.raises(Killed):
-        patch.setattr("millrace.etc.reconcile._afterwards", lambda record, done: rendered.load().files)
+        patch.setattr("millrace.etc.reconcile._afterwards", lambda *arguments: rendered.load().files)
         settle([Service("a.service", [readers.entry(ONE, "1")], killed)], force=False)
     assert (root / ONE).read_text() == "1" and rendered.edited() == []
     again = [readers.service("a.service", readers.entry(ONE, "1"))]
     assert settle(again, force=False).reloaded == ["a.service"]
     assert settle(again, force=False).reloaded == []
+
+
+def test_service_that_could_not_be_reloaded_is_reloaded_by_the_next_rendering(root: Path) -> None:
+    readers = Readers()
+
+    def fails(settled: Settled) -> bool:
+        raise Failed("a.service is on fire")
+
+    with pytest.raises(Failed):
+        settle([Service("a.service", [readers.entry(ONE, "1")], fails)], force=False)
+    assert rendered.edited() == []
+    assert settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False).reloaded == ["a.service"]
+
+
+def test_service_that_was_not_told_of_a_removed_file_is_told_by_the_next_rendering(root: Path) -> None:
+    readers = Readers()
+    settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False)
+
+    def fails(settled: Settled) -> bool:
+        raise Failed("a.service is on fire")
+
+    gone = readers.entry(ONE, "", when=False)
+    with pytest.raises(Failed):
+        settle([Service("a.service", [gone], fails)], force=False)
+    assert not (root / ONE).exists() and rendered.edited() == []
+    assert settle([readers.service("a.service", gone)], force=False).reloaded == ["a.service"]
+    assert rendered.load().files == {}
 
 
 class Room(Part):

@@ -29,6 +29,11 @@ class Difference:
         """Whether the file is not as it should be."""
         return self.found != self.wanted
 
+    @property
+    def is_due(self) -> bool:
+        """Whether it is to be written, or its service to be told."""
+        return self.differs or self.interrupted
+
 
 def compare(services: Sequence[Service], record: Rendered | None = None) -> list[Difference]:
     """Render each entry once and compare it with its file. Writes nothing; raises what rendering raises."""
@@ -46,12 +51,13 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
     differences = {one.entry.path: one for one in compare(services, record)}
     edited = [path for path, one in differences.items() if one.edited]
     settled = Settled(edited=edited, kept=[] if force else edited)
-    due = {path: one for path, one in differences.items() if _is_due(one) and path not in settled.kept}
+    due = {path: one for path, one in differences.items() if one.is_due and path not in settled.kept}
     for path, one in due.items():
         if one.edited and one.found is not None:
             rendered.keep_aside(path, one.found)
     # Ahead of the writes: a kill in between must not make our own text look like an edit.
     ahead = rendered.save(record, {**record.files, **_while_writing(due)})
+    done = {path for path in differences if path not in due and path not in settled.kept}
     try:
         for service in services:
             for entry in service.entries:
@@ -60,10 +66,11 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
                     settled.changed.append(entry.path)
             if service.reload(settled):
                 settled.reloaded.append(service.unit)
+            done |= {entry.path for entry in service.entries if entry.path in settled.changed}
     finally:
-        done = [one for path, one in differences.items() if path not in settled.kept]
-        done = [one for one in done if one.entry.path not in due or one.entry.path in settled.changed]
-        rendered.save(ahead, _afterwards(record, done))
+        # A file that was written and whose service failed stays as it is ahead: the next rendering reloads it.
+        written = {path: known for path, known in ahead.files.items() if path in settled.changed}
+        rendered.save(ahead, _afterwards({**record.files, **written}, [differences[path] for path in done]))
     return settled
 
 
@@ -135,10 +142,6 @@ def _difference(entry: Entry, record: Rendered) -> Difference:
     return Difference(entry, found, wanted, edited, interrupted=len(known) > 1)
 
 
-def _is_due(one: Difference) -> bool:
-    return one.differs or (one.interrupted and one.wanted is not None)
-
-
 def _is_named_ours(path: str) -> bool:
     return "millrace" in path.rpartition("/")[2]
 
@@ -159,16 +162,17 @@ def _while_writing(due: dict[str, Difference]) -> dict[str, list[str]]:
     return {
         path: [digest(one.found) or rendered.ABSENT, digest(one.wanted) or rendered.ABSENT]
         for path, one in due.items()
-        if one.entry.recorded and one.wanted is not None
+        if one.entry.recorded
     }
 
 
-def _afterwards(record: Rendered, done: Sequence[Difference]) -> dict[str, list[str]]:
-    files = dict(record.files)
+def _afterwards(files: dict[str, list[str]], done: Sequence[Difference]) -> dict[str, list[str]]:
+    """The record when entries are as they should be and their services know."""
+    after = dict(files)
     for one in done:
         wanted = digest(one.wanted)
         if wanted is None or not one.entry.when:
-            files.pop(one.entry.path, None)
+            after.pop(one.entry.path, None)
         elif one.entry.recorded:
-            files[one.entry.path] = [wanted]
-    return files
+            after[one.entry.path] = [wanted]
+    return after

@@ -294,3 +294,37 @@ def test_replaced_edit_is_a_warning(root: Path) -> None:
     done = Reconciliation([Room("a", log)])
     done(OLD, NEW)
     assert done.warnings == ["/etc/a.conf was edited by hand; replaced, the edited file is kept"]
+
+
+def test_a_link_leads_where_its_entry_says_and_is_not_followed(root: Path) -> None:
+    (root / "etc").mkdir()
+    (root / "etc/other").write_text("kept")
+    (root / ONE).symlink_to("other")
+    entry = Entry(ONE, lambda: "/var/lib/set/server.pem", recorded=False, link=True)
+    [difference] = compare([Service("", [entry])])
+    assert (difference.found, difference.wanted) == (b"other", b"/var/lib/set/server.pem")
+    assert settle([Service("", [entry])], force=True).changed == [ONE]
+    assert str((root / ONE).readlink()) == "/var/lib/set/server.pem" and (root / "etc/other").read_text() == "kept"
+    assert settle([Service("", [entry])], force=True).changed == []
+    assert not rendered.record_file().exists()
+
+
+def test_after_a_change_is_final_a_failure_is_a_warning(root: Path) -> None:
+    @dataclass
+    class Final(Part):
+        finished: bool = False
+
+        def prepare(self, change: Change) -> None:
+            change.on_failure(lambda: pytest.fail("nothing is put back"))
+            change.final = True
+
+        def verify(self, change: Change) -> None:
+            raise Failed("shares do not open")
+
+        def finish(self, change: Change) -> None:
+            self.finished = True
+
+    part = Final()
+    done = Reconciliation([part])
+    done(first_config(), first_config())
+    assert done.warnings == ["shares do not open; see millrace health"] and part.finished

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Leave a domain: nothing of the membership stays here, and its account goes where somebody may delete it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from millrace import paths
-from millrace.errors import BadInput, MillraceError, Refused
+from millrace.errors import BadInput, Refused
+from millrace.etc.reconcile import Reconciliation
+from millrace.etc.registry import Change, Part, Service
 from millrace.membership import files, services, ticket
 from millrace.membership.model import MembershipChange
 from millrace.membership.net import Net
-from millrace.share import truth_smb
+from millrace.share import handle_key, truth_smb
 from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.domain_names import in_domain, joining_account
@@ -19,10 +22,44 @@ from millrace.system.users import only_root, who
 KEPT = "the account {machine} stays in {zone}: disable or delete it there"
 
 
+@dataclass
+class Leaving(Part):
+    """The end of a membership: its account in the domain goes first, while this server can still ask for that."""
+
+    account: str | None
+    password: str = field(repr=False)
+    server: Server
+
+    def prepare(self, change: Change) -> None:
+        """Delete the account where asked to, after which there is no way back; Refused where the domain refuses."""
+        domain = _joined(change.old)
+        if self.account is None:
+            change.warnings.append(KEPT.format(machine=domain.machine, zone=domain.zone))
+        else:
+            change.warnings += _delete(domain, self.account, self.password, Net(self.server.run))
+            change.verified.append(f"the account {domain.machine} is deleted in {domain.zone}")
+        change.final = True
+        (paths.ROOT / files.KEYTAB).unlink(missing_ok=True)
+        handle_key.ensure()
+        change.warnings += self.server.prepare(self.server.shares(change.new))
+
+    def services(self, config: Config) -> Sequence[Service]:
+        """The servers of NFS and SMB, and the files that they and a member read."""
+        return self.server.services(config, self.server.shares(config))
+
+    def verify(self, change: Change) -> None:
+        """Stop what a member needs; Failed where shares do not open without it."""
+        server = self.server
+        services.stop(server.run)
+        if _joined(change.old).dns:
+            services.reload_dns(server.run)
+        change.verified += truth_smb.verify(server.shares(change.new), [], None, server.run, server.pause)
+
+
 def leave(account: str | None, password: str | None, server: Callable[[], Server] = this_server) -> MembershipChange:
     """Leave; with an account the domain's account of this server is deleted, too.
 
-    Refused while a share needs the domain.
+    Refused while a share needs the domain, or where the domain does not let `account` delete this server's.
     """
     only_root()
     if account is not None:
@@ -31,29 +68,15 @@ def leave(account: str | None, password: str | None, server: Callable[[], Server
         except ValueError as error:
             raise BadInput(str(error)) from error
     here = server()
-    verified: list[str] = []
-    warnings: list[str] = []
+    done = Reconciliation([Leaving(account, password or "", here)])
 
     def mutate(config: Config) -> Config:
         _refuse(config)
         return config.model_copy(update={"domain": None})
 
-    def effect(old: Config, new: Config) -> None:
-        domain = _joined(old)
-        if account is None:
-            warnings.append(KEPT.format(machine=domain.machine, zone=domain.zone))
-        else:
-            warnings.extend(_delete(domain, account, password or "", Net(here.run)))
-            verified.append(f"the account {domain.machine} is deleted in {domain.zone}")
-        # From here on there is no way back: what goes wrong is told, and this server is a member no more.
-        try:
-            verified.extend(_serve_alone(here, new, domain, warnings))
-        except MillraceError as error:
-            warnings.append(f"{error}; see millrace health")
-
     left = _joined(store.load())
-    config = store.change(who(), f"domain leave {left.zone}", mutate, effect)
-    return MembershipChange(serial=config.serial, domain=None, verified=verified, warnings=warnings)
+    config = store.change(who(), f"domain leave {left.zone}", mutate, done)
+    return MembershipChange(serial=config.serial, domain=None, verified=done.verified, warnings=done.warnings)
 
 
 def _delete(domain: Domain, account: str, password: str, net: Net) -> list[str]:
@@ -64,15 +87,6 @@ def _delete(domain: Domain, account: str, password: str, net: Net) -> list[str]:
     if result.status != 0:
         raise Refused(f"{domain.zone} does not let {account} delete {domain.machine}: {last_words(result)}")
     return [] if name.status == 0 else [f"the name {domain.host_name} stays in the domain's DNS: delete it there"]
-
-
-def _serve_alone(here: Server, new: Config, domain: Domain, warnings: list[str]) -> list[str]:
-    (paths.ROOT / files.KEYTAB).unlink(missing_ok=True)
-    warnings.extend(here.apply(new, force=True).warnings)
-    services.stop(here.run)
-    if domain.dns:
-        services.reload_dns(here.run)
-    return truth_smb.verify(here.shares(new), [], None, here.run, here.pause)
 
 
 def _joined(config: Config) -> Domain:

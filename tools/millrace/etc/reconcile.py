@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One way to the files: render all once, compare, write what differs, reload, verify, and put back where that fails."""
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +11,7 @@ from millrace.etc import rendered
 from millrace.etc.registry import Change, Entry, Part, Service, Settled
 from millrace.etc.rendered import Rendered, digest
 from millrace.state.model import Config
-from millrace.system.files import describe, write_text
+from millrace.system.files import describe, replace_link, write_text
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ def compare(services: Sequence[Service], record: Rendered | None = None) -> list
 
 def settle(services: Sequence[Service], force: bool) -> Settled:
     """Make the files as the entries say and reload each service once; the caller holds the lock of the desired state.
+
+    Where no entry is recorded, no lock is needed.
 
     A file that was edited by hand is left and reported, or with `force` replaced, and a copy is kept. Services come one
     after the other: where one fails those before it are served, and what it raised is raised.
@@ -86,7 +89,10 @@ class Reconciliation:
     warnings: list[str] = field(default_factory=list)
 
     def __call__(self, old: Config, new: Config) -> None:
-        """Make `new` true in the place of `old`; where that fails make `old` true again and raise Refused with why."""
+        """Make `new` true in the place of `old`; where that fails make `old` true again and raise Refused with why.
+
+        Where a part made the change final, what fails after that is a warning.
+        """
         change = Change(old, new, self.verified, self.warnings)
         begun: list[Part] = []
         try:
@@ -99,7 +105,9 @@ class Reconciliation:
                 change.warnings += settled.warnings
                 part.verify(change)
         except BaseException as error:
-            raise _refusal(error, _put_back(change, begun)) from error
+            if not (change.final and isinstance(error, MillraceError | OSError)):
+                raise _refusal(error, _put_back(change, begun)) from error
+            change.warnings.append(f"{_words(error)}; see millrace health")
         for part in self.parts:
             part.finish(change)
 
@@ -130,7 +138,7 @@ def _words(error: MillraceError | OSError) -> str:
 
 
 def _difference(entry: Entry, record: Rendered) -> Difference:
-    found = rendered.content(entry.path)
+    found = _target(entry.path) if entry.link else rendered.content(entry.path)
     known = record.files.get(entry.path, [])
     if entry.when:
         wanted: bytes | None = entry.render().encode()
@@ -140,6 +148,14 @@ def _difference(entry: Entry, record: Rendered) -> Difference:
     # One that says what we want is no edit; a deleted file holds nothing that could be lost.
     edited = bool(known) and found not in (None, wanted) and digest(found) not in known
     return Difference(entry, found, wanted, edited, interrupted=len(known) > 1)
+
+
+def _target(name: str) -> bytes | None:
+    """Where a link leads; of anything else that stands in its place, something that no link says."""
+    path = paths.ROOT / name
+    if path.is_symlink():
+        return os.readlink(path).encode()
+    return rendered.content(name)
 
 
 def _is_named_ours(path: str) -> bool:
@@ -152,6 +168,9 @@ def _write(difference: Difference) -> None:
         path.unlink(missing_ok=True)
         return
     text = difference.wanted.decode()
+    if entry.link:
+        replace_link(path, text)
+        return
     if entry.check:
         entry.check(text)
     write_text(path, text, entry.mode)

@@ -21,6 +21,8 @@ class Entry:
     mode: int = 0o644
     check: Callable[[str], None] | None = None
     recorded: bool = True
+    # A symbolic link, whose target `render` names.
+    link: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,6 +66,8 @@ class Change:
     verified: list[str] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     undo: list[Callable[[], object]] = field(default_factory=list)
+    # From here on nothing is put back: what fails is a warning, and the new state is in force.
+    final: bool = False
 
     def on_failure(self, undo: Callable[[], object]) -> None:
         """Call `undo` if the change fails, after the files are put back; the last one that was named comes first."""

@@ -7,11 +7,14 @@ import pytest
 from click.testing import CliRunner
 
 from millrace.errors import BadInput, Refused
+from millrace.etc.reconcile import Reconciliation
 from millrace.share.edit import create_shares
 from millrace.state import store
+from millrace.state.model import User
 from millrace.system.run import Result
 from millrace.user import edit
 from millrace.user.accounts import LOOK_SHELL
+from millrace.user.part import Accounts
 from millrace.user.render import render
 from millrace.user.sync import sync
 from millrace.user.verbs import user as user_verb
@@ -183,3 +186,24 @@ class TestPam:
         monkeypatch.delenv("PAM_TYPE")
         with pytest.raises(BadInput, match="millrace user passwd"):
             sync(io.BytesIO(b"own"), appliance)
+
+
+def test_a_user_that_cannot_be_changed_is_as_before(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    edit.create_user("ann", [], SECRET, appliance)
+    appliance.broken["usermod --groups ml"] = Result(1, "", "no\n")
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
+        edit.set_user("ann", ["ml"], appliance)
+    assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
+    assert store.load().user("ann") == User(name="ann", uid=2001)
+
+
+def test_a_group_that_a_failed_change_made_is_removed(appliance: Appliance) -> None:
+    edit.create_group("ml", appliance)
+    before = store.load()
+    edit.remove_group("ml", appliance)
+    appliance.broken["useradd"] = Result(1, "", "no\n")
+    wanted = before.model_copy(update={"users": [User(name="ann", uid=2005)]})
+    with pytest.raises(Refused, match=r"; nothing was changed$"):
+        Reconciliation([Accounts(appliance)])(store.load(), wanted)
+    assert "ml" not in appliance.accounts["group"]

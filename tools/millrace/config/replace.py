@@ -61,7 +61,7 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
 def _replace(
     what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
 ) -> ReplaceReport:
-    accounts_ = Accounts(run)
+    accounts_ = Accounts(run, every=True)
     # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
     serving = [Serving(server)] if paths.pool_file().exists() else []
     done = Reconciliation([accounts_, Addressing(run, time.sleep), *serving])

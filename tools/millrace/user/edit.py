@@ -14,7 +14,7 @@ from millrace.system.run import Runner
 from millrace.system.users import only_root, who
 from millrace.user import accounts
 from millrace.user.homes import make_homes
-from millrace.user.part import NewUser
+from millrace.user.part import Accounts, Password
 from millrace.user.password import strong_password
 
 
@@ -52,7 +52,7 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
         user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
         return config.model_copy(update={"users": [*config.users, user]})
 
-    made = Reconciliation([NewUser(name, password, run)])
+    made = Reconciliation([Accounts(run), Password(name, password, run)])
     config = store.change(who(), f"user create {name}", mutate, made)
     make_homes(config)
     return _existing_user(config, name)
@@ -70,12 +70,9 @@ def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None
         user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=looks))
         return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
 
-    def effect(old: Config, new: Config) -> None:
-        accounts.ensure_user(_existing_user(new, name), run)
-
     looks = "" if console is None else f", {'a' if console else 'no'} look at the web console"
     what = f"user set {name}: groups {', '.join(groups) or 'none'}{looks}"
-    config = store.change(who(), what, mutate, effect)
+    config = store.change(who(), what, mutate, Reconciliation([Accounts(run)]))
     make_homes(config)
     return _existing_user(config, name)
 
@@ -99,7 +96,7 @@ def remove_user(name: str, run: Runner) -> None:
             raise Refused(f"the share {holder} names {name}: remove it there first (millrace share set {holder})")
         return config.model_copy(update={"users": [one for one in config.users if one.name != name]})
 
-    store.change(who(), f"user remove {name}", mutate, lambda old, new: accounts.remove_user(name, run))
+    store.change(who(), f"user remove {name}", mutate, Reconciliation([Accounts(run)]))
 
 
 def create_group(name: str, run: Runner) -> Group:
@@ -111,10 +108,7 @@ def create_group(name: str, run: Runner) -> Group:
         group = checked(lambda: Group(name=name, gid=accounts.free_number(config, run, name)))
         return config.model_copy(update={"groups": [*config.groups, group]})
 
-    def effect(old: Config, new: Config) -> None:
-        accounts.ensure_group(_existing_group(new, name), run)
-
-    return _existing_group(store.change(who(), f"group create {name}", mutate, effect), name)
+    return _existing_group(store.change(who(), f"group create {name}", mutate, Reconciliation([Accounts(run)])), name)
 
 
 def remove_group(name: str, run: Runner) -> None:
@@ -130,7 +124,7 @@ def remove_group(name: str, run: Runner) -> None:
             raise Refused(f"{holder} names the group {name}: remove it there first")
         return config.model_copy(update={"groups": [one for one in config.groups if one.name != name]})
 
-    store.change(who(), f"group remove {name}", mutate, lambda old, new: accounts.remove_group(name, run))
+    store.change(who(), f"group remove {name}", mutate, Reconciliation([Accounts(run)]))
 
 
 def _must_be_new(config: Config, name: str) -> None:

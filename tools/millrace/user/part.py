@@ -5,27 +5,44 @@ from functools import partial
 
 from millrace.errors import Failed, MillraceError
 from millrace.etc.registry import Change, Part
+from millrace.state.model import User
 from millrace.system.run import Runner
 from millrace.user import accounts
 
 
 class Accounts(Part):
-    """The accounts of a state; afterwards `made` are the users that were not there, who have no password yet."""
+    """The accounts of a change, or with `every` all of its state; `made` are users that were not there.
 
-    def __init__(self, run: Runner) -> None:
+    Who was made has no password yet.
+    """
+
+    def __init__(self, run: Runner, every: bool = False) -> None:
         self.made: list[str] = []
         self._run = run
+        self._every = every
 
     def prepare(self, change: Change) -> None:
-        """Make users and groups that are not there; Refused or Failed where that cannot be."""
-        self.made += accounts.ensure(change.new, self._run)
-        for name in self.made:
-            if change.old.user(name) is None:
-                change.on_failure(partial(self._remove, name))
+        """Make groups and users that are not there or not like this; Refused or Failed where that cannot be."""
+        old, new = change.old, change.new
+        for group in new.groups:
+            before = old.group(group.name)
+            if (self._every or group != before) and accounts.ensure_group(group, self._run) and before is None:
+                change.on_failure(partial(accounts.remove_group, group.name, self._run))
+        for user in new.users:
+            if self._every or user != old.user(user.name):
+                self._ensure(user, old.user(user.name), change)
 
     def finish(self, change: Change) -> None:
         """Remove those that the new state does not have: a password that is gone cannot be undone."""
         accounts.remove_unwanted(change.old, change.new, self._run)
+
+    def _ensure(self, user: User, before: User | None, change: Change) -> None:
+        if before is not None:
+            change.on_failure(partial(accounts.ensure_user, before, self._run))
+        if accounts.ensure_user(user, self._run):
+            self.made.append(user.name)
+            if before is None:
+                change.on_failure(partial(self._remove, user.name))
 
     def _remove(self, name: str) -> None:
         try:
@@ -34,8 +51,8 @@ class Accounts(Part):
             raise Failed(f"the user {name} was created and could not be removed: {error}") from error
 
 
-class NewUser(Part):
-    """One user that a change makes, with its password."""
+class Password(Part):
+    """The one password of a user that the change makes."""
 
     def __init__(self, name: str, password: str, run: Runner) -> None:
         self._name = name
@@ -43,9 +60,5 @@ class NewUser(Part):
         self._run = run
 
     def prepare(self, change: Change) -> None:
-        """Make the account; Refused where the system has another of its name, Failed where the password is not set."""
-        user = change.new.user(self._name)
-        assert user is not None
-        if accounts.ensure_user(user, self._run):
-            change.on_failure(lambda: accounts.remove_user(self._name, self._run))
+        """Set it; Failed where the system or Samba does not take it. It goes with the user where the change fails."""
         accounts.set_password(self._name, self._password, self._run)

@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths
+from millrace.certificate import cockpit
 from millrace.cli import millrace
 from millrace.config import diff
 from millrace.config.diff import ConfigDiff, FileDiff
@@ -37,6 +38,7 @@ def found(appliance: Appliance) -> ConfigDiff:
 
 @pytest.fixture
 def served(appliance: Appliance) -> Appliance:
+    cockpit.link()
     create_shares(["train"], {}, appliance.server)
     return appliance
 
@@ -98,7 +100,8 @@ def test_journal_is_compared_with_the_policy(served: Appliance) -> None:
 
 def test_without_a_pool_no_file_of_a_share_is_wanted(appliance: Appliance) -> None:
     paths.pool_file().unlink()
-    assert found(appliance) == ConfigDiff(files_compared=1, files=[])
+    cockpit.link()
+    assert found(appliance) == ConfigDiff(files_compared=3, files=[])
 
 
 def test_only_root_compares(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -114,3 +117,16 @@ def test_verb_prints_text_and_json(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(diff, "diff", lambda run: made)
     assert CliRunner().invoke(millrace, ["config", "diff"]).output == "/etc/a would be created\n+a\n"
     assert json.loads(CliRunner().invoke(millrace, ["config", "diff", "--json"]).output)["files"][0]["lines"] == ["+a"]
+
+
+def test_link_of_the_web_console_that_leads_elsewhere_would_be_changed(served: Appliance) -> None:
+    link = cockpit.directory() / "50-millrace.cert"
+    link.unlink()
+    link.symlink_to("/etc/ssl/other.pem")
+    [one] = found(served).files
+    assert (one.path, one.unit, one.action) == (
+        "/etc/cockpit/ws-certs.d/50-millrace.cert",
+        "cockpit.service",
+        "change",
+    )
+    assert one.lines[-2:] == ["-/etc/ssl/other.pem", "+/var/lib/millrace/certificate/current/server.pem"]

@@ -5,8 +5,11 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.certificate import files
+from millrace.etc.reconcile import settle
+from millrace.etc.registry import Entry, Service
 from millrace.system.run import attempt
 
+DIRECTORY = "etc/cockpit/ws-certs.d"
 NAME = "50-millrace"
 # The answer of an upload in the web console has to get out before its connection is cut.
 DELAY = "3s"
@@ -14,22 +17,25 @@ DELAY = "3s"
 
 def directory() -> Path:
     """The directory of the web console's certificates; it uses the last one by name."""
-    return paths.ROOT / "etc/cockpit/ws-certs.d"
+    return paths.ROOT / DIRECTORY
+
+
+def service() -> Service:
+    """The web console and its links to the set in use. It reads both files as root at its start."""
+    pairs = (("cert", files.CHAIN), ("key", files.KEY))
+    return Service("cockpit.service", [_link(suffix, name) for suffix, name in pairs])
 
 
 def link() -> None:
-    """Point the web console to the set in use. It reads both files as root at its start."""
-    directory().mkdir(parents=True, exist_ok=True)
-    for suffix, name in (("cert", files.CHAIN), ("key", files.KEY)):
-        # Not through ROOT: the link is followed on the server.
-        target = Path("/") / (files.current() / name).relative_to(paths.ROOT)
-        path = directory() / f"{NAME}.{suffix}"
-        if path.is_symlink() and path.readlink() == target:
-            continue
-        made = directory() / f".{NAME}.{suffix}"
-        made.unlink(missing_ok=True)
-        made.symlink_to(target)
-        made.replace(path)
+    """Point the web console to the set in use."""
+    settle([service()], force=True)
+
+
+def _link(suffix: str, name: str) -> Entry:
+    # Not through ROOT: the link is followed on the server.
+    target = Path("/") / (files.current() / name).relative_to(paths.ROOT)
+    # Not recorded: the unit that makes them may write in the record of certificates only.
+    return Entry(f"{DIRECTORY}/{NAME}.{suffix}", lambda: str(target), recorded=False, link=True)
 
 
 def in_the_way() -> list[str]:

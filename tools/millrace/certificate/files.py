@@ -9,7 +9,6 @@ settings.json                  further names
 current -> sets/NAME           server.pem (chain), server.key, peer.pem (what the look trusts), certificate.json
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Mapping
@@ -21,7 +20,7 @@ from millrace.certificate.model import CertificateSettings, Current
 from millrace.errors import Refused
 from millrace.system import locks
 from millrace.system.documents import read_model
-from millrace.system.files import write_text
+from millrace.system.files import replace_link, write_text
 
 CHAIN, KEY, PEER, ABOUT = "server.pem", "server.key", "peer.pem", "certificate.json"
 PRIVATE, PUBLIC = 0o600, 0o644
@@ -96,20 +95,7 @@ def put_in_use(texts: Mapping[str, str]) -> None:
     made.chmod(0o755)
     for name, text in texts.items():
         write_text(made / name, text, mode=PRIVATE if name == KEY else PUBLIC)
-    link = directory() / ".current"
-    link.unlink(missing_ok=True)
-    link.symlink_to(made.relative_to(directory()))
-    link.replace(current())
-    sync(directory())
+    replace_link(current(), str(made.relative_to(directory())))
     for old in sets.iterdir():
         if old != made:
             shutil.rmtree(old, ignore_errors=True)
-
-
-def sync(path: Path) -> None:
-    """Make names in a directory outlive a power cut."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Literal
 
 from millrace import paths
+from millrace.certificate import cockpit
 from millrace.etc.reconcile import Difference, compare
 from millrace.etc.registry import Service
 from millrace.journal import forward
@@ -65,7 +66,7 @@ def lines(found: ConfigDiff) -> Iterator[str]:
 
 def _services(config: Config, run: Runner, server: Callable[[], Server]) -> Sequence[Service]:
     """What every room renders. Without a pool shares are not served yet."""
-    services = [addressing.service(config), forward.service(in_force().journal, run)]
+    services = [addressing.service(config), forward.service(in_force().journal, run), cockpit.service()]
     if paths.pool_file().exists():
         here = server()
         services += here.services(config, here.shares(config))

@@ -25,12 +25,27 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
     except BaseException:
         Path(name).unlink(missing_ok=True)
         raise
-    directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(directory)
-    finally:
-        os.close(directory)
+    sync(path.parent)
     return True
+
+
+def replace_link(path: Path, target: str) -> None:
+    """Make `path` a symbolic link to `target`, atomically and durably, in the place of what was there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}")
+    made.unlink(missing_ok=True)
+    made.symlink_to(target)
+    made.replace(path)
+    sync(path.parent)
+
+
+def sync(directory: Path) -> None:
+    """Make the names in a directory outlive a power cut."""
+    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def describe(error: OSError) -> str:

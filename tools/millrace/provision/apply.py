@@ -39,10 +39,10 @@ class Steps(Contract):
 
 
 def provision(system: System, report: Report, if_approved: bool = False) -> Outcome:
-    """Build what is approved, or finish what was begun. `report` gets one line for each step.
+    """Build the approved plan, or resume an interrupted build. `report` receives one line for each step.
 
-    Raises Refused where something is not as it was approved, Failed where a tool failed; run it again to go on.
-    With `if_approved` it is no error that nothing is approved.
+    With `if_approved` a plan that is not approved is no error. Refused: something is not as it was approved. Failed: a
+    tool failed; run it again to resume.
     """
     with provision_lock():
         if paths.pool_file().exists():
@@ -74,7 +74,7 @@ def provision_lock() -> AbstractContextManager[None]:
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:
-    """The steps on single drives, and those that stand on them."""
+    """Return the steps on single drives, and those that follow them."""
     partitions = [PartitionStep(system, drives, drive) for drive in transaction.drives]
     arrays = [ArrayStep(system, drives, array) for array in transaction.arrays]
     filesystem = FilesystemStep(system, transaction.plan.filesystem, transaction.filesystem_uuid, transaction.arrays)

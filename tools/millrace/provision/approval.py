@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A plan is built only if somebody named its hash."""
+"""A plan is built only after its hash was approved."""
 
 import os
 import re
@@ -19,7 +19,8 @@ CREDENTIAL = "millrace.provision"
 def approve(digest: str, by: str, now: str) -> Approval:
     """Record the approval of the plan of this boot by its sha256, or by at least 12 leading digits of it.
 
-    Raises BadInput for what is no hash, Refused for any hash but that of the current plan.
+    `by` is a user name or `credential`, `now` is UTC, ISO 8601. BadInput: it is no hash. Refused: it is not the hash of
+    the current plan, or the server has a pool.
     """
     wanted = digest.strip().lower()
     if not re.fullmatch(rf"[0-9a-f]{{{SHORTEST_PREFIX},64}}", wanted):
@@ -38,7 +39,7 @@ def approve(digest: str, by: str, now: str) -> Approval:
 
 
 def current_plan() -> tuple[str, Plan]:
-    """The plan of this boot and its sha256; Refused if there is none that can be built."""
+    """Return the plan of this boot and its sha256. Refused: there is none that can be built."""
     if not paths.plan_file().exists():
         raise Refused("no plan yet; create one with `millrace plan`")
     file = read_model(paths.plan_file(), PlanFile)
@@ -72,5 +73,5 @@ def approval_from_credential(now: str) -> Approval | None:
 
 
 def obstacles(refusal: Refusal) -> str:
-    """Why there is no plan, in one line."""
+    """Return in one line why there is no plan."""
     return "; ".join(f"{o.serial}: {o.what}" if o.serial else o.what for o in refusal.obstacles) or "no reason given"

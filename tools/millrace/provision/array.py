@@ -16,7 +16,7 @@ from millrace.system.text import KIB
 
 
 class ArrayStep:
-    """Members are looked up again for every command."""
+    """The step that creates an array. Its members are searched again for every command."""
 
     def __init__(self, system: System, drives: Drives, record: ArrayRecord) -> None:
         self._system = system
@@ -105,7 +105,7 @@ class ArrayStep:
 
 
 def create_command(record: ArrayRecord, members: list[str], spares: list[str]) -> list[str]:
-    """The mdadm command that makes an array."""
+    """Return the mdadm command that creates an array."""
     array = record.array
     return [
         *("mdadm", "--create", array_path(array.name), "--run", "--metadata=1.2"),

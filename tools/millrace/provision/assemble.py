@@ -13,10 +13,10 @@ from millrace.provision.system import Report, System
 
 
 def assemble(system: System, report: Report) -> Pool:
-    """Start every array of pool.json. Changes nothing where they run. `report` gets one line for each array.
+    """Start every array of pool.json; change nothing where they run. `report` receives one line for each array.
 
-    All are tried; then Failed has a sentence for each that does not run, with the serials that are missing. What is
-    recorded of the members is brought up to date.
+    All are tried, and the record of the members is updated. Failed: at least one does not run; a sentence for each,
+    with the serials that are missing.
     """
     pool = load_pool()
     md.load_modules(system)

@@ -10,7 +10,7 @@ from millrace.plan.labels import array_path
 
 
 def array_device(name: str) -> str | None:
-    """The kernel's name (`md127`) of the array that the plan calls `name`; None where it is not assembled."""
+    """Return the kernel's name (`md127`) of the array that the plan calls `name`; None where it is not assembled."""
     try:
         return Path(os.readlink(paths.ROOT / array_path(name).lstrip("/"))).name
     except OSError:
@@ -18,12 +18,12 @@ def array_device(name: str) -> str | None:
 
 
 def block(device: str) -> Path:
-    """The sysfs directory of a whole block device."""
+    """Return the sysfs directory of a block device that is no partition."""
     return paths.ROOT / "sys/class/block" / device
 
 
 def member_drives(device: str) -> set[str]:
-    """Drives under an array, also through the legs of a raid0, without the partitions between."""
+    """Return the drives under an array, also through the legs of a raid0, without the partitions between."""
     drives: set[str] = set()
     for slave in (block(device) / "slaves").glob("*"):
         if (block(slave.name) / "md").is_dir():
@@ -36,7 +36,7 @@ def member_drives(device: str) -> set[str]:
 
 
 def requests(drive: str) -> list[str]:
-    """Who queues a drive's requests: the drive itself, or each path to one that could have a second port.
+    """Return the devices that queue a drive's requests: the drive, or each path to one that could have a second port.
 
     The kernel gives such a drive (nvme3n1) a block device for each path (nvme3c0n1), and itself no scheduler.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can stop provisioning is found out before the first write."""
+"""Everything that can stop provisioning is checked before the first write."""
 
 from collections.abc import Iterable
 

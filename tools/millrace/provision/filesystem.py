@@ -19,7 +19,7 @@ LOG_STRIPE_UNIT_MAX = 256 << 10
 
 
 class FilesystemStep:
-    """`uuid` was chosen before; what carries it is of this transaction."""
+    """The step that makes the file system. `uuid` was chosen before: it marks a file system of this transaction."""
 
     name = "filesystem"
     title = "XFS"
@@ -103,7 +103,7 @@ class FilesystemStep:
 
 
 def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
-    """The mkfs.xfs command. `force` is only for what an earlier run of this transaction left half done."""
+    """Return the mkfs.xfs command. `force` is only for what an earlier run of this transaction left incomplete."""
     # Without stripes nothing may be guessed from what a drive says about itself: reading back expects none.
     stripe = f"su={filesystem.stripe_unit},sw={filesystem.stripe_width}" if filesystem.stripe_unit else "noalign"
     groups = (

@@ -18,7 +18,7 @@ POLL = 0.5
 
 
 class Progress(Contract):
-    """How far it is: steps done, steps in all, the step under way."""
+    """Progress of a build: steps done, steps in all, the active step."""
 
     schema_version: Literal[1] = 1
     done: int
@@ -31,7 +31,7 @@ ApproveLine = Approval | Progress | Pool
 
 
 def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
-    """Start the unit and return when the pool exists; Failed with its last words if the unit ends without one."""
+    """Start the unit and return when the pool exists. Failed: the unit ends without one; its last lines."""
     # A oneshot that stays active after a run without approval would not start again.
     verb = "restart" if _state(system)["ActiveState"] == "active" else "start"
     must(system.attempt, ["systemctl", verb, "--no-block", UNIT])

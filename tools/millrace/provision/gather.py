@@ -43,7 +43,7 @@ def members_present(system: System, record: ArrayRecord) -> dict[str, MemberReco
 
 
 def gather(system: System, record: ArrayRecord, waited: WaitTime) -> dict[str, MemberRecord]:
-    """Wait for the recorded members of an array; returns those present, by kernel name.
+    """Wait for the recorded members of an array; return those present, by kernel name.
 
     Waits while any drive of this server is still starting, but not where the array has all its members already.
     """

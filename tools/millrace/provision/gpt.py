@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Traces of a GPT, whole or torn.
+"""Traces of a GPT, complete or torn.
 
 A power cut inside sfdisk leaves any part of: backup entries, backup header, entries, header, protective MBR. The
-partition tools then call the drive broken; whose half table it is can still be read from the GUIDs.
+partition tools then report a broken table; the GUIDs in it still identify the owner.
 """
 
 import os
@@ -15,7 +15,7 @@ ENTRY_AREA = 128 * 128
 
 
 def read_ids(device: Path, block: int) -> frozenset[str]:
-    """Read both ends of a disk; `block` is its logical block size in bytes. Raises OSError."""
+    """Read the GUIDs at both ends of a disk; `block` is its logical block size in bytes. OSError: it cannot be read."""
     span = 2 * block + ENTRY_AREA
     descriptor = os.open(device, os.O_RDONLY | os.O_CLOEXEC)
     try:
@@ -28,7 +28,7 @@ def read_ids(device: Path, block: int) -> frozenset[str]:
 
 
 def ids(head: bytes, tail: bytes, block: int) -> frozenset[str]:
-    """Disk and partition GUIDs, lower case. `head` is block 0 to the end of the entries, `tail` the backup."""
+    """Return disk and partition GUIDs in lower case. `head` is block 0 to the end of the entries, `tail` the backup."""
     headers = (head[block : 2 * block], tail[ENTRY_AREA:])
     entries = (head[2 * block : 2 * block + ENTRY_AREA], tail[:ENTRY_AREA])
     found = {_guid(header, 56) for header in headers if header.startswith(SIGNATURE)}

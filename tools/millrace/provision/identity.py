@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every identity is chosen before the first write, so that what a power cut leaves behind can be told to be ours."""
+"""Every identity is chosen before the first write, so that a power cut leaves nothing that cannot be recognised."""
 
 import uuid
 
@@ -16,7 +16,7 @@ from millrace.provision.model import (
 
 
 def new_transaction(plan: Plan, now: str) -> Transaction:
-    """A journal with nothing done yet. `now` as ISO 8601; it becomes part of the name in the history."""
+    """Return a journal with nothing done. `now` is UTC, ISO 8601; it becomes part of the name in the history."""
     drives = _drive_records(plan)
     arrays = _array_records(plan, {drive.serial: drive for drive in drives})
     return Transaction(
@@ -30,12 +30,12 @@ def new_transaction(plan: Plan, now: str) -> Transaction:
 
 
 def build_order(plan: Plan) -> list[Array]:
-    """A raid0 comes after the legs that it is made of."""
+    """Return the arrays with each raid0 after its legs."""
     return sorted(plan.arrays, key=lambda array: array.over_arrays)
 
 
 def step_names(drives: list[DriveRecord], arrays: list[ArrayRecord]) -> list[str]:
-    """Drives first, arrays in build order, the file system last."""
+    """Return the names of all steps: drives first, arrays in build order, the file system last."""
     partitions = [f"partition {drive.serial}" for drive in drives]
     return [*partitions, *(f"array {record.array.name}" for record in arrays), "filesystem"]
 

@@ -41,9 +41,9 @@ class RunningMembers:
 
 
 def record(system: System, pool: Pool, report: Report) -> Pool:
-    """Write down the members that md has now; returns the pool as it is recorded.
+    """Record the members that md has now; return the pool as it is recorded.
 
-    An array that does not run keeps what is recorded of it. An OSError is reported and not raised.
+    An array that does not run keeps its record. An OSError is reported and not raised.
     """
     arrays, in_sync = [], []
     before = {one.uuid: one for one in _recorded().arrays}
@@ -67,7 +67,7 @@ def record(system: System, pool: Pool, report: Report) -> Pool:
 
 
 def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
-    """Failed where none of the members that are there was in sync last: their data is old, and md cannot know.
+    """Verify that a member that is present was in sync last. Failed: none was; their data is old, and md cannot know.
 
     Halves of a mirror that went at different times, or two of four members of a RAID6.
     """

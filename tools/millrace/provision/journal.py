@@ -19,13 +19,13 @@ class Journal:
 
     @classmethod
     def load(cls) -> "Journal | None":
-        """The transaction that a power cut or an error left behind, None if there is none."""
+        """Return the transaction that a power cut or an error left behind; None if there is none."""
         path = paths.transaction_file()
         return cls(read_model(path, Transaction)) if path.exists() else None
 
     @classmethod
     def open(cls, transaction: Transaction) -> "Journal":
-        """Put a new transaction on disk."""
+        """Write a new transaction to disk."""
         journal = cls(transaction)
         write_model(paths.transaction_file(), transaction)
         return journal

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our md arrays, told apart by UUID alone. What carries another UUID is never stopped, started or written."""
+"""Our md arrays, identified by UUID alone. An array with another UUID is never stopped, started or written."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,29 +30,29 @@ class Active:
 
 
 def title(array: Array) -> str:
-    """What people call it: RAID6 data."""
+    """Return the name of an array for readers: RAID6 data."""
     return f"{array.level.upper()} {array.name}"
 
 
 def count(members: int, spares: int) -> str:
-    """`9 members and 1 hot spare`."""
+    """Return `9 members and 1 hot spare`."""
     words = f"{members} member{'s' * (members > 1)}"
     return words + (f" and {spares} hot spare{'s' * (spares > 1)}" if spares else "")
 
 
 def needed(array: Array) -> int:
-    """How many members it takes to start the array."""
+    """Return how many members the array needs to start."""
     members = len(array.members)
     return 1 if array.level == "raid1" else members - LOST_MEMBERS[array.level]
 
 
 def same_uuid(one: str, other: str) -> bool:
-    """mdadm groups the digits with colons, libblkid with dashes."""
+    """Whether two UUIDs are equal: mdadm groups the digits with colons, libblkid with dashes."""
     return _digits(one) == _digits(other)
 
 
 def find(system: System, uuid: str) -> Active | None:
-    """The array with this UUID if the kernel has it, whatever it is called."""
+    """Return the array with this UUID under any name; None if the kernel does not have it."""
     for device in system.md_devices():
         detail = exported(system.attempt(["mdadm", "--detail", "--export", f"/dev/{device}"]).out)
         if same_uuid(detail.get("MD_UUID", ""), uuid):
@@ -62,12 +62,12 @@ def find(system: System, uuid: str) -> Active | None:
 
 
 def in_sync_slots(system: System, active: Active) -> set[int]:
-    """The slots of a running array whose member is there and in sync."""
+    """Return the slots of a running array whose member is in sync."""
     return {one.slot for one in system.md_members(active.device) if one.in_sync and one.slot is not None}
 
 
 def broken(system: System, record: ArrayRecord, active: Active) -> bool:
-    """Whether a running array has lost more members than it can: the kernel keeps it and answers every write with EIO.
+    """Whether a running array has lost more members than it survives: the kernel fails every write with EIO.
 
     md says `broken` only while nothing waits to be written (md.c array_state_show).
     """
@@ -75,14 +75,14 @@ def broken(system: System, record: ArrayRecord, active: Active) -> bool:
 
 
 def load_modules(system: System) -> None:
-    """mdadm does not load the module of a level before it assembles."""
+    """Load the modules of all levels, which mdadm does not do before it assembles. Failed: modprobe fails."""
     must(system.attempt, ["modprobe", "--all", *MODULES])
 
 
 def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force: bool = False) -> None:
-    """Start one of our arrays from these members, degraded too. Failed carries mdadm's reason.
+    """Start an array from these members, also degraded. Failed: mdadm fails, with its reason.
 
-    `force` starts one that was being written when the power went although it cannot be made consistent first.
+    `force` starts one that was written when the power failed although it cannot be made consistent first.
     """
     stop_inactive(system, record)
     must(
@@ -97,14 +97,14 @@ def assemble(system: System, record: ArrayRecord, devices: Sequence[str], force:
 
 
 def stop_inactive(system: System, record: ArrayRecord) -> None:
-    """Members that udev has collected but not started are busy until their array is stopped."""
+    """Stop the array where udev has collected members and not started it: they are busy until then."""
     active = find(system, record.uuid)
     if active is not None and not active.running:
         must(system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
 
 
 def stop(system: System, record: ArrayRecord) -> None:
-    """Stop an array of ours that runs; Failed where it is in use."""
+    """Stop a running array. Failed: it is in use."""
     active = find(system, record.uuid)
     if active is not None:
         must(system.attempt, ["mdadm", "--stop", f"/dev/{active.device}"])
@@ -116,7 +116,7 @@ def linked(system: System, record: ArrayRecord, active: Active) -> bool:
 
 
 def ensure_link(system: System, record: ArrayRecord) -> None:
-    """After a start: wait for udev's link, ask once more for it, Failed if it does not come."""
+    """Wait for udev's link after a start, and request it once more. Failed: it does not appear."""
     active = find(system, record.uuid)
     if active is None or not active.running:
         raise Failed(f"{title(record.array)} is not running; see `journalctl -k` for the reason")

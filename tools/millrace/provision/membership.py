@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who the members of an array are: what is recorded, brought up to date by what md runs. Pure functions."""
+"""Who the members of an array are: what is recorded, updated by what md runs. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 
@@ -7,14 +7,14 @@ from millrace.provision.model import ArrayRecord, MemberRecord
 
 
 def same(one: MemberRecord, other: MemberRecord) -> bool:
-    """Whether both are one member; a drive that was added as a whole has no partition to tell it by."""
+    """Whether both are one member; a drive that was added without a partition is compared by serial and wwid."""
     if one.partuuid or other.partuuid:
         return one.partuuid == other.partuuid
     return one.serial == other.serial
 
 
 def absent(recorded: Sequence[MemberRecord], there: Sequence[MemberRecord]) -> list[MemberRecord]:
-    """Those recorded that are not there."""
+    """Return the recorded members that are missing."""
     return [member for member in recorded if not any(same(member, other) for other in there)]
 
 
@@ -24,9 +24,9 @@ def up_to_date(
     live: Sequence[MemberRecord],
     spares: Sequence[MemberRecord],
 ) -> ArrayRecord:
-    """The record with the members that md has: `in_sync` by slot, hot spares, and all that are `live` in any way.
+    """Return the record with the members that md has: `in_sync` by slot, hot spares, and all that are `live`.
 
-    Who is missing stays recorded, so that it can be named and waited for, until another is in sync in its slot.
+    A missing member stays recorded, so that it can be named and waited for, until another is in sync in its slot.
     """
     left = absent(record.members, list(in_sync.values()))
     kept = {slot: one for slot, one in enumerate(record.members) if slot not in in_sync and one in left}

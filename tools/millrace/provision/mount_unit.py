@@ -15,7 +15,7 @@ _OTHER_ATIME = {"atime", "relatime", "strictatime"}
 
 
 def mount_unit(filesystem: Filesystem, plan_sha256: str) -> str:
-    """The text of the unit. Pure."""
+    """Return the text of the unit. Pure."""
     from millrace.system.render import render
 
     options = _safe(filesystem)
@@ -31,9 +31,10 @@ def mount_unit(filesystem: Filesystem, plan_sha256: str) -> str:
 
 
 def differences(filesystem: Filesystem, mounted: Collection[str]) -> list[str]:
-    """Where the options of the mounted pool differ from the planned ones, in words; `mounted` as proc(5) shows them.
+    """Return how the options of the mounted pool differ from the planned ones; `mounted` as proc(5) shows them.
 
-    Options that an owner added are checked only where they replace one of ours: the kernel shows others as it likes.
+    Options that an administrator added are compared only where they replace one of ours: the kernel shows others in
+    forms of its own.
     """
     planned = _safe(filesystem)
     shown = {name: value for name, _, value in (option.partition("=") for option in mounted)}
@@ -63,5 +64,5 @@ def _number(value: str) -> str | int:
 
 
 def mount_unit_file() -> Path:
-    """Where systemd looks for it; the name follows from the mount point."""
+    """Return the path at which systemd searches for it; the name follows from the mount point."""
     return paths.ROOT / "etc/systemd/system/srv-pool.mount"

@@ -20,7 +20,7 @@ START = MIB
 
 
 class PartitionStep:
-    """Sizes are multiples of 1 MiB."""
+    """The step that writes a partition table. Sizes are multiples of 1 MiB."""
 
     def __init__(self, system: System, drives: Drives, record: DriveRecord) -> None:
         self._system = system

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether what is mounted is the pool of this server. NFS and SMB wait for a yes."""
+"""Whether what is mounted is the pool of this server. NFS and SMB start only if it is."""
 
 from millrace.errors import Failed
 from millrace.plan.labels import array_link, array_path
@@ -13,7 +13,7 @@ from millrace.system.mounts import mounted
 
 
 def verify(system: System) -> Pool:
-    """The pool, if its XFS with its log is mounted from its arrays; Failed says what is mounted instead."""
+    """Return the pool, if its XFS with its log is mounted from its arrays. Failed: something else is mounted."""
     pool = load_pool()
     filesystem = pool.filesystem
     mount = mounted(filesystem.mountpoint)
@@ -35,7 +35,7 @@ def verify(system: System) -> Pool:
 
 
 def options_warning(pool: Pool) -> str | None:
-    """What to tell where the pool is mounted with other options than planned, which does not stop serving."""
+    """Return a warning where the pool is mounted with other options than planned, which does not stop serving."""
     mount = mounted(pool.filesystem.mountpoint)
     differ = differences(pool.filesystem, mount.options) if mount else []
     return f"{pool.filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}. {REMOUNT}" if differ else None

@@ -15,7 +15,7 @@ KEPT = 20
 
 
 def load_pool() -> Pool:
-    """The pool of this server; Refused if it has none."""
+    """Return the pool of this server. Refused: it has none. BadInput: no copy of pool.json can be read."""
     pool = known_pool()
     if pool is None:
         raise Refused("this server has no pool yet; read its plan with `millrace plan`")
@@ -23,10 +23,10 @@ def load_pool() -> Pool:
 
 
 def known_pool() -> Pool | None:
-    """The pool of this server, None if it has none; BadInput if neither pool.json nor any older copy can be read.
+    """Return the pool of this server; None if it has none. BadInput: neither pool.json nor an older copy can be read.
 
-    A file that is torn is replaced by the newest copy, with a warning on standard error. One that is missing is not:
-    the first copy is written while the pool is still being made.
+    A torn file is replaced by the newest copy, with a warning on standard error. A missing one is not: the first copy
+    is written while the pool is still being created.
     """
     if not paths.pool_file().exists():
         return None
@@ -41,7 +41,7 @@ def known_pool() -> Pool | None:
 
 
 def save_pool(pool: Pool) -> None:
-    """Write down the pool; the copy in the history comes first, so that one of the two can always be read."""
+    """Write the pool; the copy in the history comes first, so that one of the two can always be read."""
     write_model(_history() / f"pool-{pool.generation:06}.json", pool)
     write_model(paths.pool_file(), pool)
     for old in sorted(_history().glob("pool-*.json"))[:-KEPT]:
@@ -65,8 +65,8 @@ def _history() -> Path:
 
 
 def approved_plan() -> Plan:
-    """The plan that the pool was made from: shares and tuning follow it, not the proposal of this boot.
+    """Return the plan that the pool was made from: shares and tuning follow it, not the proposal of this boot.
 
-    BadInput where there is none.
+    BadInput: there is none.
     """
     return read_model(paths.approved_plan_file(), Plan)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The end of provisioning: what was made becomes the state of this server."""
+"""The end of provisioning: the result becomes the state of this server."""
 
 from millrace import paths
 from millrace.provision.model import Pool, Transaction
@@ -12,7 +12,7 @@ from millrace.system.run import must
 
 
 def publish(system: System, transaction: Transaction) -> Pool:
-    """Write down the pool; pool.json comes after all that it stands for, the journal goes last."""
+    """Write the pool; pool.json comes after all that it stands for, the journal is removed last."""
     digest = transaction.plan.digest()
     pool = Pool(
         plan_sha256=digest,
@@ -33,7 +33,7 @@ def publish(system: System, transaction: Transaction) -> Pool:
 
 
 def renew_mount_unit(system: System, pool: Pool) -> bool:
-    """Write the mount unit as this version has it, before the pool is mounted; False if it is so already."""
+    """Write the mount unit as this version has it, before the pool is mounted; return False if it is current."""
     if not write_text(mount_unit_file(), mount_unit(pool.filesystem, pool.plan_sha256)):
         return False
     _tell_systemd(system)
@@ -48,6 +48,6 @@ def _tell_systemd(system: System) -> None:
 
 
 def clean_up() -> None:
-    """Once pool.json is there, approval and journal have done their work."""
+    """Remove approval and journal once pool.json exists."""
     paths.approval_file().unlink(missing_ok=True)
     paths.transaction_file().unlink(missing_ok=True)

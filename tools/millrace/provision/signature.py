@@ -33,12 +33,12 @@ def _is_about_the_device(key: str) -> bool:
 
 
 def exported(text: str) -> dict[str, str]:
-    """KEY=value lines, as blkid and mdadm print them with their export options."""
+    """Parse KEY=value lines, as blkid and mdadm print them with their export options."""
     return dict(line.split("=", 1) for line in text.splitlines() if "=" in line)
 
 
 def describe(found: dict[str, str]) -> str:
-    """The content of a device, for a sentence."""
+    """Return the content of a device in words."""
     kind = found.get("TYPE") or f"{found['PTTYPE']} partition table"
     name = found.get("LABEL") or found.get("UUID")
     return f"{kind} ({name})" if name else kind

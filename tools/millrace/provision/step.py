@@ -62,7 +62,7 @@ def checked_state(step: Step, journal: Journal) -> Found:
 def carry_out(step: Step, journal: Journal) -> str:
     """Complete and verify a step; return in a few words what was done.
 
-    Refused: see `inspect`. Failed: the result does not start, or differs from the plan.
+    Refused: see `checked_state`. Failed: the result does not start, or differs from the plan.
     """
     found = checked_state(step, journal)
     if found is Found.STOPPED:

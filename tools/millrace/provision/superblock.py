@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the md superblock of one member says, as `mdadm --examine` prints it."""
+"""The md superblock of one member, as `mdadm --examine` prints it."""
 
 import re
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class Superblock:
 
 
 def examine(system: System, name: str) -> Superblock | None:
-    """The superblock of a partition or drive; None where mdadm finds none or cannot read it."""
+    """Return the superblock of a partition or drive; None where mdadm finds none or cannot read it."""
     result = system.attempt(["mdadm", "--examine", f"/dev/{name}"])
     lines = (line.partition(" : ")[::2] for line in result.out.splitlines())
     fields = {key.strip(): value.strip() for key, value in lines}
@@ -44,6 +44,6 @@ def examine(system: System, name: str) -> Superblock | None:
 
 
 def updated(system: System, name: str) -> int | None:
-    """When the superblock was last written, in seconds since 1970; None where mdadm does not say."""
+    """Return when the superblock was last written, in seconds since 1970; None where mdadm does not show it."""
     said = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
     return int(said["MD_UPDATE_TIME"]) if said.get("MD_UPDATE_TIME", "").isdigit() else None

@@ -51,7 +51,7 @@ def search(mountpoint: str) -> UncleanStarts | None:
 
 
 def names() -> list[str]:
-    """The names that were kept, relative to the pool; those of control characters escaped."""
+    """Return the names that were kept, relative to the pool; control characters are escaped."""
     try:
         return paths.suspects_file().read_text().splitlines()
     except FileNotFoundError:

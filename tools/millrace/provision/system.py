@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What provisioning asks of the machine, in one place, so that tests can stand a whole server in for it."""
+"""What provisioning needs of the machine, in one place, so that tests can replace it by a simulated server."""
 
 import os
 import shutil
@@ -79,7 +79,7 @@ class System(Protocol):
         ...
 
     def drives_starting(self, empty: bool) -> bool:
-        """Whether a drive is on its way up; with `empty` also one that is up and has not shown its namespace yet."""
+        """Whether a drive is starting; with `empty` also one that has started and shows no namespace yet."""
         ...
 
     def identity(self, name: str) -> MemberRecord:
@@ -230,7 +230,7 @@ class Linux:
 
 
 def settle(system: System) -> None:
-    """Let udev finish, so that /dev/disk/by-partuuid and /dev/md say what is on the drives."""
+    """Let udev finish, so that /dev/disk/by-partuuid and /dev/md show what is on the drives. Failed: it times out."""
     must(system.attempt, ["udevadm", "settle", "--timeout=120"])
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An array that was written while degraded when the power went, and what is kept of such a start.
+"""An array that was written while degraded when the power failed, and what is recorded of such a start.
 
-The kernel does not start it: parity that was half written cannot rebuild what the missing member held. Nothing but the
-stripes that were in flight is in doubt, so it is started where every member that is there was one until the end.
+The kernel does not start it: parity that was half written cannot rebuild what the missing member held. Only the stripes
+that were in flight are in doubt, so it is started where every present member was one until the end.
 """
 
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class UncleanStarts(Contract):
 
 
 def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
-    """The members with which an unclean, degraded array can be started; none where force is not the answer."""
+    """Return the members with which an unclean, degraded array can be started; none where force does not help."""
     members = [block for block in latest_members(list(blocks)) if not block.recovering]
     slots = {block.slot for block in members}
     unclean = any(not block.clean for block in members)
@@ -96,7 +96,7 @@ def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts 
 
 
 def acknowledge() -> UncleanStarts:
-    """Delete all starts and the list of files; returns what was deleted."""
+    """Delete all starts and the list of files; return what was deleted."""
     with _lock():
         found = pending()
         paths.unclean_file().unlink(missing_ok=True)

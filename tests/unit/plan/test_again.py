@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.plan.again import plan_again
+from millrace.plan.current import plan_again
 from millrace.plan.verbs import plan
 from millrace.system.run import Result
 from tests.unit.provision.plans import raid6_plan

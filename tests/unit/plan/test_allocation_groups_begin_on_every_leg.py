@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from millrace.plan.groups import Groups, Stripes, equal_groups, planned_groups
+from millrace.plan.allocation_groups import Groups, Stripes, equal_groups, planned_groups
 from millrace.plan.model import Filesystem, Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.plan.propose import propose

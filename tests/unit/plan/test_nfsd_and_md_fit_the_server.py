@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 
 from millrace.inventory.model import Inventory, Node, PcieLink
+from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd, Plan, Refusal
-from millrace.plan.nfsd import plan_nfsd, thread_memory
+from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.override import CannotWork
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose

@@ -6,7 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from millrace.inventory.model import Nic, PcieLink
-from millrace.plan.nic import Core, Port, cores_of, data_ports, place, smb_cpus
+from millrace.plan.ports import Core, Port, cores_of, place, smb_cpus
+from millrace.plan.server import data_ports
 
 
 def server(nodes: int, cores: int, threads: int = 2, packages: int | None = None) -> list[Core]:

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 
 from millrace.plan import sources
-from millrace.plan.apart import what_parts
 from millrace.plan.explain import as_text as explained
 from millrace.plan.model import Decision, Plan, Proposal, Refusal
 from millrace.plan.policy import Policy
 from millrace.plan.propose import plan_file, propose
+from millrace.plan.sockets import what_parts
 from millrace.plan.table import as_text, shown
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive, server

@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from millrace.inventory.model import Drive, Inventory
+from millrace.plan.allocation_groups import Stripes, planned_groups
 from millrace.plan.filesystem import log_size
-from millrace.plan.groups import Stripes, planned_groups
-from millrace.plan.layout import partition_size
 from millrace.plan.model import Array, Plan, Role
 from millrace.plan.policy import NfsPolicy, Policy
 from millrace.plan.propose import propose
+from millrace.plan.sizes import partition_size
 from tests.unit.plan.servers import DATA_SIZE, GIB, LOG_SIZE, drive, drives_1u12, drives_2u24, server
 
 KIB, MIB, TIB = 1 << 10, 1 << 20, 1 << 40

@@ -5,15 +5,14 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from millrace.inventory.model import Inventory, PcieLink
 from millrace.plan.constants import GIGA, Constant, Constants
-from millrace.plan.model import Plan, PlanFile
+from millrace.plan.model import Layer, LayerName, Outcome, Plan, PlanFile, Prediction
 from millrace.plan.policy import Policy
 from millrace.plan.predict import predict
-from millrace.plan.prediction_model import Layer, LayerName, Outcome, Prediction
 from millrace.plan.propose import plan_file, propose
 from millrace.plan.table import as_text
 from tests.unit.plan import servers_hw
@@ -183,6 +182,8 @@ class TestWhatBinds:
         assert gigabytes(layer(degraded, "drives").limit) == 16 * 12
 
 
+# The same examples everywhere, however slow the machine.
+@settings(derandomize=True, database=None, deadline=None)
 @given(number=st.integers(1, 32), ports=st.integers(0, 4), width=st.sampled_from([1, 2, 4]))
 def test_a_limit_is_the_lowest_of_its_layers(number: int, ports: int, width: int) -> None:
     link = PcieLink(speed=16.0, width=width, max_speed=16.0, max_width=4)

@@ -7,7 +7,7 @@ import pytest
 
 from millrace import paths
 from millrace.inventory.nics import nics
-from millrace.plan.nic import data_ports
+from millrace.plan.server import data_ports
 from millrace.system.run import Result
 from millrace.tune import topology
 from millrace.tune.model import TuneReport

@@ -2,12 +2,13 @@
 """What of the hardware costs a planned server speed or safety, and what to do about it. Pure."""
 
 from millrace.inventory.model import Inventory
-from millrace.plan.audit_drives import audit_drives
-from millrace.plan.audit_links import audit_links
-from millrace.plan.audit_memory import audit_memory
-from millrace.plan.audit_sockets import audit_sockets
+from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Finding, Severity
+from millrace.plan.links import audit_links
+from millrace.plan.memory import audit_memory
 from millrace.plan.model import Plan, Role
+from millrace.plan.ports import audit_ports
+from millrace.plan.sockets import audit_sockets
 
 WORST_FIRST = [Severity.FAIL, Severity.WARN, Severity.INFO]
 
@@ -22,32 +23,6 @@ def audit(inventory: Inventory, plan: Plan) -> list[Finding]:
         *audit_links(inventory, used, data),
         *audit_sockets(inventory, data),
         *audit_memory(inventory, plan),
-        *_heat(inventory),
-        *_network(inventory),
+        *audit_ports(inventory),
     ]
     return sorted(findings, key=lambda one: (WORST_FIRST.index(one.severity), one.name, one.subject))
-
-
-def _heat(inventory: Inventory) -> list[Finding]:
-    if not inventory.cpu_throttled:
-        return []
-    return [
-        Finding(
-            name="heat.cpu",
-            severity=Severity.WARN,
-            subject="processors",
-            what=f"Heat has slowed cores down {inventory.cpu_throttled} times since the server was started.",
-            todo="Check the fans, the air filters and the temperature of the room.",
-        )
-    ]
-
-
-def _network(inventory: Inventory) -> list[Finding]:
-    if any(nic.carrier for nic in inventory.nics):
-        return []
-    what, todo = (
-        ("No network port has a link.", "Plug in the cables, and check the switch at their other end.")
-        if inventory.nics
-        else ("There is no network port.", "Add a network card, or one that this kernel has a driver for.")
-    )
-    return [Finding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]

@@ -7,9 +7,11 @@ One that is `unknown` is an assumption: no prediction is made from it until this
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from millrace.plan.prediction_model import Evidence, Transport
+from millrace.plan.model import Evidence, Transport
 
 GIGA = 1_000_000_000
+MEGABIT = 1_000_000
+BITS = 8  # of a byte
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@
 from typing import Literal
 
 from millrace.plan import sources
-from millrace.plan.groups import Groups, Stripes, equal_groups, planned_groups
+from millrace.plan.allocation_groups import Groups, Stripes, equal_groups, planned_groups
 from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem

@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays: levels, members, hot spares, chunks, bitmaps, partition sizes."""
+"""The layout of the pool: which drives make which arrays, the choice among candidates, and what it risks."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from millrace.inventory.model import Drive
-from millrace.plan.grouping import Groups
-from millrace.plan.legs import Places
+from millrace.plan import sources
+from millrace.plan.arrays import bitmap_decision, chunk_decision, data_arrays, log_arrays, raid0_chunk_decision
+from millrace.plan.drives import Groups
 from millrace.plan.log import Log, plan_log
-from millrace.plan.model import Array, Decision, Role
+from millrace.plan.model import Array, Decision
+from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
-from millrace.plan.reasons import layout_decisions
-from millrace.plan.score import Candidate, scored
-from millrace.plan.shapes import PARITY, Shape, shapes
-from millrace.plan.sizes import bitmap_chunk, partition_size
-from millrace.plan.spares import dealt
-from millrace.system.text import MIB
+from millrace.plan.score import RULES, Candidate, scored
+from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, Shape, shapes
+from millrace.plan.sizes import partition_size
+from millrace.plan.sockets import Places
+from millrace.system.text import KIB, binary
+
+# KiB/s: a rebuild beside busy clients still ends within a day or two.
+GUARANTEED_SYNC = 100_000
 
 
 @dataclass(frozen=True)
@@ -74,73 +79,140 @@ def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout,
     partition = partition_size(groups.data) - log.partition
     layout = Layout(
         shape=best.shape,
-        arrays=[*_data_arrays(best, partition, policy), *_log_arrays(log)],
+        arrays=[*data_arrays(best, partition, policy), *log_arrays(log)],
         legs=best.legs,
         spares=best.spares,
         log=log,
         places=places,
         data_partition=partition,
     )
-    return layout, [*layout_decisions(layout, considered, policy), about_log]
+    return layout, [*_decisions(layout, considered, policy), about_log]
 
 
-def _data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
-    several = best.shape.legs > 1
-    spares = dealt(best.spares, len(best.legs))
-    legs = [
-        Array.model_validate(
-            {
-                "name": f"leg{number}" if several else "data",
-                "level": {"raid50": "raid5", "raid60": "raid6"}.get(best.shape.level, best.shape.level),
-                "members": [drive.serial for drive in drives],
-                "spares": [drive.serial for drive in spares[number]],
-                "over_arrays": False,
-                "role": Role.DATA,
-                "chunk": best.chunk,
-                "data_members": best.shape.data_per_leg,
-                "bitmap": "internal",
-                "bitmap_chunk": _bitmap_chunk(partition, policy),
-            }
-        )
-        for number, drives in enumerate(best.legs)
+def layout_warnings(layout: Layout) -> list[str]:
+    """What an administrator should know about the arrays before approving."""
+    return [*_redundancy(layout), *_spans(layout)]
+
+
+def _decisions(layout: Layout, considered: list[Candidate], policy: Policy) -> list[Decision]:
+    """Everything about the arrays of the data drives, in the order in which an administrator asks."""
+    return [
+        _layout(layout, considered, policy),
+        *_legs(layout),
+        *_spares(layout, policy),
+        *chunk_decision(layout.redundant, policy),
+        bitmap_decision(layout.redundant, policy),
+        _partition(layout),
     ]
-    return [*legs, _over(legs, best.full_stripe)] if several else legs
 
 
-def _over(legs: list[Array], full_stripe: int) -> Array:
-    """A chunk that is not the full stripe of a leg would cut writes before they fill a stripe."""
-    return Array(
-        name="data",
-        level="raid0",
-        members=[leg.name for leg in legs],
-        over_arrays=True,
-        role=Role.DATA,
-        chunk=full_stripe,
-        data_members=len(legs),
-        bitmap="none",
-        bitmap_chunk=None,
+def _layout(layout: Layout, considered: list[Candidate], policy: Policy) -> Decision:
+    best = considered[0]
+    count = sum(map(len, best.legs)) + len(best.spares)
+    asked = [
+        f"layout.{key} = {value}"
+        for key, value in policy.layout.model_dump(exclude={"chunk_kib", "bitmap_chunk_mib"}).items()
+        if value is not None
+    ]
+    who = f"The policy ({', '.join(asked)}) allows" if asked else _allow(count)
+    if len(considered) == 1:
+        choice = f"{who} one layout"
+    else:
+        choice = f"{who} {len(considered)} layouts, of which this scores best with {best.score:g} points "
+        choice += f"({_next(considered)})"
+    return Decision(
+        name="layout",
+        value=layout.title,
+        reason=f"{choice}; {layout.shape.survives}; {binary(layout.capacity)} "
+        f"for data, before md and XFS take their small share. Scored are: {RULES}.",
+        source=f"{sources.POLICY}: layout" if asked else f"{sources.TALK_SHAPES}; {sources.SCORE}",
+        considered=[candidate.row() for candidate in considered],
     )
 
 
-def _log_arrays(log: Log) -> list[Array]:
-    if log.mode == "internal":
-        return []
-    return [
-        Array(
-            name="log",
-            level="raid1",
-            members=[drive.serial for drive in log.drives],
-            spares=[log.spare.serial] if log.spare else [],
-            over_arrays=False,
-            role=Role.LOG,
-            chunk=None,
-            data_members=1,
-            bitmap="internal",
-            bitmap_chunk=bitmap_chunk(log.partition),
+def _allow(count: int) -> str:
+    return "One drive allows" if count == 1 else f"{count} equal drives allow"
+
+
+def _next(considered: list[Candidate]) -> str:
+    second = considered[1]
+    spares = f" with {second.shape.spares} hot spare{'s' * (second.shape.spares > 1)}" if second.shape.spares else ""
+    return f"next: {second.shape.title}{spares}, {second.score:g}"
+
+
+def _legs(layout: Layout) -> Iterator[Decision]:
+    if len(layout.legs) == 1:
+        return
+    leg = layout.redundant
+    yield Decision(
+        name="legs",
+        value=[array.members for array in layout.arrays if array.name.startswith("leg")],
+        reason=f"{len(layout.legs)} legs of {len(leg.members)} drives each have their own md threads, stripe cache and "
+        f"locks; {_nearness(layout)}.",
+        source=sources.RAID5_THREADS,
+    )
+    yield raid0_chunk_decision(layout.data, leg)
+
+
+def _nearness(layout: Layout) -> str:
+    if all(map(layout.places.in_one_node, layout.legs)):
+        return "the drives of each leg are on one NUMA node"
+    if all(map(layout.places.in_one_socket, layout.legs)):
+        return "the drives of each leg are on one socket"
+    near = sum(map(layout.places.in_one_socket, layout.legs))
+    return f"{near} of them have all drives on one socket, as far as the server says"
+
+
+def _spares(layout: Layout, policy: Policy) -> Iterator[Decision]:
+    if not layout.spares:
+        return
+    decision = Decision(
+        name="drives.spares",
+        value={array.name: array.spares for array in layout.arrays if array.spares and array.name != "log"},
+        reason=f"{len(layout.spares)} of the data drives wait as hot spares"
+        + (", dealt to the legs in turn: md gives a spare to one array, not to all." if len(layout.legs) > 1 else "."),
+        source=sources.MD_SPARES,
+    )
+    yield by_policy(decision, "layout.spares", "the best score") if policy.layout.spares else decision
+
+
+def _partition(layout: Layout) -> Decision:
+    return Decision(
+        name="partition",
+        value={"data": layout.data_partition, **({"log": layout.log_partition} if layout.log_partition else {})},
+        reason="Partitions end 1 % (16 MiB to 4 GiB) before the end of the smallest drive of their kind, "
+        "so that a replacement which is a little smaller fits.",
+        source=sources.DISK_RULES,
+    )
+
+
+def _redundancy(layout: Layout) -> Iterator[str]:
+    if len(layout.redundant.members) == 1:
+        yield "There is one data drive: when it fails, all data is lost. A second one of its size makes it a mirror."
+    drives = sum(map(len, layout.legs)) + len(layout.spares)
+    if PARITY.get(layout.shape.level) == 1 and drives >= FEWEST_FOR_LEGS:
+        hours = layout.data_partition / (GUARANTEED_SYNC * KIB) / 3600
+        yield (
+            f"{layout.shape.title} has single parity: after a drive fails, a second failure in the same leg loses all "
+            f"data until the rebuild ends, {_duration(hours)} later at the {GUARANTEED_SYNC * KIB / 10**6:.0f} MB/s "
+            'that a rebuild is guaranteed. layout.resilience = "double" in the policy gives each leg a second parity '
+            "drive."
         )
-    ]
 
 
-def _bitmap_chunk(partition: int, policy: Policy) -> int | None:
-    wanted = policy.layout.bitmap_chunk_mib
-    return wanted * MIB if wanted else bitmap_chunk(partition)
+def _spans(layout: Layout) -> Iterator[str]:
+    if len(layout.legs) == 1:
+        return
+    for number, leg in enumerate(layout.legs):
+        far = layout.places.strangers(leg)
+        if far:
+            names = ", ".join(drive.serial for drive in far)
+            yield (
+                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) are not on that of the "
+                f"others, and {100 * len(far) // len(leg)} % of what it moves crosses between sockets; slots on the "
+                "socket of the others would avoid that."
+            )
+
+
+def _duration(hours: float) -> str:
+    return f"{hours:.0f} hours" if hours >= 1.5 else "an hour" if hours > 0.5 else "less than an hour"

@@ -6,13 +6,12 @@ from typing import Literal
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
-from millrace.plan.apart import farthest, two_apart, what_parts, what_parts_third
-from millrace.plan.grouping import Groups
-from millrace.plan.legs import Leg
+from millrace.plan.drives import Groups
 from millrace.plan.model import Decision
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.sizes import log_partition_size, partition_size
+from millrace.plan.sockets import Leg, farthest, two_apart, what_parts, what_parts_third
 from millrace.system.text import binary
 
 Mode = Literal["pair", "partition", "internal"]

@@ -14,12 +14,17 @@ from pydantic import Field, JsonValue
 
 from millrace.inventory.model import DriveState
 from millrace.plan.finding import Finding
-from millrace.plan.prediction_model import Prediction
 from millrace.system.documents import Contract
 
 VOLATILE = {"findings", "prediction"}
 # Of the file system, added after the first release: a plan that was approved without them keeps its hash.
 LATER_KEYS = ("allocation_group_size", "autofsck")
+
+Direction = Literal["read", "write"]
+Transport = Literal["tcp", "rdma"]
+State = Literal["healthy", "degraded"]
+LayerName = Literal["drives", "pcie", "memory", "cpu", "md", "nic"]
+Evidence = Literal["specification", "textbook", "calibrated", "measured", "unknown"]
 
 
 class Role(StrEnum):
@@ -123,6 +128,44 @@ class MdKnobs(Contract):
     stripe_cache_size: int
     sync_speed_max: int
     read_ahead: int
+
+
+class Layer(Contract):
+    """The limit of one layer in bytes/s; None is `not known`.
+
+    `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
+    a layer that has a limit and a `measure` is at best this fast.
+    """
+
+    name: LayerName
+    limit: int | None
+    evidence: Evidence
+    reason: str
+    measure: str | None = None
+
+
+class Outcome(Contract):
+    """One way to use the server. `limit` in bytes/s is the lowest known one, `bound_by` the layer that sets it.
+
+    It is never a promise: a layer that is not known may be lower.
+    """
+
+    direction: Direction
+    transport: Transport
+    state: State
+    limit: int | None
+    bound_by: LayerName | None
+    layers: list[Layer]
+
+    def not_known(self) -> list[LayerName]:
+        """The layers that may be lower than `limit`."""
+        return [layer.name for layer in self.layers if layer.limit is None]
+
+
+class Prediction(Contract):
+    """The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone."""
+
+    outcomes: list[Outcome]
 
 
 class Plan(Contract):

@@ -4,12 +4,13 @@
 from dataclasses import dataclass
 
 from millrace.plan import sources
+from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import NfsdPolicy, Policy
 from millrace.plan.server import Server
-from millrace.plan.units import clamp
-from millrace.system.text import KIB, MIB, binary
+from millrace.plan.sizes import clamp
+from millrace.system.text import MIB, binary
 
 FEWEST_THREADS, MOST_THREADS = 16, 128
 POOL_MINIMUM = 8
@@ -52,11 +53,6 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
         *_exports(policy),
     ]
     return nfsd, decisions
-
-
-def thread_memory(block: int) -> int:
-    """Bytes that one thread holds: two arrays of pages for one request of `block` bytes."""
-    return 2 * (block + 16 * KIB)
 
 
 def _size(server: Server, wish: NfsdPolicy, block: int, pools: int) -> Sizing:

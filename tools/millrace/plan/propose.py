@@ -4,23 +4,23 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from millrace.inventory.model import Inventory
+from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.audit import audit
-from millrace.plan.drive_decisions import drive_decisions, warnings
+from millrace.plan.drives import Groups, candidates, drive_decisions, drive_warnings, grouped, unsuitable
 from millrace.plan.filesystem import plan_filesystem
-from millrace.plan.grouping import Groups, candidates, grouped
-from millrace.plan.knobs import plan_md, plan_sysctl
-from millrace.plan.layout import Layout, plan_layout
-from millrace.plan.legs import places_of
-from millrace.plan.model import Decision, Obstacle, Plan, PlanFile, Proposal, Refusal
+from millrace.plan.layout import Layout, layout_warnings, plan_layout
+from millrace.plan.md import plan_md
+from millrace.plan.memory import plan_sysctl
+from millrace.plan.model import Decision, DriveRole, Obstacle, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
+from millrace.plan.obstacles import obstacles
+from millrace.plan.other_pool import SENTENCE, of_a_pool
 from millrace.plan.override import CannotWork
 from millrace.plan.policy import Policy
-from millrace.plan.port_decisions import plan_ports
+from millrace.plan.ports import plan_ports
 from millrace.plan.predict import predict
-from millrace.plan.refuse import obstacles
-from millrace.plan.roles import left_out, members, refused
 from millrace.plan.server import server_of
+from millrace.plan.sockets import places_of
 
 Made = TypeVar("Made")
 Planned = tuple[Made, list[Decision]]
@@ -57,7 +57,7 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
     plan = Plan(
         title=layout.title,
         capacity=layout.capacity,
-        drives=[*members(layout, groups), *left_out(inventory.drives, policy)],
+        drives=[*_members(layout, groups), *_left_out(inventory.drives, policy)],
         arrays=layout.arrays,
         filesystem=filesystem[0],
         nfsd=nfsd[0],
@@ -72,7 +72,7 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
             *sysctl[1],
             *plan_ports(server),
         ],
-        warnings=warnings(layout, groups),
+        warnings=[*layout_warnings(layout), *drive_warnings(groups)],
     )
     return plan.model_copy(update={"findings": audit(inventory, plan), "prediction": predict(inventory, plan)})
 
@@ -88,4 +88,57 @@ def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Plann
 
 def _refusal(inventory: Inventory, policy: Policy, in_the_way: list[Obstacle]) -> Refusal:
     drives = candidates(inventory.drives, policy)
-    return Refusal(obstacles=in_the_way, drives=[*map(refused, drives), *left_out(inventory.drives, policy)])
+    return Refusal(obstacles=in_the_way, drives=[*map(_refused, drives), *_left_out(inventory.drives, policy)])
+
+
+def _members(layout: Layout, groups: Groups) -> list[DriveRole]:
+    """In the order of the arrays: the position within a role is the number in the partition label."""
+    data = Partition(role=Role.DATA, size=layout.data_partition)
+    log = [Partition(role=Role.LOG, size=layout.log_partition)] if layout.log_partition else []
+    # Spares get the table of the drives that they are to replace.
+    table = [*log, data]
+    large = [drive for leg in layout.legs for drive in leg]
+    mirror = [drive for drive in layout.log.drives if drive not in large]
+    spare = [drive for drive in [layout.log.spare] if drive and drive not in large]
+    return [
+        *(_role(drive, Role.DATA, table, "One of the largest group of equal drives.") for drive in large),
+        *(_role(drive, Role.SPARE, table, "Hot spare for the data drives.") for drive in layout.spares),
+        *(_role(drive, Role.LOG, log, "One of two clearly smaller drives.") for drive in mirror),
+        *(_role(drive, Role.SPARE, log, "Hot spare for the log drives.") for drive in spare),
+        *(_role(unused.drive, Role.UNUSED, [], unused.reason) for unused in groups.unused),
+    ]
+
+
+def _left_out(drives: list[Drive], policy: Policy) -> list[DriveRole]:
+    """Drives that are no candidates and that are part of the server."""
+    found = []
+    for drive in sorted(drives, key=lambda drive: (drive.serial, drive.wwid)):
+        reason = unsuitable(drive, policy)
+        if reason and not _comes_and_goes(drive):
+            found.append(_role(drive, Role.BOOT if drive.state is DriveState.BOOT else Role.UNUSED, [], reason))
+    return found
+
+
+def _refused(drive: Drive) -> DriveRole:
+    """The part of a candidate where nothing is planned."""
+    reason = SENTENCE if of_a_pool(drive) else f"Nothing is planned; the drive is {drive.state.value}."
+    return _role(drive, Role.UNUSED, [], reason)
+
+
+def _role(drive: Drive, plays: Role, partitions: list[Partition], reason: str) -> DriveRole:
+    """A drive without what changes between boots."""
+    return DriveRole(
+        serial=drive.serial,
+        wwid=drive.wwid,
+        model=drive.model,
+        size=drive.size,
+        state=drive.state,
+        role=plays,
+        partitions=partitions,
+        reason=reason,
+    )
+
+
+def _comes_and_goes(drive: Drive) -> bool:
+    """A stick or the virtual medium of a BMC must not make an approval stale."""
+    return drive.state is not DriveState.BOOT and (drive.removable or drive.transport == "usb")

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pydantic import JsonValue
 
 from millrace.inventory.model import Drive
-from millrace.plan.legs import Leg, Places, split
 from millrace.plan.policy import LayoutPolicy
 from millrace.plan.shapes import Shape
-from millrace.plan.units import clamp, down_to_power_of_two
+from millrace.plan.sizes import clamp, down_to_power_of_two
+from millrace.plan.sockets import Leg, Places, split
 from millrace.system.text import KIB, MIB
 
 NFS_WRITE = MIB

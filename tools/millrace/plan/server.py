@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the planner uses of a server besides its drives, in figures that are the same at every boot."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from millrace.inventory.model import Inventory, Node
-from millrace.plan.nic import data_ports
+from millrace.inventory.model import Inventory, Nic, Node
 from millrace.system.text import GIB
+
+# A port whose PCIe link carries less than this part of the best one is there to manage the server.
+DATA_PORT = 1 / 4
+# The virtual port of a BMC hangs off a USB controller, whose PCIe link says nothing.
+USB_DRIVERS = {"cdc_eem", "cdc_ether", "cdc_ncm", "cdc_subset", "ipheth", "r8152", "rndis_host"}
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,21 @@ def server_of(inventory: Inventory) -> Server:
     )
 
 
+def data_ports(nics: Iterable[Nic]) -> list[Nic]:
+    """The ports that are there to carry data, in the order of their PCI addresses.
+
+    Judged by what the PCIe links can do at most: that is the same at every boot, whatever is plugged in.
+    """
+    candidates = [nic for nic in nics if nic.driver not in USB_DRIVERS]
+    best = max((_carries(nic) for nic in candidates), default=0.0)
+    chosen = [nic for nic in candidates if nic.link is None or _carries(nic) >= best * DATA_PORT]
+    return sorted(chosen, key=lambda nic: (nic.pci_address or "", nic.name))
+
+
 def _near(compute: list[Node], nic_nodes: list[int]) -> list[Node]:
     sockets = {node.socket for node in compute if node.id in nic_nodes} - {None}
     return [node for node in compute if node.id in nic_nodes or node.socket in sockets]
+
+
+def _carries(nic: Nic) -> float:
+    return nic.link.max_speed * nic.link.max_width if nic.link else 0.0

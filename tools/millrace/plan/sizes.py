@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How large the partitions are."""
+"""Sizes of partitions, and whole numbers within limits."""
 
 from millrace.inventory.model import Drive
-from millrace.plan.units import clamp
 from millrace.system.text import GIB, MIB, TIB
 
 SMALLEST_SLACK, LARGEST_SLACK = 16 * MIB, 4096 * MIB
@@ -10,6 +9,16 @@ LOG_SHARE = 64
 SMALLEST_LOG_PARTITION, LARGEST_LOG_PARTITION = 96 * MIB, 4 * GIB
 LARGE_MEMBER = TIB
 BITMAP_CHUNK = 512 * MIB
+
+
+def down_to_power_of_two(value: int) -> int:
+    """The largest power of two that is not larger; `value` is at least 1."""
+    return 1 << (value.bit_length() - 1)
+
+
+def clamp(value: int, low: int, high: int) -> int:
+    """`value`, but never outside low…high."""
+    return max(low, min(high, value))
 
 
 def partition_size(drives: list[Drive]) -> int:

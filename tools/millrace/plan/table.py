@@ -12,8 +12,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from millrace.plan.model import Decision, DriveRole, Plan, PlanFile, Refusal
-from millrace.plan.table_findings import show_findings, show_prediction
+from millrace.plan.constants import GIGA
+from millrace.plan.finding import Finding, Severity, merged
+from millrace.plan.model import Decision, DriveRole, LayerName, Outcome, Plan, PlanFile, Prediction, Refusal
 from millrace.system.text import KIB, binary
 
 WIDTH = 100
@@ -32,6 +33,17 @@ SIZES = {
     "nfsd.max_block_size",
     "sysctl.dirty_bytes",
 }
+COLOURS = {Severity.FAIL: "red", Severity.WARN: "yellow", Severity.INFO: "dim"}
+LAYERS: dict[LayerName, str] = {
+    "drives": "Drives",
+    "pcie": "PCIe",
+    "memory": "Memory",
+    "cpu": "CPU",
+    "md": "md",
+    "nic": "Network",
+}
+NOT_KNOWN = "?"
+NO_LIMIT = "-"
 
 
 def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
@@ -43,6 +55,24 @@ def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
     else:
         _refusal(console, file.proposal)
     return out.getvalue()
+
+
+def value_in_words(decision: Decision) -> str:
+    """The value with sizes as a person says them."""
+    value, name = decision.value, decision.name
+    if isinstance(value, dict):
+        return ", ".join(f"{key.removeprefix('vm.')} {shown(name, part)}" for key, part in value.items())
+    return shown(name, value)
+
+
+def shown(name: str, value: JsonValue) -> str:
+    """One value of the decision or number `name`."""
+    if isinstance(value, list):
+        return ", ".join(shown(name, part) for part in value) or "-"
+    if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
+        # Large numbers among these are bytes; the small ones count something.
+        return binary(int(str(value)))
+    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def stdout_is_terminal() -> bool:
@@ -58,8 +88,8 @@ def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
     console.print(Text("The reasons with their numbers: millrace plan --explain DECISION, `layout` before all."))
     for warning in plan.warnings:
         console.print(Text(f"Warning: {warning}", "yellow"))
-    show_findings(console, plan.findings)
-    show_prediction(console, plan.prediction)
+    _findings(console, plan.findings)
+    _prediction(console, plan.prediction)
     if in_force:
         console.print(Text("The pool was created from this plan; `millrace pool show` shows the pool as it is now."))
         console.print(Text(f"sha256 {sha256}"))
@@ -130,19 +160,59 @@ def _in_short(reason: str) -> str:
     return re.split(r"(?<=\w\w)(?:[:;.] |[.]$| \()", reason, maxsplit=1)[0]
 
 
-def value_in_words(decision: Decision) -> str:
-    """The value with sizes as a person says them."""
-    value, name = decision.value, decision.name
-    if isinstance(value, dict):
-        return ", ".join(f"{key.removeprefix('vm.')} {shown(name, part)}" for key, part in value.items())
-    return shown(name, value)
+def _prediction(console: Console, prediction: Prediction | None) -> None:
+    """Print the limit of each layer in GB/s; what is not known is said to be so, with what would find it out."""
+    if prediction is None:
+        return
+    table = Table(title="At most, in GB/s", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("")
+    for heading in (*LAYERS.values(), "Limit"):
+        table.add_column(heading, justify="right")
+    table.add_column("Set by")
+    for outcome in prediction.outcomes:
+        limits = {layer.name: _gigabytes(layer.limit, at_best=layer.measure is not None) for layer in outcome.layers}
+        table.add_row(
+            f"{outcome.direction} {outcome.transport.upper()}, {outcome.state}",
+            *(limits.get(name, NO_LIMIT) for name in LAYERS),
+            Text(_gigabytes(outcome.limit, at_best=True), "bold"),
+            _bound_by(outcome),
+        )
+    console.print(table)
+    measures_of = _to_measure(prediction.outcomes)
+    if measures_of:
+        console.print(Text(f"{NOT_KNOWN} is not known and may be lower. What would find it out:"))
+    for name, measures in measures_of.items():
+        console.print(Text(f"  {LAYERS[name]}: {'; '.join(measures)}"))
 
 
-def shown(name: str, value: JsonValue) -> str:
-    """One value of the decision or number `name`."""
-    if isinstance(value, list):
-        return ", ".join(shown(name, part) for part in value) or "-"
-    if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
-        # Large numbers among these are bytes; the small ones count something.
-        return binary(int(str(value)))
-    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
+def _findings(console: Console, findings: list[Finding]) -> None:
+    """Print what could be better about the hardware; findings that differ in their subject only are one row."""
+    if not findings:
+        return
+    table = Table(title="Hardware", title_justify="left", box=SIMPLE_HEAD)
+    table.add_column("", no_wrap=True)
+    for heading in ("Where", "Found", "What to do"):
+        table.add_column(heading, overflow="fold", ratio=1 if heading == "Where" else 2)
+    for one in merged(findings):
+        table.add_row(
+            Text(one.severity.value, COLOURS[one.severity]), Text(one.subject), Text(one.what), Text(one.todo)
+        )
+    console.print(table)
+
+
+def _gigabytes(limit: int | None, at_best: bool) -> str:
+    return NOT_KNOWN if limit is None else f"{'≤ ' * at_best}{limit / GIGA:.1f}"
+
+
+def _bound_by(outcome: Outcome) -> str:
+    """md is what usually binds where it takes part: as long as it is not known, no other layer is named alone."""
+    known = LAYERS[outcome.bound_by] if outcome.bound_by else NOT_KNOWN
+    return f"md or {known}" if "md" in outcome.not_known() else known
+
+
+def _to_measure(outcomes: list[Outcome]) -> dict[LayerName, list[str]]:
+    found: dict[LayerName, list[str]] = {}
+    for layer in (layer for outcome in outcomes for layer in outcome.layers):
+        if layer.measure and layer.measure not in found.setdefault(layer.name, []):
+            found[layer.name].append(layer.measure)
+    return found

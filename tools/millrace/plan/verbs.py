@@ -32,13 +32,13 @@ def plan(
     """
     from millrace import paths
     from millrace.errors import Refused
-    from millrace.plan.in_force import plan_in_force
+    from millrace.plan.current import plan_in_force
     from millrace.plan.policy_file import load_policy
     from millrace.plan.propose import plan_file, propose
     from millrace.system.documents import write_model
 
     if again:
-        from millrace.plan.again import plan_again
+        from millrace.plan.current import plan_again
 
         if inventory_file is not None or write:
             raise click.UsageError("--again looks at this server and stores what it finds: give it alone.")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_path
 from millrace.plan.model import Filesystem
-from millrace.plan.units import down_to_power_of_two
+from millrace.plan.sizes import down_to_power_of_two
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord
 from millrace.provision.signature import describe, signature

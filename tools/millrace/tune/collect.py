@@ -4,7 +4,7 @@
 from collections.abc import Callable
 
 from millrace import paths
-from millrace.plan.knobs import GUARANTEED_SYNC
+from millrace.plan.layout import GUARANTEED_SYNC
 from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.system import sysfs

@@ -9,7 +9,8 @@ from millrace import paths
 from millrace.errors import MillraceError
 from millrace.inventory.model import Nic
 from millrace.inventory.nics import nics
-from millrace.plan.nic import Core, Placement, Port, data_ports, place
+from millrace.plan.ports import Core, Placement, Port, place
+from millrace.plan.server import data_ports
 from millrace.system import sysfs
 from millrace.system.run import Runner
 from millrace.tune.ethtool import Channels, ChannelsKnob, channels

@@ -11,7 +11,7 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.inventory.cpus import ranges
 from millrace.inventory.model import Nic
-from millrace.plan.nic import Core, smb_cpus
+from millrace.plan.ports import Core, smb_cpus
 from millrace.system.files import write_text
 from millrace.system.run import Runner
 from millrace.tune.knob import Setting

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.inventory.cpus import cpu_list
-from millrace.plan.nic import Core
+from millrace.plan.ports import Core
 from millrace.system import sysfs
 
 

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import Binding, Ceiling, Direction, Moment, Rung, Series, State
 from millrace.inventory.model import Inventory
-from millrace.plan.model import Plan
+from millrace.plan.model import LayerName, Outcome, Plan
 from millrace.plan.predict import predict
-from millrace.plan.prediction_model import LayerName, Outcome
 
 # What of the model a rung can be bound by: no network card on the loopback, no processor between a drive and fio.
 REACH: dict[Layer, tuple[LayerName, ...]] = {

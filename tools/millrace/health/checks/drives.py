@@ -8,7 +8,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.health.smart import DriveSmart
 from millrace.inventory.model import Drive
-from millrace.plan.audit_drives import audit_drives
+from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Severity
 
 NAME = "drives"

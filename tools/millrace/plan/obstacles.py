@@ -4,10 +4,10 @@
 from collections import Counter
 
 from millrace.inventory.model import Drive, DriveState
-from millrace.plan.grouping import Groups, candidates, grouped, same_size
+from millrace.plan.drives import Groups, candidates, grouped, same_size
+from millrace.plan.links import slower
 from millrace.plan.model import Obstacle
 from millrace.plan.other_pool import of_a_pool, other_pool
-from millrace.plan.pace import slower
 from millrace.plan.policy import Policy
 from millrace.system.text import MIB, binary
 

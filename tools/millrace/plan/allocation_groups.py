@@ -9,7 +9,7 @@ it chooses the size itself (xfsprogs 7.2, mkfs/xfs_mkfs.c align_ag_geometry); wh
 from dataclasses import dataclass
 from math import gcd
 
-from millrace.plan.units import clamp
+from millrace.plan.sizes import clamp
 from millrace.system.text import GIB, MIB, TIB
 
 FEWEST_GROUPS, MOST_GROUPS = 32, 128

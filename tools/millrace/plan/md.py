@@ -1,26 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of md and of memory that depend on this server and that the kernel forgets at every boot."""
+"""Settings of md that depend on this server and that the kernel forgets at every boot."""
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.layout import Layout
+from millrace.plan.memory import PAGE, stripe_cache_memory
 from millrace.plan.model import Decision, MdKnobs
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
-from millrace.plan.units import clamp, down_to_power_of_two
-from millrace.system.text import GIB, KIB, MIB, binary
+from millrace.plan.sizes import clamp, down_to_power_of_two
+from millrace.system.text import KIB, MIB, binary
 
-PAGE = 4 * KIB
 FEWEST_WORKERS, MOST_WORKERS = 4, 16
-# KiB/s: a rebuild beside busy clients still ends within a day or two.
-GUARANTEED_SYNC = 100_000
 SLOWEST_SYNC, FASTEST_SYNC = 2_000_000, 5_000_000  # KiB/s
 READ_AHEAD_KIB = (8192, 32768)  # 16384 and 65536 sectors
 SMALLEST_CACHE, LARGEST_CACHE = 512, 32768
 # Part of memory that all stripe caches take by the planner's choice, and at most by the policy's.
 CACHE_MEMORY, MOST_CACHE_MEMORY = 0.02, 0.25
-MOST_DIRTY = GIB
 
 
 def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdKnobs, list[Decision]]:
@@ -43,29 +40,6 @@ def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdKnobs, li
     return knobs, _with_policy(_decisions(knobs, layout, server), computed, wish)
 
 
-def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[Decision]]:
-    """The sysctl values that depend on memory; the constant ones are part of the image."""
-    computed = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
-    dirty = policy.sysctl.dirty_bytes or computed
-    if dirty > server.memory // 2:
-        raise CannotWork(
-            "sysctl.dirty_bytes",
-            f"{binary(dirty)} are more than half of {binary(server.memory)} memory",
-            f"Set sysctl.dirty_bytes to at most {server.memory // 2}.",
-        )
-    sysctl = {"vm.dirty_background_bytes": str(dirty // 4), "vm.dirty_bytes": str(dirty)}
-    decision = Decision(
-        name="sysctl.dirty_bytes",
-        value=dict(sysctl),
-        reason=f"Writing back starts at {binary(dirty // 4)} and writers wait at {binary(dirty)}, so that a COMMIT "
-        f"never has gigabytes to flush (1 GiB, and at most a fifth of {binary(server.memory)} memory).",
-        source=sources.TALK_SERVER,
-    )
-    if policy.sysctl.dirty_bytes:
-        decision = by_policy(decision, "sysctl.dirty_bytes", binary(computed))
-    return sysctl, [decision]
-
-
 def _workers(layout: Layout, server: Server) -> int:
     """Workers of each array on each node. All legs may be busy at once: together they leave half of a node to nfsd."""
     quarter = clamp(server.cores_per_node // 4, FEWEST_WORKERS, MOST_WORKERS)
@@ -81,7 +55,7 @@ def _stripe_cache(layout: Layout, server: Server) -> int:
 
 def _cache_memory(entries: int, layout: Layout) -> int:
     """Bytes of the stripe caches of all legs."""
-    return entries * PAGE * (len(layout.redundant.members) + 1) * len(layout.legs)
+    return stripe_cache_memory(entries, len(layout.redundant.members)) * len(layout.legs)
 
 
 def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy) -> None:

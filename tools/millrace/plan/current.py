@@ -1,13 +1,29 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives came, went or were erased: the server looks at them again and proposes a plan for what it finds."""
+"""The plan of this server now: the one that its pool was created from, or a new one after drives changed."""
 
 from millrace import paths
-from millrace.errors import Refused
+from millrace.errors import BadInput, Refused
+from millrace.plan.model import Plan, PlanFile
+from millrace.system.documents import read_model
 from millrace.system.run import Runner, attempt, must
 from millrace.system.users import only_root
 
 # The plan's unit requires the inventory's: what is proposed always belongs to what was found.
 UNITS = ("millrace-inventory.service", "millrace-plan.service")
+
+
+def plan_in_force() -> PlanFile | None:
+    """The approved plan where there is a pool, None where there is none.
+
+    Raises Refused where the pool is there and its plan cannot be read: the pool serves without it.
+    """
+    if not paths.pool_file().exists():
+        return None
+    try:
+        plan = read_model(paths.approved_plan_file(), Plan)
+    except BadInput as error:
+        raise Refused(f"the plan of the pool cannot be shown: {error}; see `millrace pool show`") from error
+    return PlanFile(sha256=plan.digest(), proposal=plan)
 
 
 def plan_again(run: Runner = attempt) -> None:

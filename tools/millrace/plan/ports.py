@@ -1,19 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Network ports: how many queues, and which core serves each of them. Pure.
+"""Network ports: how many queues, which core serves each of them, and what the plan says about it. Pure.
 
-A plan holds no kernel names and a port can come later, so this is computed whenever settings are applied, from what is
-there then. What the plan says about it is in `plan_ports`.
+A plan holds no kernel names and a port can come later, so the placement is computed whenever settings are applied, from
+what is there then; the decisions name nodes.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from millrace.inventory.model import Nic
-
-# A port whose PCIe link carries less than this part of the best one is there to manage the server.
-DATA_PORT = 1 / 4
-# The virtual port of a BMC hangs off a USB controller, whose PCIe link says nothing.
-USB_DRIVERS = {"cdc_eem", "cdc_ether", "cdc_ncm", "cdc_subset", "ipheth", "r8152", "rndis_host"}
+from millrace.inventory.model import Inventory, Nic
+from millrace.plan import sources
+from millrace.plan.finding import Finding, Severity
+from millrace.plan.model import Decision
+from millrace.plan.server import Server
 
 
 @dataclass(frozen=True)
@@ -51,17 +50,6 @@ class Placement:
         count = min(queues, len(self.cores))
         chosen = [core for position, core in enumerate(self.cores) if position % count == queue % count]
         return frozenset(cpu for core in chosen for cpu in core.cpus)
-
-
-def data_ports(nics: Iterable[Nic]) -> list[Nic]:
-    """The ports that are there to carry data, in the order of their PCI addresses.
-
-    Judged by what the PCIe links can do at most: that is the same at every boot, whatever is plugged in.
-    """
-    candidates = [nic for nic in nics if nic.driver not in USB_DRIVERS]
-    best = max((_carries(nic) for nic in candidates), default=0.0)
-    chosen = [nic for nic in candidates if nic.link is None or _carries(nic) >= best * DATA_PORT]
-    return sorted(chosen, key=lambda nic: (nic.pci_address or "", nic.name))
 
 
 def place(ports: Sequence[Port], cores: Sequence[Core]) -> dict[str, Placement]:
@@ -103,6 +91,23 @@ def smb_cpus(ports: Iterable[Nic], cores: Sequence[Core]) -> frozenset[int] | No
     return frozenset(cpu for core in cores if core.package in near for cpu in core.cpus) if len(near) == 1 else None
 
 
+def plan_ports(server: Server) -> list[Decision]:
+    """The rules that `tune` follows at each boot and when a port appears."""
+    return [_queues(server), _interrupts(), _rings(), _smb(server)]
+
+
+def audit_ports(inventory: Inventory) -> list[Finding]:
+    """Report a server without a network port that has a link."""
+    if any(nic.carrier for nic in inventory.nics):
+        return []
+    what, todo = (
+        ("No network port has a link.", "Plug in the cables, and check the switch at their other end.")
+        if inventory.nics
+        else ("There is no network port.", "Add a network card, or one that this kernel has a driver for.")
+    )
+    return [Finding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]
+
+
 def _in_turn(cores: Sequence[Core]) -> list[Core]:
     by_node: dict[int, list[Core]] = {}
     for core in cores:
@@ -111,5 +116,44 @@ def _in_turn(cores: Sequence[Core]) -> list[Core]:
     return [core for _, _, core in sorted(ranked, key=lambda one: one[:2])]
 
 
-def _carries(nic: Nic) -> float:
-    return nic.link.max_speed * nic.link.max_width if nic.link else 0.0
+def _queues(server: Server) -> Decision:
+    known = [f"{cores} on node {node}" for node, cores in sorted(server.port_cores.items())]
+    return Decision(
+        name="ports.queues",
+        value={f"node{node}": cores for node, cores in sorted(server.port_cores.items())},
+        reason="A port has one queue for each physical core of its own node, as far as it offers them"
+        + (f": {', '.join(known)}." if known else "; no place of a port is known, so all cores count."),
+        source=sources.NIC_QUEUES,
+    )
+
+
+def _interrupts() -> Decision:
+    return Decision(
+        name="ports.interrupts",
+        value="one vector for each core of the port's node",
+        reason="A core takes the interrupts of one queue and sends through the same queue; second threads of a core "
+        "take none. Vectors that the kernel manages itself are left alone, and there is no irqbalance to undo it.",
+        source=sources.NIC_INTERRUPTS,
+    )
+
+
+def _rings() -> Decision:
+    return Decision(
+        name="ports.rings",
+        value="the driver's",
+        reason="Rings of 8192 and adaptive coalescing no longer help since kernel 6.11, and large rings fall out of "
+        "the cache; tune says when a port drops packets for want of buffers.",
+        source=sources.NIC_RINGS,
+    )
+
+
+def _smb(server: Server) -> Decision:
+    return Decision(
+        name="smb.processors",
+        value="the socket of the ports, where all with a link are at one of several",
+        reason="One process serves one client and copies its data: 5 instead of 3.8 GB/s on the processor of its port. "
+        "With ports at several sockets a process may serve any of them and stays free."
+        if server.compute_nodes > 1
+        else "There is one node with processors: nothing to choose.",
+        source=sources.SMB_NUMA,
+    )

@@ -1,14 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCIe links of drives and network cards."""
+"""PCIe links of drives and network cards: what they carry, and which run below what they could."""
 
 from collections import Counter
 
 from millrace.inventory.model import Drive, Inventory, Nic, PcieLink
-from millrace.plan.constants import GIGA, Constants
+from millrace.plan.constants import BITS, GIGA, MEGABIT, Constants
 from millrace.plan.finding import Finding, Severity
-from millrace.plan.machine import BITS, raw_bytes
 
-MEGABIT = 1_000_000
+GIGATRANSFERS = 1_000_000_000
+OLD_ENCODING_UP_TO = 5.0  # GT/s: PCIe 1 and 2 carry 8 bits in 10, later ones 128 in 130
+
+
+def raw_bytes(link: PcieLink) -> float:
+    """Bytes/s that a link carries now, headers included."""
+    encoding = 8 / 10 if link.speed <= OLD_ENCODING_UP_TO else 128 / 130
+    return link.speed * GIGATRANSFERS * encoding * link.width / BITS
+
+
+def slower(log: Drive, data: list[Drive]) -> bool:
+    """Rotating, or on a link that carries less than half: one PCIe generation less is enough for a log."""
+    if log.rotational and not any(drive.rotational for drive in data):
+        return True
+    slowest = min(_bandwidth(drive.link) for drive in data)
+    return log.link is not None and 2 * _bandwidth(log.link) < slowest
 
 
 def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> list[Finding]:
@@ -85,6 +99,11 @@ def _card(ports: list[Nic]) -> list[Finding]:
         what = f"The card's link at its best is slower than its ports. {carries}"
         return [Finding(name="link.nic", severity=Severity.WARN, subject=address, what=what, todo=todo)]
     return []
+
+
+def _bandwidth(link: PcieLink | None) -> float:
+    # What the link can do, not what it does: the plan must not depend on a power-saving state.
+    return link.max_speed * link.max_width if link else 0.0
 
 
 def _below(link: PcieLink) -> bool:

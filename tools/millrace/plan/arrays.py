@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays of a layout: levels, members, hot spares, chunks and bitmaps, and why."""
+
+from collections.abc import Iterator
+
+from millrace.inventory.model import Drive
+from millrace.plan import sources
+from millrace.plan.log import Log
+from millrace.plan.model import Array, Decision, Role
+from millrace.plan.override import by_policy
+from millrace.plan.policy import Policy
+from millrace.plan.score import Candidate, chunk_size
+from millrace.plan.sizes import bitmap_chunk
+from millrace.system.text import KIB, MIB, binary
+
+
+def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
+    """The legs on partitions of `partition` bytes, then the RAID0 over them where there are several."""
+    several = best.shape.legs > 1
+    spares = _dealt(best.spares, len(best.legs))
+    legs = [
+        Array.model_validate(
+            {
+                "name": f"leg{number}" if several else "data",
+                "level": {"raid50": "raid5", "raid60": "raid6"}.get(best.shape.level, best.shape.level),
+                "members": [drive.serial for drive in drives],
+                "spares": [drive.serial for drive in spares[number]],
+                "over_arrays": False,
+                "role": Role.DATA,
+                "chunk": best.chunk,
+                "data_members": best.shape.data_per_leg,
+                "bitmap": "internal",
+                "bitmap_chunk": _bitmap_chunk(partition, policy),
+            }
+        )
+        for number, drives in enumerate(best.legs)
+    ]
+    return [*legs, _over(legs, best.full_stripe)] if several else legs
+
+
+def log_arrays(log: Log) -> list[Array]:
+    """The mirror of the log; nothing for a log inside XFS."""
+    if log.mode == "internal":
+        return []
+    return [
+        Array(
+            name="log",
+            level="raid1",
+            members=[drive.serial for drive in log.drives],
+            spares=[log.spare.serial] if log.spare else [],
+            over_arrays=False,
+            role=Role.LOG,
+            chunk=None,
+            data_members=1,
+            bitmap="internal",
+            bitmap_chunk=bitmap_chunk(log.partition),
+        )
+    ]
+
+
+def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
+    """Why a leg has its chunk; nothing for a mirror."""
+    if leg.chunk is None:
+        return
+    usual = chunk_size(leg.data_members)
+    stripe = leg.chunk * leg.data_members
+    fits = (
+        "one NFS write of 1 MiB is one full stripe, written without reading first"
+        if stripe == 1 << 20
+        else f"the full stripe is {binary(stripe)}, so that a write of 1 MiB that comes alone reads parity first"
+    )
+    decision = Decision(
+        name="chunk",
+        value=leg.chunk,
+        reason=f"1 MiB over {leg.data_members} data drives, as a power of two within 64 to 512 KiB, is "
+        f"{binary(usual)}: {fits}.",
+        source=sources.RAID5_LIMITS,
+    )
+    yield by_policy(decision, "layout.chunk_kib", f"{usual // KIB} KiB") if policy.layout.chunk_kib else decision
+
+
+def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
+    """Why the RAID0 over legs has its chunk."""
+    return Decision(
+        name="raid0_chunk",
+        value=data.chunk,
+        reason=f"The full stripe of a leg, {leg.data_members} x {binary(leg.chunk or 0)}: a smaller chunk would "
+        "cut writes before they fill a stripe.",
+        source=sources.RAID0_LIMITS,
+    )
+
+
+def bitmap_decision(leg: Array, policy: Policy) -> Decision:
+    """Why a leg has its bitmap."""
+    decision = Decision(
+        name="bitmap",
+        value={"kind": leg.bitmap, "chunk": leg.bitmap_chunk},
+        reason="After a power cut only what was being written is compared again; "
+        + (
+            "512 MiB for each bit keeps the bitmap out of the way of writes."
+            if leg.bitmap_chunk
+            else "members below 1 TiB keep the bitmap chunk that mdadm computes."
+        ),
+        source=sources.BITMAP,
+    )
+    wanted = policy.layout.bitmap_chunk_mib
+    return by_policy(decision, "layout.bitmap_chunk_mib", "512 MiB from 1 TiB on, else mdadm's") if wanted else decision
+
+
+def _over(legs: list[Array], full_stripe: int) -> Array:
+    """A chunk that is not the full stripe of a leg would cut writes before they fill a stripe."""
+    return Array(
+        name="data",
+        level="raid0",
+        members=[leg.name for leg in legs],
+        over_arrays=True,
+        role=Role.DATA,
+        chunk=full_stripe,
+        data_members=len(legs),
+        bitmap="none",
+        bitmap_chunk=None,
+    )
+
+
+def _bitmap_chunk(partition: int, policy: Policy) -> int | None:
+    wanted = policy.layout.bitmap_chunk_mib
+    return wanted * MIB if wanted else bitmap_chunk(partition)
+
+
+def _dealt(spares: list[Drive], arrays: int) -> list[list[Drive]]:
+    """Spares of each array, dealt in turn.
+
+    An md spare belongs to one array. `spare-group` could move it to another one, but only while `mdadm --monitor`
+    runs and finds both in mdadm.conf; an array with a spare of its own needs nobody to start a rebuild.
+    """
+    return [spares[number::arrays] for number in range(arrays)]

@@ -1,0 +1,298 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The drives: which could hold the pool and which of them are equal, what each group is for, and their health."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from millrace.inventory.model import Drive, DriveState
+from millrace.plan import sources
+from millrace.plan.finding import Finding, Severity
+from millrace.plan.links import slower
+from millrace.plan.model import Decision
+from millrace.plan.policy import Policy
+from millrace.plan.sockets import two_apart
+from millrace.system.text import binary
+
+LIKENESS = 1.01  # drives sold with one capacity differ by less than 1 %
+CLEARLY_SMALLER = 0.8
+WORN = 90  # percent of the rated endurance
+# NVMe base specification, SMART / health information, critical warning.
+HOT_BIT, BACKUP_BIT = 1 << 1, 1 << 4
+FATAL = {
+    1 << 0: "it has little spare capacity left",
+    1 << 2: "errors have made it unreliable",
+    1 << 3: "it is read-only now",
+    1 << 5: "its persistent memory region is read-only",
+}
+
+
+@dataclass(frozen=True)
+class Unused:
+    """A drive that could be used and is not, and why."""
+
+    drive: Drive
+    reason: str
+
+
+@dataclass(frozen=True)
+class Groups:
+    """`data`: the group of equal drives that holds most. `log`: two clearly smaller ones, `log_spare` a third."""
+
+    data: list[Drive]
+    log: list[Drive] = field(default_factory=list)
+    log_spare: Drive | None = None
+    unused: list[Unused] = field(default_factory=list)
+
+
+def unsuitable(drive: Drive, policy: Policy) -> str | None:
+    """Why a drive is no candidate, as a sentence; None for a candidate."""
+    if drive.state is DriveState.BOOT:
+        return "The running system uses it."
+    if drive.transport != "nvme":
+        return f"It is attached by {drive.transport or 'an unknown bus'}; only NVMe drives of this server are used."
+    if drive.removable:
+        return "It is removable."
+    if drive.serial in policy.drives.exclude:
+        return "The policy leaves it out (drives.exclude)."
+    return None
+
+
+def candidates(drives: list[Drive], policy: Policy) -> list[Drive]:
+    """The drives that a pool may be made of, whatever is on them, in an order that no boot changes."""
+    suitable = (drive for drive in drives if unsuitable(drive, policy) is None)
+    return sorted(suitable, key=lambda drive: (drive.serial, drive.wwid))
+
+
+def grouped(drives: list[Drive], policy: Policy) -> Groups:
+    """Sort candidates into data, log and what is left over."""
+    groups = equal(drives)
+    if not groups:
+        return Groups([])
+    data = max(groups, key=lambda group: (len(group) > 1, _protected(group), len(group), group[0].size))
+    others = [drive for drive in drives if drive not in data]
+    smaller = [drive for drive in others if clearly_smaller(drive, data)]
+    log, spare = _log(smaller, data) if policy.log.mode in (None, "pair") else ([], None)
+    left = [drive for drive in others if drive not in log and drive is not spare]
+    return Groups(data, log, spare, [Unused(drive, _why_unused(drive, data, bool(log))) for drive in left])
+
+
+def equal(drives: list[Drive]) -> list[list[Drive]]:
+    """Groups of drives with the same sector size and sizes within 1 %."""
+    groups: list[list[Drive]] = []
+    for drive in sorted(drives, key=lambda drive: (drive.logical_block, drive.size, drive.serial)):
+        first = groups[-1][0] if groups else None
+        if first and first.logical_block == drive.logical_block and same_size(drive, first):
+            groups[-1].append(drive)
+        else:
+            groups.append([drive])
+    return [sorted(group, key=lambda drive: (drive.serial, drive.wwid)) for group in groups]
+
+
+def same_size(one: Drive, other: Drive) -> bool:
+    """Within 1 %."""
+    return max(one.size, other.size) <= min(one.size, other.size) * LIKENESS
+
+
+def clearly_smaller(drive: Drive, data: list[Drive]) -> bool:
+    """At most 80 % of the smallest data drive."""
+    return drive.size <= min(other.size for other in data) * CLEARLY_SMALLER
+
+
+def drive_decisions(groups: Groups) -> list[Decision]:
+    """Data drives, log drives where there are any, and what stays unused."""
+    return [_data_decision(groups), *_log_decision(groups), *_unused_decision(groups)]
+
+
+def drive_warnings(groups: Groups) -> list[str]:
+    """Capacity that stays unused, and drives of several models."""
+    return [*_unused_warning(groups), *_models_warning(groups)]
+
+
+def audit_drives(used: list[Drive], data: list[Drive]) -> list[Finding]:
+    """`used`: all drives of the plan; `data`: those that hold the data."""
+    findings = [finding for drive in used for finding in (*_health(drive), *_wear(drive), *_cache(drive))]
+    return [*findings, *_models(data), *_firmware(used)]
+
+
+def _protected(group: list[Drive]) -> int:
+    """About what a group holds after its redundancy, to compare groups by."""
+    count = len(group)
+    lost = 0 if count == 1 else 1 if count <= 5 else 2 if count <= 12 else -(-count // 9)
+    return (count - lost) * min(drive.size for drive in group)
+
+
+def _log(smaller: list[Drive], data: list[Drive]) -> tuple[list[Drive], Drive | None]:
+    """Two drives for the log and, of three equal ones or more, a hot spare."""
+    if len(smaller) <= 2:
+        return (smaller if len(smaller) == 2 else []), None
+    fit = [drive for drive in smaller if not slower(drive, data)]
+    alike = [group for group in equal(fit) if len(group) > 1]
+    if not alike:
+        # Two of different sizes do as well; the smallest are the least loss.
+        return sorted(fit if len(fit) > 1 else smaller, key=lambda drive: (drive.size, drive.serial))[:2], None
+    group = min(alike, key=lambda group: group[0].size)
+    pair = two_apart(group)
+    return pair, next((drive for drive in group if drive not in pair), None)
+
+
+def _why_unused(drive: Drive, data: list[Drive], has_log: bool) -> str:
+    lost = f"{binary(drive.size)} stay unused"
+    smallest = min(other.size for other in data)
+    if clearly_smaller(drive, data):
+        why = "the log has its drives" if has_log else "a log needs two such drives, or has another place by policy"
+    elif drive.logical_block != data[0].logical_block:
+        why = f"its sectors have {drive.logical_block} bytes, those of the data drives {data[0].logical_block}"
+    else:
+        than = "larger" if drive.size > smallest else "smaller"
+        why = (
+            f"it is {than} than the {len(data)} data drives of {binary(smallest)}, and an array is made of equal drives"
+        )
+    return f"{lost}: {why}."
+
+
+def _data_decision(groups: Groups) -> Decision:
+    count, size = len(groups.data), binary(min(drive.size for drive in groups.data))
+    drives = f"{count} drives of {size}" if count > 1 else f"One drive of {size}"
+    return Decision(
+        name="drives.data",
+        value=[drive.serial for drive in groups.data],
+        reason=f"{drives} with sectors of {groups.data[0].logical_block} bytes: of all groups of equal drives the one "
+        "that holds most with redundancy.",
+        source=sources.TALK_SHAPES,
+    )
+
+
+def _log_decision(groups: Groups) -> Iterator[Decision]:
+    if groups.log:
+        yield Decision(
+            name="drives.log",
+            value=[drive.serial for drive in groups.log],
+            reason=f"2 drives of {binary(min(drive.size for drive in groups.log))} are clearly smaller than the "
+            f"{binary(min(drive.size for drive in groups.data))} of the data drives (80 % or less).",
+            source=sources.TALK_SHAPES,
+        )
+
+
+def _unused_decision(groups: Groups) -> Iterator[Decision]:
+    if groups.unused:
+        yield Decision(
+            name="drives.unused",
+            value={unused.drive.serial: unused.reason for unused in groups.unused},
+            reason=f"{_drives(len(groups.unused))} do not fit in: {_lost(groups)} stay unused.",
+            source=sources.DISK_RULES,
+        )
+
+
+def _unused_warning(groups: Groups) -> Iterator[str]:
+    if groups.unused:
+        yield f"{_drives(len(groups.unused))} with {_lost(groups)} stay unused; the table of drives says why."
+
+
+def _models_warning(groups: Groups) -> Iterator[str]:
+    models = {drive.model for drive in groups.data}
+    if len(models) > 1:
+        yield f"The data drives are of {len(models)} models: the slowest sets the pace."
+
+
+def _lost(groups: Groups) -> str:
+    return binary(sum(unused.drive.size for unused in groups.unused))
+
+
+def _drives(count: int) -> str:
+    return f"{count} drive{'s' * (count > 1)}"
+
+
+def _health(drive: Drive) -> list[Finding]:
+    warning = drive.critical_warning or 0
+    found = []
+    if warning & HOT_BIT:
+        now = "" if drive.temperature is None else f" ({drive.temperature} °C)"
+        found.append(
+            _about(
+                drive,
+                "heat.drive",
+                Severity.WARN,
+                f"The drive is outside its temperature range{now} and slows itself down.",
+                "Check the fans, blank covers in empty bays and the temperature of the room.",
+            )
+        )
+    if warning & BACKUP_BIT:
+        found.append(
+            _about(
+                drive,
+                "cache.protection",
+                Severity.FAIL,
+                "The power-loss protection of the drive has failed: a power cut may lose what it has acknowledged.",
+                "Replace the drive.",
+            )
+        )
+    said = [words for bit, words in FATAL.items() if warning & bit]
+    if said:
+        found.append(
+            _about(drive, "drive.failing", Severity.FAIL, f"The drive warns: {', '.join(said)}.", "Replace the drive.")
+        )
+    return found
+
+
+def _wear(drive: Drive) -> list[Finding]:
+    if drive.wear is None or drive.wear < WORN:
+        return []
+    what = f"{drive.wear} % of the drive's rated endurance is used up."
+    return [_about(drive, "drive.worn", Severity.WARN, what, "Plan its replacement.")]
+
+
+def _cache(drive: Drive) -> list[Finding]:
+    """A drive with protection usually says that it has no volatile cache; one that has may be protected."""
+    if not drive.volatile_write_cache:
+        return []
+    what = (
+        "The drive has a volatile write cache: it probably has no power-loss protection, and every flush waits for its "
+        "flash."
+    )
+    todo = "Look it up in the data sheet; without protection sync writes are slow, most of all on the log's drives."
+    return [_about(drive, "cache.volatile", Severity.INFO, what, todo)]
+
+
+def _models(data: list[Drive]) -> list[Finding]:
+    models = Counter(drive.model for drive in data)
+    if len(models) < 2:
+        return []
+    what = f"They are of {len(models)} models: {_counted(models)}."
+    return [
+        Finding(
+            name="drives.models",
+            severity=Severity.INFO,
+            subject="data drives",
+            what=what,
+            todo="Expect the speed of the slowest; use one model where you can.",
+        )
+    ]
+
+
+def _firmware(used: list[Drive]) -> list[Finding]:
+    found = []
+    for model in sorted({drive.model for drive in used}):
+        firmware = Counter(drive.firmware for drive in used if drive.model == model and drive.firmware)
+        if len(firmware) > 1:
+            rare = min(firmware.items(), key=lambda pair: (pair[1], pair[0]))[0]
+            serials = sorted(drive.serial for drive in used if (drive.model, drive.firmware) == (model, rare))
+            found.append(
+                Finding(
+                    name="drives.firmware",
+                    severity=Severity.INFO,
+                    subject=f"drives of model {model}",
+                    what=f"They run different firmware: {_counted(firmware)}.",
+                    todo=f"Bring all to the vendor's current release; {rare} is on {', '.join(serials)}.",
+                )
+            )
+    return found
+
+
+def _counted(counts: Counter[str]) -> str:
+    ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
+    return ", ".join(f"{count} x {name or 'unnamed'}" for name, count in ordered)
+
+
+def _about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> Finding:
+    return Finding(name=name, severity=severity, subject=drive.serial, what=what, todo=todo)

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Memory: what nfsd, md and writing back may take of it, and findings about its modules."""
+
+from millrace.inventory.model import Inventory
+from millrace.plan import sources
+from millrace.plan.finding import Finding, Severity
+from millrace.plan.model import Decision, Plan
+from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.policy import Policy
+from millrace.plan.server import Server
+from millrace.plan.sizes import down_to_power_of_two
+from millrace.system.text import GIB, KIB, binary
+
+# kernel 7.2, net/sunrpc/svc.c: two page arrays for each thread, each of max_block_size and a few pages.
+THREAD_EXTRA = 16 * KIB
+NFSD_SHARE, STRIPE_SHARE = 3, 2  # percent of memory
+PAGE = 4 * KIB
+MOST_DIRTY = GIB
+
+
+def thread_memory(block: int) -> int:
+    """Bytes that one thread holds: two arrays of pages for one request of `block` bytes."""
+    return 2 * (block + THREAD_EXTRA)
+
+
+def stripe_cache_memory(entries: int, members: int) -> int:
+    """Bytes of the stripe cache of an array: for each entry a page of each member and its header."""
+    return entries * PAGE * (members + 1)
+
+
+def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[Decision]]:
+    """The sysctl values that depend on memory; the constant ones are part of the image."""
+    computed = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
+    dirty = policy.sysctl.dirty_bytes or computed
+    if dirty > server.memory // 2:
+        raise CannotWork(
+            "sysctl.dirty_bytes",
+            f"{binary(dirty)} are more than half of {binary(server.memory)} memory",
+            f"Set sysctl.dirty_bytes to at most {server.memory // 2}.",
+        )
+    sysctl = {"vm.dirty_background_bytes": str(dirty // 4), "vm.dirty_bytes": str(dirty)}
+    decision = Decision(
+        name="sysctl.dirty_bytes",
+        value=dict(sysctl),
+        reason=f"Writing back starts at {binary(dirty // 4)} and writers wait at {binary(dirty)}, so that a COMMIT "
+        f"never has gigabytes to flush (1 GiB, and at most a fifth of {binary(server.memory)} memory).",
+        source=sources.TALK_SERVER,
+    )
+    if policy.sysctl.dirty_bytes:
+        decision = by_policy(decision, "sysctl.dirty_bytes", binary(computed))
+    return sysctl, [decision]
+
+
+def audit_memory(inventory: Inventory, plan: Plan) -> list[Finding]:
+    """Buffers of nfsd and md against memory, nodes without memory, error correction."""
+    threads = plan.nfsd.threads_max
+    buffers = threads * thread_memory(plan.nfsd.max_block_size)
+    fewer, smaller = (
+        f"set {key} in the policy to a smaller number" for key in ("nfsd.threads_max", "md.stripe_cache_size")
+    )
+    return [
+        *_share(inventory, "memory.nfsd", f"The buffers of {threads} nfsd threads", buffers, NFSD_SHARE, fewer),
+        *_share(inventory, "memory.stripes", "The stripe caches", _stripe_memory(plan), STRIPE_SHARE, smaller),
+        *_nodes(inventory),
+        *_correction(inventory),
+    ]
+
+
+def _stripe_memory(plan: Plan) -> int:
+    members = [len(array.members) for array in plan.arrays if array.level in ("raid5", "raid6")]
+    return sum(stripe_cache_memory(plan.md.stripe_cache_size, count) for count in members)
+
+
+def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int, otherwise: str) -> list[Finding]:
+    if needed * 100 <= inventory.memory * percent:
+        return []
+    what = (
+        f"{who} take {binary(needed)}, more than {percent} % of {binary(inventory.memory)} memory: little is left to "
+        "cache files."
+    )
+    todo = f"Add memory ({binary(needed * 100 // percent)} would be enough), or {otherwise}."
+    return [Finding(name=name, severity=Severity.WARN, subject="memory", what=what, todo=todo)]
+
+
+def _nodes(inventory: Inventory) -> list[Finding]:
+    bare = [node for node in inventory.nodes if node.cores and not node.memory]
+    if not bare or len(inventory.nodes) < 2:
+        return []
+    names = ", ".join(str(node.id) for node in bare)
+    return [
+        Finding(
+            name="memory.node",
+            severity=Severity.WARN,
+            subject="memory",
+            what=f"The processors of NUMA node {names} have no memory of their own: all of it is on other nodes.",
+            todo="Spread the memory modules over the channels of all processors, as the board's manual says.",
+        )
+    ]
+
+
+def _correction(inventory: Inventory) -> list[Finding]:
+    if inventory.ecc is not False:
+        return []
+    return [
+        Finding(
+            name="memory.ecc",
+            severity=Severity.WARN,
+            subject="memory",
+            what="Memory errors are not corrected (ECC is off): a flipped bit becomes data on the drives.",
+            todo="Use ECC modules and switch ECC on in the firmware's setup.",
+        )
+    ]

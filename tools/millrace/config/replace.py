@@ -37,7 +37,10 @@ class ReplaceReport(Contract):
 
 
 def rollback(number: int, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
-    """The state after a change, as a new change; nothing happens if that state cannot be served."""
+    """Restore the state after change `number`, as a new change; nothing changes if that state cannot be served.
+
+    Refused: the change is not kept or never took effect. Failed: what it serves does not verify.
+    """
     only_root()
     wanted = history.read(number)
     now = store.look().config.serial
@@ -47,7 +50,10 @@ def rollback(number: int, run: Runner, server: Callable[[], Server] = this_serve
 
 
 def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
-    """An exported state with its passwords, in the place of this one."""
+    """Replace the desired state by an exported one with its passwords.
+
+    Failed: the state does not verify, or, after it was replaced, a password cannot be set.
+    """
     only_root()
     report = _replace("config import", portable.config, run, server, overwrite=True)
     try:

@@ -48,7 +48,7 @@ class Leaving(Part):
         return self.server.services(config, self.server.shares(config))
 
     def verify(self, change: Change) -> None:
-        """Stop what a member needs; Failed where shares do not open without it."""
+        """Stop the daemons of a member. Refused: the old state has no domain. Failed: shares do not open without it."""
         server = self.server
         services.stop(server.run)
         if _joined(change.old).dns:
@@ -57,9 +57,10 @@ class Leaving(Part):
 
 
 def leave(account: str | None, password: str | None, server: Callable[[], Server] = this_server) -> MembershipChange:
-    """Leave; with an account the domain's account of this server is deleted, too.
+    """Leave the domain; with `account` also delete the domain's account of this server.
 
-    Refused while a share needs the domain, or where the domain does not let `account` delete this server's.
+    BadInput: `account` is no name of an account. Refused: the server is no member, a share needs the domain, or the
+    domain does not let `account` delete this server's.
     """
     only_root()
     if account is not None:

@@ -17,7 +17,7 @@ _ENTRY = re.compile(r"\s*(?P<version>\d+)\s+(?P<principal>\S+)$")
 
 
 def keys(run: Runner) -> list[Key]:
-    """What is in the keytab, each principal once; none where there is no keytab."""
+    """Return what is in the keytab, each principal once; none where there is no keytab. Failed: it cannot be read."""
     path = paths.ROOT / files.KEYTAB
     if not path.exists():
         return []

@@ -38,7 +38,10 @@ def of_account(domain: Domain, account: str, password: str, net: Net) -> Iterato
 
 @contextmanager
 def of_this_server(domain: Domain, net: Net) -> Iterator[str]:
-    """The path of a ticket that the machine account gets with the key in the keytab."""
+    """Return the path of a ticket that the machine account gets with the key in the keytab; it is removed afterwards.
+
+    Refused: the domain gives none, with its reason.
+    """
     with _cache() as path:
         who = f"{domain.machine}$@{domain.realm}"
         result = net.kerberos("kinit", "-c", path, "-k", "-t", str(paths.ROOT / files.KEYTAB), who)

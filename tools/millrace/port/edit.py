@@ -35,9 +35,11 @@ def set_port(
     pause: Callable[[float], None] = time.sleep,
     server: Callable[[], Server] = this_server,
 ) -> PortReport:
-    """Give a port these fixed addresses and no others; kept only where they come up and are served on.
+    """Give a port these fixed addresses (CIDR) and no others; kept only where they come up and are served.
 
-    No address leaves them as they are. `management` says whether the port serves the web console only.
+    No address leaves them as they are, `default` returns the port to DHCP. `management` limits it to the web console.
+    BadInput: the options contradict each other, or there is no such port. Refused: another port has an address, the
+    port is part of a bond, or client networks include a management port.
     """
     only_root()
     if not addresses and (gateway or dhcp):

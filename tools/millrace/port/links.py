@@ -31,7 +31,7 @@ def links(run: Runner) -> list[Link]:
 
 
 def parse(text: str) -> list[Link]:
-    """All Ethernet ports in the output of `ip -j addr`, by name."""
+    """Return all Ethernet ports in the output of `ip -j addr`, by name. Failed: it is no JSON."""
     try:
         found = json.loads(text)
     except ValueError as error:

@@ -39,9 +39,10 @@ def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
 def confirm(
     networks: Sequence[str], server: Callable[[], Server] = this_server, ports: Ports = net.serving
 ) -> ChangeReport:
-    """Export to these networks and no others what names no clients; `none` closes NFS. Verified like any change.
+    """Export shares that name no clients to these networks (CIDR) only; `none` closes NFS. Verified like any change.
 
-    Refused where the policy names networks, or where one of these includes addresses of a management port.
+    BadInput: one is no network, or `none` is not alone. Refused: the policy names networks, or one of these includes
+    addresses of a management port.
     """
     only_root()
     closing = list(networks) == [NONE]

@@ -111,7 +111,10 @@ def remove_empty(share: Share) -> None:
 
 
 def delete(name: str, mountpoint: str, run: Runner) -> None:
-    """Delete the data of a share that is not served any more. Failed if something of it is left."""
+    """Delete the data of a share that is no longer served.
+
+    Refused: its path is not a directory. Failed: something of it remains.
+    """
     root = paths.ROOT / mountpoint.lstrip("/")
     path = root / name
     if path.is_symlink() or not path.is_dir():

@@ -23,7 +23,7 @@ DEFAULT = "default"
 
 
 def create_shares(names: Sequence[str], settings: Settings, server: Callable[[], Server] = this_server) -> ChangeReport:
-    """Make shares with the same settings and serve them: all, or none where one of them cannot be."""
+    """Create shares with the same settings and serve them: all, or none where one of them cannot be served."""
     return _change(names, f"share create {several(names)}", creation(names, settings), server)
 
 
@@ -35,7 +35,7 @@ def set_share(name: str, settings: Settings, server: Callable[[], Server] = this
 
 
 def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
-    """The change of the wanted state that makes shares."""
+    """Return the change of the desired state that creates shares. Refused: a user has web console access."""
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
@@ -47,7 +47,11 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 
 
 def setting(name: str, settings: Settings) -> store.Mutate:
-    """The change of the wanted state that sets what `settings` name."""
+    """Return the change of the desired state that sets what `settings` name.
+
+    BadInput: they name nothing, or `name` is no name. Refused: there is no such share, or a user has web console
+    access.
+    """
     wanted = _typed(settings)
     if not any(wanted.values()):
         raise BadInput(f"nothing to change for {shown(name)}: give an option, see 'millrace share set --help'")
@@ -62,7 +66,11 @@ def setting(name: str, settings: Settings) -> store.Mutate:
 
 
 def remove_share(name: str, delete_data: str | None, server: Callable[[], Server] = this_server) -> ChangeReport:
-    """Stop serving a share; delete its data only where its name was typed once more."""
+    """Stop serving a share; delete its data only if `delete_data` is its name.
+
+    BadInput: `delete_data` is another name. Refused: there is no such share. Failed: it is still served, or its data
+    could not be deleted.
+    """
     if delete_data is not None and delete_data != name:
         raise BadInput(f"--delete-data says {shown(delete_data)}, not {shown(name)}: nothing was removed")
     removed: list[Share] = []

@@ -28,7 +28,10 @@ def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Ser
 
 
 def verify(names: Iterable[str] = (), server: Callable[[], Server] = this_server) -> LookReport:
-    """Mount and open every share, or those named, as a change does afterwards. Waits while a change is under way."""
+    """Mount and open these shares, or all, as a change does afterwards; wait while a change is under way.
+
+    BadInput: there is no such share.
+    """
     only_root()
     wanted = list(names)
     with store.only_writer():

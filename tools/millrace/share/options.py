@@ -21,7 +21,7 @@ SIZE = Rule(
 
 
 def size(text: str) -> int | None:
-    """Bytes from `500G` or `10T` (powers of 1024); None for `none`."""
+    """Parse bytes from `500G` or `10T` (powers of 1024); None for `none`. BadInput: it is no size."""
     if text == "none":
         return None
     problem = SIZE.problem(text)
@@ -33,7 +33,10 @@ def size(text: str) -> int | None:
 
 
 def nfs_client(text: str) -> NfsClient:
-    """A client from `10.0.0.0/24 access=ro squash=all sec=krb5:krb5p xprtsec=tls`."""
+    """Parse a client from `10.0.0.0/24 access=ro squash=all sec=krb5:krb5p xprtsec=tls`.
+
+    BadInput: an option is unknown.
+    """
     client, *words = text.split(" ") if text else [""]
     values: dict[str, object] = {"client": client}
     for word in filter(None, words):

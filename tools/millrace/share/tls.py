@@ -62,7 +62,10 @@ def tell(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
 
 
 def server_name() -> str:
-    """A name or address that the certificate has, for a mount from the server itself."""
+    """Return a name or address of the certificate, for a mount from the server itself.
+
+    Failed: there is no certificate.
+    """
     used = files.about()
     if used is None:
         raise Failed("NFS over TLS needs the certificate of this server: systemctl start millrace-certificate.service")

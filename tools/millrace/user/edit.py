@@ -42,7 +42,10 @@ class AccountReport(Contract):
 
 
 def create_user(name: str, groups: Sequence[str], password: str, run: Runner, console: bool = False) -> User:
-    """Make a user with one password for login and SMB; nothing of it stays where that fails."""
+    """Create a user with one password for login and SMB; nothing remains where that fails.
+
+    BadInput: the name or the password is not valid, or the name is taken. Refused: the caller is not root.
+    """
     only_root()
 
     def mutate(config: Config) -> Config:
@@ -59,7 +62,10 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
 
 
 def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None = None) -> User:
-    """The groups of a user, all of them; and whether it may look at the web console, where that is said."""
+    """Set all groups of a user; with `console` also its access to the web console.
+
+    Refused: there is no such user, or a share names it and `console` would keep it from opening shares.
+    """
     only_root()
 
     def mutate(config: Config) -> Config:
@@ -78,7 +84,10 @@ def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None
 
 
 def change_password(name: str, password: str, run: Runner) -> None:
-    """A new password for login and SMB; also of the administrator."""
+    """Set the password for login and SMB, also that of the administrator.
+
+    BadInput: the password is too weak. Refused: there is no such user.
+    """
     only_root()
     if name != ADMIN:
         _existing_user(store.load(), name)
@@ -86,7 +95,7 @@ def change_password(name: str, password: str, run: Runner) -> None:
 
 
 def remove_user(name: str, run: Runner) -> None:
-    """Remove a user whom no share names; what it owns stays."""
+    """Remove a user; its files remain. Refused: there is no such user, or a share names it."""
     only_root()
 
     def mutate(config: Config) -> Config:
@@ -100,7 +109,7 @@ def remove_user(name: str, run: Runner) -> None:
 
 
 def create_group(name: str, run: Runner) -> Group:
-    """Create a group."""
+    """Create a group. BadInput: the name is not valid or taken. Refused: the caller is not root."""
     only_root()
 
     def mutate(config: Config) -> Config:
@@ -112,7 +121,7 @@ def create_group(name: str, run: Runner) -> Group:
 
 
 def remove_group(name: str, run: Runner) -> None:
-    """Remove a group that nothing names."""
+    """Remove a group. Refused: there is no such group, or a share or a user names it."""
     only_root()
 
     def mutate(config: Config) -> Config:

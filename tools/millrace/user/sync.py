@@ -16,7 +16,10 @@ LONGEST = 512
 
 
 def sync(source: BinaryIO, run: Runner) -> bool:
-    """Take the new password from `source` and set it for SMB; False for users who have nothing to do with SMB."""
+    """Read the new password from `source` and set it for SMB; return False for users without SMB.
+
+    BadInput: PAM did not start it, or the password is not valid.
+    """
     if os.environ.get("PAM_TYPE") != "password" or "PAM_USER" not in os.environ:
         raise BadInput("internal command of PAM; use millrace user passwd")
     name = os.environ["PAM_USER"]

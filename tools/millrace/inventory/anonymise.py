@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Replace in a capture what says whose server it is: names, addresses, serial numbers, identifiers.
+"""Replace in a capture what identifies its owner: names, addresses, serial numbers, identifiers.
 
-A pseudonym has the shape and length of what it stands for. It is the same in every capture of one server and means
-nothing without that server's key, so that two captures can be compared and no serial number can be guessed back.
+A pseudonym has the shape and length of what it replaces. It is the same in every capture of one server and cannot be
+reversed without that server's key, so that two captures can be compared and no serial number can be guessed.
 """
 
 import hashlib
@@ -27,7 +27,10 @@ OWN_NAMES = {"localhost", "millrace"}
 
 
 class Anonymiser:
-    """`key`: a secret of the server. `hostname`: its name. `keep_serials` leaves what identifies drives as it is."""
+    """Pseudonyms of one server: `key` is a secret of it, `hostname` its name.
+
+    `keep_serials` keeps what identifies drives.
+    """
 
     def __init__(self, key: bytes, hostname: str = "", keep_serials: bool = False) -> None:
         self._key = key
@@ -38,24 +41,24 @@ class Anonymiser:
         self._known: dict[str, str] = {}
 
     def serial(self, text: str) -> str:
-        """A serial number, padded with blanks or not; remembered, and replaced in texts from now on."""
+        """Replace a serial number, padded with blanks or not; it is remembered, and replaced in later texts."""
         return self._identity(text, self._shaped)
 
     def identifier(self, text: str) -> str:
-        """An EUI-64, NGUID, UUID or WWID: the same digits become the same, however they are separated."""
+        """Replace an EUI-64, NGUID, UUID or WWID: equal digits stay equal, however they are separated."""
         return self._identity(text, self._hexadecimal if IDENTIFIER.fullmatch(text.strip()) else self._shaped)
 
     def label(self, text: str) -> str:
-        """A name that somebody gave to something."""
+        """Replace a name that a user gave, such as that of a partition."""
         return text if text.lower().startswith(("millrace", "esp", "efi ")) else self._shaped(text)
 
     def name(self, text: str) -> str:
-        """A path, a link or an attribute of sysfs: MAC addresses are all in there that could say whose it is."""
+        """Replace the MAC addresses in a path, a link or an attribute of sysfs: nothing else there is personal."""
         text = NAMED_BY_MAC.sub(lambda match: "enx" + self._hexadecimal(match[0][3:]), text)
         return MAC.sub(lambda match: self._hexadecimal(match[0]), text)
 
     def text(self, text: str) -> str:
-        """The words of a tool: everything that is known to identify, wherever it stands."""
+        """Replace in the output of a tool all that is known to identify the owner."""
         text = self.name(text)
         for known in sorted(self._known, key=len, reverse=True):
             text = text.replace(known, self._known[known])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server in a file: everything that its inventory was made of, so that another machine can look at it.
+"""A server in a file: everything that its inventory is made of, so that another machine can inspect it.
 
 A capture is a tar archive compressed with zstd. Below its root it has the files of sysfs and procfs at their paths,
-`commands/NNN.json` with what tools and the drives' first and last bytes said, and `capture.json`, which lists all.
+`commands/NNN.json` with the output of tools and of the probe of each drive's first and last bytes, and `capture.json`,
+which lists all.
 """
 
 import hashlib
@@ -55,7 +56,7 @@ class Answer(Contract):
 
 
 class Recorder:
-    """Looks at a server and writes down what was asked and answered, with the server's own names of device nodes."""
+    """Runs tools and probes of a server and records their results, with the server's own names of device nodes."""
 
     def __init__(self, sysroot: Path, run: Runner, read: SurfaceReader) -> None:
         self._sysroot, self._run, self._read = sysroot, run, read
@@ -63,20 +64,20 @@ class Recorder:
         self.surfaces: list[tuple[str, list[Finding]]] = []
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        """Run a tool."""
+        """Run a tool and record its output."""
         result = self._run(argv)
         self.tools.append(([at_home(self._sysroot, word) for word in argv], result))
         return result
 
     def read(self, device: Path, size: int) -> list[Finding]:
-        """Look at the first and last bytes of a drive."""
+        """Probe the first and last bytes of a drive and record the findings."""
         found = self._read(device, size)
         self.surfaces.append((at_home(self._sysroot, str(device)), found))
         return found
 
 
 def at_home(sysroot: Path, word: str) -> str:
-    """`SYSROOT/dev/nvme0n1` -> /dev/nvme0n1."""
+    """Return `SYSROOT/dev/nvme0n1` as /dev/nvme0n1."""
     prefix = str(sysroot).rstrip("/")
     return word.removeprefix(prefix) if prefix and word.startswith(f"{prefix}/") else word
 
@@ -90,7 +91,7 @@ def capture(
 ) -> Inventory:
     """Write a capture of this server to `file` and return the inventory that it was made from.
 
-    Refused or Failed, before anything is looked at, where the file cannot be made.
+    Refused, Failed: the file cannot be created; this is checked before any drive is probed.
     """
     if os.path.lexists(file):
         raise Refused(f"{file} already exists; choose another file")

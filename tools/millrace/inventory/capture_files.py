@@ -54,7 +54,7 @@ class Entry:
 
 
 def entries(sysroot: Path, names: Anonymiser) -> Iterator[Entry]:
-    """Everything but the words of tools; the same path may come more than once."""
+    """Yield every file and link of a capture except the output of tools; a path may come more than once."""
     root = sysroot.resolve()
     for entry in (*_devices(root, names), *_system(root, names), *_once(root, names)):
         yield Entry(names.name(entry.path), entry.content, None if entry.link is None else names.name(entry.link))

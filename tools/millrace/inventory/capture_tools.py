@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Of what a tool said, a capture keeps what the inventory reads, and nothing else."""
+"""A capture keeps of the output of a tool what the inventory reads, and nothing else."""
 
 import json
 import re
@@ -17,7 +17,7 @@ BLKID_KEYS = ("PTTYPE", "TYPE", "VERSION", "LABEL", "UUID")
 
 
 def reduce(argv: list[str], result: Result, names: Anonymiser) -> Result:
-    """What the capture holds for one call of a tool."""
+    """Return what the capture keeps of one call of a tool."""
     match argv[0]:
         case "nvme":
             out = _nvme(NVME_KEYS.get(argv[1], ()), result.out, names)

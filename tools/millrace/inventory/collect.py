@@ -22,7 +22,7 @@ PROBES_AT_ONCE = 8
 
 
 def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceReader = surface) -> Inventory:
-    """Look at a server. `sysroot`, `run` and `read` are its files, tools and drives; a capture has all three."""
+    """Return the inventory of a server; `sysroot`, `run` and `read` are its files, tools and drives, or a capture's."""
     nodes = cpus.nodes(sysroot)
     every_cpu = [cpu for node in nodes for cpu in node.cpus]
     return Inventory(
@@ -45,7 +45,7 @@ def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceRead
 
 
 def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
-    """Every drive with its state. One that answers slowly does not hold up the others."""
+    """Return every drive with its state; all are probed at once, so that a slow one does not delay the others."""
     used = drives_in_use(sysroot)
     places = Places(pci.slots(sysroot), bays(sysroot))
 
@@ -57,7 +57,7 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
 
 
 def tell_apart(found: list[Drive]) -> list[Drive]:
-    """A drive that cannot be told from another one by its serial number or wwid is UNKNOWN."""
+    """Set drives to UNKNOWN that share a serial number or wwid with another one."""
     serials = Counter(drive.serial for drive in found)
     wwids = Counter(drive.wwid for drive in found if drive.wwid)
     return [_with_identity(drive, serials[drive.serial], wwids[drive.wwid]) for drive in found]

@@ -62,7 +62,7 @@ def throttled(sysroot: Path, cpus: list[int]) -> int | None:
 
 
 def cpu_list(ranges: str) -> list[int]:
-    """`0-3,8` -> [0, 1, 2, 3, 8]."""
+    """Parse `0-3,8` into [0, 1, 2, 3, 8]."""
     found: list[int] = []
     for part in filter(None, ranges.strip().split(",")):
         first, _, last = part.partition("-")
@@ -71,7 +71,7 @@ def cpu_list(ranges: str) -> list[int]:
 
 
 def ranges(cpus: Sequence[int]) -> str:
-    """[0, 1, 2, 8] -> `0-2,8`; they are in order."""
+    """Return [0, 1, 2, 8] as `0-2,8`; the CPUs are in order."""
     runs: list[list[int]] = []
     for cpu in cpus:
         if runs and cpu == runs[-1][-1] + 1:

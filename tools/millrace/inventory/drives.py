@@ -35,7 +35,7 @@ class Places:
 
 @dataclass(frozen=True)
 class Identity:
-    """What a drive says about itself."""
+    """What a drive reports about itself."""
 
     serial: str
     wwid: str
@@ -46,7 +46,7 @@ class Identity:
 
 
 def block_dir(sysroot: Path, name: str) -> Path:
-    """Return the real sysfs directory of a whole drive."""
+    """Return the real sysfs directory of a drive."""
     return (sysroot / "sys/block" / name).resolve()
 
 
@@ -62,9 +62,9 @@ def drive_names(sysroot: Path) -> list[str]:
 
 
 def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner | None) -> Drive:
-    """Return a drive with everything that sysfs and the drive itself say about it. Sizes in bytes.
+    """Return a drive with everything that sysfs and the drive itself report. Sizes in bytes.
 
-    Without `run` the drive is not asked: a drive that does not answer would hold the reader in the kernel.
+    Without `run` no command is sent to the drive: one that hangs would hold the caller in the kernel.
     """
     directory = block_dir(sysroot, name)
     identity = identify(directory)
@@ -99,7 +99,7 @@ def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Ru
 
 
 def pci_functions(sysroot: Path) -> list[Path | None]:
-    """Return the PCI functions that the drives hang off."""
+    """Return the PCI functions of the drives' controllers."""
     return [sysfs.pci_function(identify(block_dir(sysroot, name)).device) for name in drive_names(sysroot)]
 
 
@@ -109,7 +109,7 @@ def size(directory: Path) -> int:
 
 
 def identify(directory: Path) -> Identity:
-    """Return serial, wwid, model, firmware and transport; empty strings for what the drive does not say."""
+    """Return serial, wwid, model, firmware and transport; empty strings for what the drive does not report."""
     if directory.name.startswith("nvme"):
         return _nvme(directory)
     device = (directory / "device").resolve()

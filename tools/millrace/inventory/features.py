@@ -27,7 +27,7 @@ def kernel_features(sysroot: Path) -> dict[str, bool]:
 
 
 def module_name(line: str) -> str:
-    """`kernel/drivers/md/raid456.ko.xz: …` -> raid456."""
+    """Return `kernel/drivers/md/raid456.ko.xz: …` as raid456."""
     return re.sub(r"\.ko.*", "", line.partition(":")[0].rpartition("/")[2]).replace("-", "_")
 
 

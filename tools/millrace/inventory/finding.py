@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a probe hands back: nothing for `I looked and there is nothing`, else one finding for each thing."""
+"""The result of a probe: nothing where it ran and found nothing, else one finding for each thing."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from millrace.inventory.model import DriveState, Evidence
 
 @dataclass(frozen=True)
 class Finding:
-    """FOREIGN: something is there. UNKNOWN: this probe could not look."""
+    """FOREIGN: there is content. UNKNOWN: this probe failed."""
 
     state: DriveState
     evidence: Evidence
@@ -20,10 +20,10 @@ SurfaceReader = Callable[[Path, int], list[Finding]]
 
 
 def found(probe: str, what: str) -> Finding:
-    """Something that somebody may want to keep."""
+    """Return a finding of content that its owner may want to keep."""
     return Finding(DriveState.FOREIGN, Evidence(probe=probe, finding=what))
 
 
 def failed(probe: str, why: str) -> Finding:
-    """A probe that did not answer."""
+    """Return a finding of a probe that failed."""
     return Finding(DriveState.UNKNOWN, Evidence(probe=probe, finding=why))

@@ -31,7 +31,7 @@ def dimms(sysroot: Path) -> list[Dimm]:
 
 
 def ecc(sysroot: Path) -> bool | None:
-    """Return whether memory errors are corrected; None where neither kernel nor firmware say."""
+    """Return whether memory errors are corrected; None where neither kernel nor firmware report it."""
     directory = sysroot / "sys/devices/system/edac/mc"
     modes = {
         sysfs.text(directory / controller / part / name)
@@ -75,5 +75,5 @@ def _tables(sysroot: Path, kind: int) -> list[bytes]:
 
 
 def formatted(raw: bytes) -> bytes:
-    """The part of an SMBIOS table before its strings: its second byte is the length."""
+    """Return the part of an SMBIOS table before its strings: its second byte is the length."""
     return raw[: raw[1]] if len(raw) > 1 else b""

@@ -12,7 +12,7 @@ from millrace.system.run import Runner
 
 
 def nics(sysroot: Path, run: Runner) -> list[Nic]:
-    """Return the network ports that are devices; bridges, bonds and the loopback are none."""
+    """Return the network ports that are devices, without bridges, bonds and the loopback."""
     directory = sysroot / "sys/class/net"
     software_rdma, slots = _software_rdma(sysroot), pci.slots(sysroot)
     found = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an NVMe drive says about itself beyond sysfs. All of it is optional: a silent drive says nothing."""
+"""What an NVMe drive reports beyond sysfs. All of it is optional: a drive that hangs reports nothing."""
 
 import json
 from pathlib import Path
@@ -29,7 +29,7 @@ class Details(TypedDict):
 
 
 class Smart(TypedDict):
-    """Of the SMART log: degrees Celsius, percent, counts; None for what the drive does not say."""
+    """The SMART log: degrees Celsius, percent, counts; None for what the drive does not report."""
 
     temperature: int | None
     wear: int | None
@@ -40,7 +40,7 @@ class Smart(TypedDict):
 
 
 def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
-    """Ask a drive for its SMART log; None where it does not answer. `controller` is its sysfs directory."""
+    """Read the SMART log of a drive; None where it fails. `controller` is its sysfs directory."""
     health = _ask("smart-log", device, run)
     return _smart(health, controller) if health else None
 
@@ -58,7 +58,7 @@ def _smart(health: Answer, controller: Path) -> Smart:
 
 
 def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:
-    """Ask a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
+    """Read the details of a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
     namespace, health = _ask("id-ns", device, run), _smart(_ask("smart-log", device, run), controller)
     cache = write_cache(drive)
     return Details(
@@ -74,7 +74,7 @@ def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details
 
 
 def write_cache(drive: Path) -> bool | None:
-    """Whether the kernel has to flush this drive: for NVMe that is what the drive says about its volatile cache."""
+    """Whether the kernel has to flush this drive: an NVMe drive reports whether it has a volatile cache."""
     mode = sysfs.text(drive / "queue/write_cache")
     return {"write back": True, "write through": False}.get(mode or "")
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The partitions that the kernel sees on a drive, and whose they are."""
+"""The partitions that the kernel sees on a drive, and whether they are ours."""
 
 import re
 from dataclasses import dataclass

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a device sits in the PCIe tree: its link, its slot, the switch above it."""
+"""The place of a device in the PCIe tree: its link, its slot, the switch above it."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +12,7 @@ PORTS_BELOW_A_SWITCH = 3
 
 
 def link(function: Path | None) -> PcieLink | None:
-    """Return the link of a PCI function; None for what is no PCIe device or does not say."""
+    """Return the link of a PCI function; None where it is no PCIe device or reports none."""
     if function is None:
         return None
     speed, max_speed = _gigatransfers(function / "current_link_speed"), _gigatransfers(function / "max_link_speed")
@@ -46,7 +46,7 @@ def switches(functions: Iterable[Path | None]) -> list[PcieSwitch]:
 
 
 def slots(sysroot: Path) -> dict[str, str]:
-    """Return the names of the hot-plug slots by the address without function (0000:41:00) that they are for."""
+    """Return the names of the hot-plug slots by their address without function (0000:41:00)."""
     directory = sysroot / "sys/bus/pci/slots"
     addresses = {name: sysfs.text(directory / name / "address") for name in sysfs.names(directory)}
     return {address: name for name, address in addresses.items() if address}

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drives that the kernel has this moment, from sysfs alone: no drive is asked, and no rights are needed.
+"""The drives that the kernel has now, from sysfs alone: no command is sent to a drive, and no privileges are needed.
 
-Temperatures are left out: reading them from sysfs (hwmon) sends a command to the drive, and one that does not answer
-holds its reader in the kernel until the controller is given up: minutes, the health check included (seen on a booted
-server).
+Temperatures are omitted: reading them from sysfs (hwmon) sends a command to the drive, and one that hangs holds its
+reader in the kernel until the controller is given up: minutes, the health check included (seen on a booted server).
 """
 
 from millrace import paths
@@ -14,7 +13,7 @@ from millrace.inventory.model import Drive, DriveState
 
 
 def present() -> list[Drive]:
-    """Return every drive, without what only the drive itself can say; its state is UNKNOWN."""
+    """Return every drive, without what only the drive itself can report; its state is UNKNOWN."""
     unknown = Verdict(DriveState.UNKNOWN, [])
     places = Places(pci.slots(paths.ROOT), bays(paths.ROOT))
     return [describe(paths.ROOT, name, unknown, places, run=None) for name in drive_names(paths.ROOT)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is a drive blank? Only if every probe answered and every answer was `nothing`."""
+"""Is a drive blank? Only if every probe succeeded and every probe found nothing."""
 
 from pathlib import Path
 
@@ -18,10 +18,10 @@ run_tool = within(TIMEOUT)
 
 
 def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface) -> Verdict:
-    """Judge one drive that does not carry the running system.
+    """Return the state of one drive that does not carry the running system.
 
-    `drive` is its sysfs directory, `devices` is where the device nodes are (/dev). `read` looks at its first and last
-    bytes; a capture holds what it found.
+    `drive` is its sysfs directory, `devices` the directory of device nodes (/dev). `read` probes its first and last
+    bytes, or returns what a capture has of them.
     """
     present = partitions(drive)
     if are_ours(present):
@@ -41,7 +41,7 @@ def probe(drive: Path, devices: Path, run: Runner, read: SurfaceReader = surface
 
 
 def judge(findings: list[Finding]) -> Verdict:
-    """One probe that failed outweighs all that others found or did not find."""
+    """Return the state and its evidence: one probe that failed outweighs all other findings."""
     if not findings:
         everything = "no partitions, signatures or users; first and last 8 MiB are zero"
         return Verdict(DriveState.BLANK, [Evidence(probe="all", finding=everything)])

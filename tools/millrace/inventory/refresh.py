@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may change while a server runs, read again without asking any drive: PCIe links and heat."""
+"""What may change while a server runs, read again without a command to any drive: PCIe links and heat."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from millrace.inventory.model import Inventory, PcieLink
 
 
 def refreshed(inventory: Inventory, sysroot: Path) -> Inventory:
-    """Return an inventory of this boot with today's links; a device that is gone keeps the one that it had."""
+    """Return an inventory of this boot with the links of now; a device that is gone keeps its last one."""
 
     def link(address: str | None, before: PcieLink | None) -> PcieLink | None:
         function = sysroot / "sys/bus/pci/devices" / (address or "none")

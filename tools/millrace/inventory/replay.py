@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looking at a server through its capture, as if it were this one."""
+"""The inventory of a capture, made in the same way as that of this server."""
 
 import hashlib
 from collections.abc import Sequence
@@ -50,18 +50,18 @@ class Replay:
         self._answers = {tuple(answer.argv): answer for answer in answers}
 
     def collect(self) -> Inventory:
-        """Look at the captured server."""
+        """Return the inventory of the captured server."""
         return collect(self._root, self.run, self.read)
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        """What the tool said on the server."""
+        """Return the captured output of a tool."""
         answer = self._answers.get(tuple(at_home(self._root, word) for word in argv))
         if answer is None or answer.surface is not None:
             return Result(NOT_CAPTURED, "", "not in the capture")
         return Result(answer.status, answer.out, answer.err)
 
     def read(self, device: Path, size: int) -> list[Finding]:
-        """What the first and last bytes of the drive were found to be."""
+        """Return the captured findings in the first and last bytes of a drive."""
         answer = self._answers.get(("surface", at_home(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]

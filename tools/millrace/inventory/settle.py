@@ -23,9 +23,9 @@ def wait_stable(
     clock: Callable[[], float] = time.monotonic,
     pause: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Return when two looks in a row saw the same drives and no NVMe controller is still starting.
+    """Wait until two scans in a row find the same drives and no NVMe controller is still starting.
 
-    After a minute a controller without a drive is taken as it is; a list of drives that still changes is Failed.
+    After a minute a controller without a drive is accepted. Failed: the list of drives still changes then.
     """
     deadline = clock() + LIMIT
     run(["udevadm", "settle", f"--timeout={LIMIT:g}"])
@@ -50,7 +50,7 @@ def _scan(sysroot: Path) -> Scan:
 
 
 def starting(sysroot: Path, empty: bool = True) -> bool:
-    """Whether an NVMe controller is on its way up; with `empty` also one that is up and has no namespace yet."""
+    """Whether an NVMe controller is starting; with `empty` also one that has started and has no namespace yet."""
     directory = sysroot / "sys/class/nvme"
     return any(_controller_starting(directory / name, empty) for name in sysfs.names(directory))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What blkid, wipefs and mdadm say about a device. Every answer that is not a known `nothing` counts as something."""
+"""Findings of blkid, wipefs and mdadm on a device. Every result that is not a known `nothing` counts as content."""
 
 import json
 import re
@@ -31,12 +31,12 @@ CONTENTS = {
 
 
 def in_words(kind: str) -> str:
-    """Name what blkid and wipefs have a short word for."""
+    """Return the content that blkid and wipefs have a short word for."""
     return TABLES.get(kind) or CONTENTS.get(kind) or f"{kind} signature"
 
 
 def blkid(device: Path, run: Runner) -> list[Finding]:
-    """Low-level probe of superblocks and partition tables."""
+    """Probe superblocks and partition tables with blkid's low-level probe."""
     result = run(["blkid", "-p", "-o", "export", str(device)])
     if result.status == BLKID_NOTHING and not result.out.strip() and not result.err.strip():
         return []
@@ -61,7 +61,7 @@ def _unescape(value: str) -> str:
 
 
 def wipefs(device: Path, run: Runner) -> list[Finding]:
-    """Every signature at every place, also those that contradict each other."""
+    """Find every signature at every place, also those that contradict each other."""
     result = run(["wipefs", "--no-act", "--json", str(device)])
     if result.status != 0 or result.err.strip():
         return [failed("wipefs", _failure(result))]
@@ -80,7 +80,7 @@ def _in_short(offsets: list[int]) -> str:
 
 
 def mdadm(device: Path, run: Runner) -> list[Finding]:
-    """md superblocks of every version, and the firmware RAIDs that mdadm knows."""
+    """Find md superblocks of every version, and the firmware RAIDs that mdadm knows."""
     result = run(["mdadm", "--examine", str(device)])
     if result.status == 1 and MDADM_NOTHING.fullmatch(result.err.strip()) and not result.out.strip():
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The first and last bytes of a drive, read as they are: blank is zeros, whatever the tools can name or not."""
+"""The first and last bytes of a drive, read as they are: blank is zeros, whether a tool knows the content or not."""
 
 import os
 from collections.abc import Callable
@@ -21,14 +21,14 @@ MD_RESERVED = 64 * KIB
 
 @dataclass(frozen=True)
 class Surface:
-    """What was read of a drive of `size` bytes."""
+    """The bytes that were read of a drive of `size` bytes."""
 
     size: int
     head: bytes
     tail: bytes
 
     def at(self, offset: int, length: int) -> bytes:
-        """Bytes at an offset from the start of the drive; empty where they were not read."""
+        """Return bytes at an offset from the start of the drive; empty where they were not read."""
         tail_start = self.size - len(self.tail)
         if offset >= 0 and offset + length <= len(self.head):
             return self.head[offset : offset + length]
@@ -58,7 +58,7 @@ def surface(device: Path, size: int) -> list[Finding]:
 
 
 def inspect(read: Surface) -> list[Finding]:
-    """Name what is there: by its place if it is a known one, else by the first byte that is not zero."""
+    """Name the content: by its place if it is a known one, else by the first byte that is not zero."""
     first = _first_data(read)
     if first is None:
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory as a person reads it."""
+"""The inventory as a table."""
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console

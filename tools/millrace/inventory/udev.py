@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What udev has read of block devices. No drive is asked: one that hangs must not delay the reader."""
+"""What udev has read of block devices. No command is sent to a drive: one that hangs must not delay the caller."""
 
 from pathlib import Path
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Unpacking a capture, which comes from a stranger and may be made to overwrite files of the user who reads it.
+"""Unpack a capture, which comes from a stranger and may be made to overwrite files of the user who reads it.
 
-Everything that its names say is decided before the first file is made; no link exists while files are written; and it
-is bounded before it is unpacked, not after: 1 KB of zstd can be 100 MB.
+All names are checked before the first file is made; no link exists while files are written; and the size is limited
+before unpacking, not after: 1 KB of zstd can be 100 MB.
 """
 
 import os
@@ -39,7 +39,7 @@ def unpacked(file: Path) -> Iterator[Path]:
 
 
 def confine(directory: Path, shown: str) -> None:
-    """BadInput where reading in a directory could lead out of it, or wait for ever.
+    """Verify that reading in a directory cannot lead out of it, or wait for ever. BadInput: it can.
 
     Every link has to lead to something inside, so that no way through several can lead out either.
     """

@@ -40,7 +40,10 @@ class Log:
 
 
 def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> tuple[Log, Decision]:
-    """Two small drives, else partitions on the data drives, else (where no parity is in the way) inside XFS."""
+    """Place the log on two small drives, else on partitions of the data drives, else (without parity) inside XFS.
+
+    CannotWork: the policy asks for a place that these drives do not offer.
+    """
     computed: Mode = "pair" if groups.log else "partition" if parity else "internal"
     mode = policy.log.mode or computed
     data = [drive for leg in legs for drive in leg]

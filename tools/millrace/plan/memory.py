@@ -29,7 +29,10 @@ def stripe_cache_memory(entries: int, members: int) -> int:
 
 
 def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[Decision]]:
-    """The sysctl values that depend on memory; the constant ones are part of the image."""
+    """Return the sysctl values that depend on memory; the constant ones are part of the image.
+
+    CannotWork: the policy asks for more dirty bytes than half of the memory.
+    """
     computed = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
     dirty = policy.sysctl.dirty_bytes or computed
     if dirty > server.memory // 2:

@@ -12,7 +12,9 @@ from millrace.plan.policy import Policy
 
 
 def load_policy() -> Policy:
-    """Read the policy; BadInput names the file and the key that is wrong.
+    """Read the policy; the defaults where there is no file.
+
+    BadInput: it is not valid; names the file and the key. Refused: only root may read it.
 
     A policy that exists and cannot be read is an error, never the defaults: another policy is another plan.
     """
@@ -30,7 +32,7 @@ def load_policy() -> Policy:
 
 
 def parse_policy(text: str, origin: str) -> Policy:
-    """Parse a policy in TOML; `origin` is the name of the file for error messages."""
+    """Parse a policy in TOML; `origin` is the file's name for errors. BadInput: no TOML, or a wrong key."""
     try:
         return Policy.model_validate(tomllib.loads(text))
     except tomllib.TOMLDecodeError as error:

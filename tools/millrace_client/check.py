@@ -94,9 +94,6 @@ class Route(NamedTuple):
     round_trip: int | None
 
 
-# What the kernel writes
-
-
 def parse_options(text: str) -> dict[str, str]:
     """Mount options; those without a value have an empty one."""
     return {key: value for key, _, value in (one.partition("=") for one in text.split(",") if one)}
@@ -161,9 +158,6 @@ def parse_tcp_info(data: bytes) -> tuple[int | None, int | None]:
     if len(data) < TCP_INFO_RTT + 4:
         return None, None
     return struct.unpack_from("=I", data, TCP_INFO_PMTU)[0], struct.unpack_from("=I", data, TCP_INFO_RTT)[0]
-
-
-# What only the system can say
 
 
 class System:
@@ -250,9 +244,6 @@ def _route(address: str) -> str:
         return str(json.loads(done.stdout)[0]["dev"])
     except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError):
         return ""
-
-
-# The checks
 
 
 def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Finding:
@@ -408,9 +399,6 @@ def _round_trip(expect: dict[str, Any], route: Route, slots: int) -> Finding:
         fix = "bring the client nearer to the server, or raise max_session_slots"
         return Finding("rtt", WARN, f"{text}: {slots} requests in flight fill only {reachable / 1000:.3g} Gbit/s", fix)
     return Finding("rtt", OK, text)
-
-
-# The whole
 
 
 def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]:

@@ -70,8 +70,6 @@ class Machine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Life
-
     def start(self) -> None:
         """Switch the machine on; return as soon as QEMU runs. Failed: it runs already, or QEMU ends."""
         if self.running:
@@ -168,8 +166,6 @@ class Machine:
         self.power_cut()
         shutil.rmtree(self._sockets, ignore_errors=True)
 
-    # Looking
-
     @property
     def console(self) -> str:
         """What the guest wrote to its serial console since the last start."""
@@ -204,8 +200,6 @@ class Machine:
     def wait_console(self, text: str, seconds: float = BOOT_SECONDS) -> None:
         """Wait until the console shows `text`."""
         self.wait_for(lambda: text in self.console, f"{text!r} on the console", seconds)
-
-    # Acting
 
     def wait_agent(self, seconds: float = BOOT_SECONDS) -> None:
         """Wait until commands can be run in the guest, at most so many scaled seconds.

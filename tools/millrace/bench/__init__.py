@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast is it: the ladder from the drives to the clients, beside what the hardware can do."""
+"""How fast the server is: benchmarks from the drives to the clients, compared with what the hardware can do."""

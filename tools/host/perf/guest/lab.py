@@ -14,7 +14,7 @@ from host.perf.guest import drives, pool
 from host.perf.guest.job import Job, Setup
 from host.perf.guest.load import Outcome
 
-# Called with the number of the run.
+# Called with a number that was not used before.
 Load = Callable[[int], Outcome]
 RPC = Path("/proc/net/rpc/nfsd")
 

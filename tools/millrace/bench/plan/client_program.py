@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The program for clients: one file with everything that runs there, and what it is to do by hand."""
+"""The program for clients: one file with everything that runs there, and the plan of a run that it starts itself."""
 
 import io
 import json
@@ -25,7 +25,7 @@ THEN = (1980, 1, 1, 0, 0, 0)
 
 
 def bundle(request: RunRequest, site: Site) -> bytes:
-    """The file: `python3 millrace-bench.pyz`."""
+    """Return the file: `python3 millrace-bench.pyz`."""
     out = io.BytesIO(b"#!/usr/bin/env python3\n")
     out.seek(0, io.SEEK_END)
     contents = {"__main__.py": source("__main__.py"), "plan.json": json.dumps(plan(request, site))}
@@ -37,7 +37,7 @@ def bundle(request: RunRequest, site: Site) -> bytes:
 
 
 def plan(request: RunRequest, site: Site) -> dict[str, Any]:
-    """What a client does by hand."""
+    """Return the plan of a run that an administrator starts on a client."""
     chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
     steps = [Step(Layer.L3, "hand", work) for work in chosen if Layer.L3 in work.layers]
     measure = sizes(request, site.free, site.memory, site.cores, layouts(steps))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that a run may drive, as they are kept."""
+"""The registered clients that a run may use."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,24 +11,24 @@ from millrace.system.documents import read_model, write_model
 
 
 def file() -> Path:
-    """Where they are kept."""
+    """The file of the registered clients."""
     return results.home() / "clients.json"
 
 
 def load() -> BenchClients:
-    """All of them."""
+    """Return all registered clients."""
     return read_model(file(), BenchClients) if file().exists() else BenchClients()
 
 
 def keep(clients: Sequence[BenchClient]) -> BenchClients:
-    """Keep these clients, instead of those before."""
+    """Write these clients in place of those before."""
     kept = BenchClients(clients=list(clients))
     write_model(file(), kept)
     return kept
 
 
 def chosen(names: list[str]) -> list[BenchClient]:
-    """Clients by name; BadInput where one was never added."""
+    """Return clients by name. BadInput: one is not registered."""
     known = {one.name: one for one in load().clients}
     for name in names:
         if name not in known:
@@ -37,5 +37,5 @@ def chosen(names: list[str]) -> list[BenchClient]:
 
 
 def unknown(name: str) -> str:
-    """The sentence for a client that was never added."""
+    """Return the sentence for a client that is not registered."""
     return f"{name} is not a benchmark client: `millrace bench clients add {name}`"

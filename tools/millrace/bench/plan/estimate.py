@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run will take, before it starts. Pure."""
+"""The expected duration and size of a run. Pure."""
 
 from collections.abc import Sequence
 
@@ -19,7 +19,7 @@ SPEED = {Layer.L0: 2e9, Layer.L1: 2e9, Layer.L2: 5e8, Layer.L3: 5e8}
 
 
 def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estimate:
-    """Seconds, space and bytes written of a run of these steps."""
+    """Return seconds, space and bytes written of a run of these steps."""
     rungs = [
         PlannedRung(
             id=step.id,
@@ -48,13 +48,13 @@ def estimate(request: RunRequest, steps: Sequence[Step], sizes: Sizes) -> Estima
 
 
 def amount(step: Step, sizes: Sizes) -> int:
-    """Bytes of the files of a step."""
+    """Return the bytes of the files of a step."""
     files = sizes.files(step.work)
     return step.copies * sizes.jobs_of(step.work) * files.per_job * files.mean
 
 
 def seconds_of(step: Step, sizes: Sizes) -> float:
-    """Seconds on the wall of one rung: the warm-up and the repeats."""
+    """Return the seconds that one rung takes: the warm-up and the repeats."""
     if step.work.operation == "train":
         return sizes.repeats * _training(step.work.profile, sizes.seconds)
     if step.work.timed:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One repeat of one workload as fio's job file, or as the command line of a load of our own. Pure."""
+"""One repeat of one workload as fio's job file, or as the command line of a load that fio cannot make. Pure."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,9 +14,9 @@ PERCENTILES = "50:95:99:99.9"
 
 @dataclass(frozen=True)
 class Target:
-    """Where a rung stands: a directory, or block devices with their names. `mount` is the mount point of a protocol.
+    """What a rung measures: a directory, or block devices with their names. `mount` is the mount point of a protocol.
 
-    Each of `copies` clients has files of its own; `copy` is the number of the one whose they are.
+    Each of `copies` clients has files of its own; `copy` is the number of this one.
     """
 
     directory: Path | None = None
@@ -30,7 +30,7 @@ class Target:
 
 @dataclass(frozen=True)
 class Job:
-    """All that a repeat needs to know. `seconds` is None for work of a given amount."""
+    """Everything that a repeat depends on. `seconds` is None for work of a given amount."""
 
     work: Work
     target: Target
@@ -41,7 +41,7 @@ class Job:
 
 
 def job_file(job: Job) -> str:
-    """fio's job file: a section for all jobs on files, or a section a device, called like it."""
+    """Return fio's job file: one section for all jobs on files, or a section for each device, with its name."""
     work, options = job.work, dict(job.work.options)
     # libaio and the file engines are the work's; a layout is written by the plainest one
     lines = ["[global]", f"ioengine={'psync' if job.create_only else work.engine}"]
@@ -70,7 +70,7 @@ def job_file(job: Job) -> str:
 
 
 def own_program(job: Job, directory: Path) -> list[str]:
-    """Name and arguments of what fio cannot do."""
+    """Return name and arguments of a load that fio cannot make."""
     if job.work.operation == "train":
         return ["au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
     amounts = (job.jobs, job.files.per_job, job.files.most, job.seconds or 0)
@@ -84,5 +84,5 @@ def directory_of(job: Job) -> Path:
 
 
 def folder(work: Work, copy: int) -> str:
-    """What the directory of a workload's files is called."""
+    """Return the name of the directory of a workload's files."""
     return work.layout if copy == 0 else f"{work.layout}.{copy}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From what somebody typed to a run that could start."""
+"""From the options of a verb to a run that can start."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +18,7 @@ from millrace.system.documents import checked
 
 @dataclass(frozen=True)
 class Prepared:
-    """All that is decided before the first byte is moved."""
+    """Everything that is decided before the first byte is moved."""
 
     request: RunRequest
     site: Site
@@ -32,7 +32,7 @@ class Prepared:
 
 
 def request(options: dict[str, Any]) -> RunRequest:
-    """A request from the options of a verb; BadInput where one cannot be."""
+    """Return a request from the options of a verb. BadInput: they are not valid."""
     typed = options.get("size")
     values = {**options, "size": size(typed) if typed else None}
     for name in ("layers", "profiles", "clients", "write_drives"):
@@ -41,7 +41,7 @@ def request(options: dict[str, Any]) -> RunRequest:
 
 
 def prepare(wanted: RunRequest) -> Prepared:
-    """Everything about a run on this server; BadInput or Refused where it cannot be."""
+    """Decide everything about a run on this server. BadInput: the request is not valid. Refused: it cannot run here."""
     here = sites.site(clients=clients.chosen(wanted.clients))
     steps = planned_steps(wanted, here)
     measure = sizes(wanted, here.free, here.memory, here.cores, layouts(steps))

@@ -39,7 +39,7 @@ class Site:
 
 
 def site(clients: Sequence[BenchClient] = ()) -> Site:
-    """Look at this server; Refused where there is no pool to measure. `clients` are those that a run drives."""
+    """Read what this server offers; `clients` are those that a run uses. Refused: there is no pool to measure."""
     pool = load_pool()
     mountpoint = pool.filesystem.mountpoint
     where = paths.ROOT / mountpoint.lstrip("/")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How much, how long, how often: from the mode, the request and the server. Pure."""
+"""How much, how long, how often: from mode, request and server. Pure."""
 
 from dataclasses import dataclass
 
@@ -22,7 +22,7 @@ FILE = 4 * KIB
 
 @dataclass(frozen=True)
 class Defaults:
-    """What a mode means. `share` is the part of the free space that it takes at most, `most` the bytes."""
+    """What a mode means. `share` is the largest part of the free space that it uses, `most` the most bytes."""
 
     seconds: float
     warm: float
@@ -64,13 +64,13 @@ class Sizes:
     checkpoint: str
 
     def jobs_of(self, work: Work) -> int:
-        """How many jobs a workload has: latency is measured with one, a checkpoint has its ranks."""
+        """Return how many jobs a workload has: latency is measured with one, a checkpoint has its ranks."""
         if work.profile is Profile.FSYNC:
             return 1
         return RANKS if work.profile is Profile.CHECKPOINT else self.jobs
 
     def files(self, work: Work) -> Files:
-        """The files of a workload within the budget; what is scaled down says so."""
+        """Return the files of a workload within the budget; `scaled` says what was scaled down."""
         jobs = self.jobs_of(work)
         room = self.budget // jobs
         if work.layout == "meta":
@@ -110,11 +110,9 @@ class Sizes:
 
 
 def sizes(request: RunRequest, free: int, memory: int, cores: int, layouts: int = 1) -> Sizes:
-    """The measure of a run on this server, from bytes that are free, bytes of memory and cores.
+    """Return the sizes of a run on this server, from free bytes, bytes of memory and cores.
 
-    So many sets of files share the space.
-
-    BadInput and Refused say what was asked for that cannot be.
+    `layouts` sets of files share the space. BadInput, Refused: what is requested does not fit.
     """
     mode = MODES[request.mode]
     seconds = mode.seconds if request.seconds is None else request.seconds

@@ -33,12 +33,12 @@ class Step:
 
     @property
     def id(self) -> str:
-        """The same in every run of every server: what is compared."""
+        """The id of the step, the same in every run of every server: comparisons use it."""
         return f"{self.layer}/{self.target}/{self.work.name}"
 
 
 def planned_steps(request: RunRequest, site: Site) -> list[Step]:
-    """Return all steps of a request on this server; BadInput or Refused where it asks for what is not there."""
+    """Return all steps of a request on this server. BadInput, Refused: it asks for what does not exist."""
     layers = request.layers or ([*LOCAL, Layer.L3] if request.clients else list(LOCAL))
     chosen = works(request.profiles or (list(QUICK) if request.mode == "quick" else list(Profile)))
     if Layer.L3 in layers and not request.clients:
@@ -105,7 +105,7 @@ def _remote(site: Site, chosen: Sequence[Work]) -> list[Step]:
 
 
 def layouts(steps: Sequence[Step]) -> int:
-    """How many sets of files are in the pool together; small files count for nothing."""
+    """Return how many sets of files are in the pool at the same time; small files are not counted."""
     copies: dict[str, int] = {}
     for step in steps:
         if not step.devices and not step.skipped and step.work.layout != "meta":

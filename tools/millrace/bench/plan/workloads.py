@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each profile does, as fio jobs. Pure; how often and how long is the runner's business."""
+"""What each profile does, as fio jobs. Pure; how often and how long is decided elsewhere."""
 
 import hashlib
 import json
@@ -54,7 +54,7 @@ class Work:
         return f"{self.profile}/{self.operation}"
 
     def workload(self, equivalent: str | None = None) -> Workload:
-        """The definition with its hash; `equivalent` says of what this is a smaller one."""
+        """Return the definition with its hash; `equivalent` names the benchmark of which this is a smaller one."""
         content = {
             "profile": self.profile.value,
             "operation": self.operation,
@@ -69,7 +69,7 @@ class Work:
 
 
 def digest(content: object) -> str:
-    """sha256 over canonical JSON."""
+    """Return the sha256 of canonical JSON."""
     return hashlib.sha256(json.dumps(content, sort_keys=True, separators=(",", ":")).encode()).hexdigest()
 
 
@@ -196,5 +196,5 @@ WORKS: list[Work] = [
 
 
 def works(profiles: list[Profile]) -> list[Work]:
-    """The workloads of these profiles, in the order of the table."""
+    """Return the workloads of these profiles, in the order of the table."""
     return [work for work in WORKS if work.profile in profiles]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two runs side by side: what got faster, what got slower, and whether that means something. Pure."""
+"""Two runs side by side: what is faster, what is slower, and whether the difference is significant. Pure."""
 
 import random
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ class Comparison(Contract):
 
 
 def compare(first: Run, second: Run) -> Comparison:
-    """Compare rung by rung; Refused where the two have no work in common."""
+    """Compare rung by rung. Refused: the two runs have no work in common."""
     before = {rung.id: rung for rung in first.rungs if rung.state is State.DONE}
     after = {rung.id: rung for rung in second.rungs if rung.state is State.DONE}
     same = [name for name in before if name in after and before[name].workload.sha256 == after[name].workload.sha256]
@@ -67,7 +67,7 @@ def compare(first: Run, second: Run) -> Comparison:
 
 
 def change(rung: str, first: Series, second: Series) -> Change:
-    """One quantity in both runs."""
+    """Compare one quantity of both runs."""
     ratio = second.median / first.median
     low, high = interval(first.values, second.values)
     noise = max(_noise(first.values), _noise(second.values))
@@ -89,7 +89,7 @@ def change(rung: str, first: Series, second: Series) -> Change:
 
 
 def interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Bootstrap interval of the ratio of medians; the same for the same figures."""
+    """Return the bootstrap interval of the ratio of medians; the same for the same figures."""
     chance = random.Random(0)
     ratios = []
     for _ in range(ROUNDS):

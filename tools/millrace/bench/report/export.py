@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A run as a file for others: JSON (the truth), CSV (a line a figure), XLSX with charts, one HTML page, OpenMetrics."""
+"""A run as a file: JSON (complete), CSV (a line for each figure), XLSX with charts, one HTML page, OpenMetrics."""
 
 import csv
 import io
@@ -21,7 +21,7 @@ Row = tuple[str | int | float, ...]
 
 
 def rows(run: Run) -> Iterator[Row]:
-    """Long format: every repeat, then the percentiles of all repeats together (repeat 0)."""
+    """Yield the rows in long format: every repeat, then the percentiles of all repeats together (repeat 0)."""
     for rung in _done(run):
         work = rung.workload
         fixed = (run.id, " ".join(run.labels), rung.id, rung.layer.value, rung.target)
@@ -39,7 +39,7 @@ def rows(run: Run) -> Iterator[Row]:
 
 
 def as_csv(run: Run) -> bytes:
-    """One line a figure."""
+    """Return one line for each figure."""
     out = io.StringIO()
     table = csv.writer(out)
     table.writerow(COLUMNS)
@@ -48,17 +48,17 @@ def as_csv(run: Run) -> bytes:
 
 
 def as_json(run: Run) -> bytes:
-    """The contract itself."""
+    """Return the contract itself."""
     return run.model_dump_json(indent=2).encode()
 
 
 def as_html(run: Run) -> bytes:
-    """One page that asks for nothing from anywhere."""
+    """Return one page that loads nothing."""
     return page(run).encode()
 
 
 def as_xlsx(run: Run) -> bytes:
-    """Summary, every figure, environment; one chart a unit. No formulas are made of anybody's words."""
+    """Return summary, every figure, environment, and one chart for each unit. Text is never written as a formula."""
     import xlsxwriter  # type: ignore[import-untyped]
 
     out = io.BytesIO()
@@ -96,7 +96,7 @@ FORMATS: dict[Format, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv,
 
 
 def open_metrics(run: Run) -> str:
-    """The last run as a text file for node_exporter.
+    """Return the last run as a text file for node_exporter.
 
     By hand: prometheus_client would be a package more in the image for a few lines of text.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs as a person reads them."""
+"""Runs as text."""
 
 from collections.abc import Iterable
 from datetime import timedelta
@@ -21,7 +21,7 @@ EMULATED = "Emulated server: only ratios are meaningful, so no bandwidth is show
 
 
 def estimate(found: Estimate) -> list[str]:
-    """What a run would take, and what it leaves out."""
+    """Return the expected duration and size of a run, and what it skips."""
     rungs = [rung for rung in found.rungs if rung.skipped is None]
     skipped = dict.fromkeys(f"{rung.target}: {rung.skipped}" for rung in found.rungs if rung.skipped)
     each = f"{found.repeats} repeats of {found.repeat_seconds:g} s"
@@ -34,7 +34,7 @@ def estimate(found: Estimate) -> list[str]:
 
 
 def runs(found: RunList) -> None:
-    """The table of runs."""
+    """Return the table of runs."""
     table = Table(box=SIMPLE_HEAD)
     for column in ("run", "state", "mode", "layers", "workloads", "labels"):
         table.add_column(column)
@@ -48,7 +48,7 @@ def runs(found: RunList) -> None:
 
 
 def run(found: Run) -> None:
-    """One run: a table of rungs, then what binds each."""
+    """Return one run: a table of rungs, then the bottleneck of each."""
     emulated = "emulated" in found.labels
     console = Console(width=WIDTH, highlight=False)
     labels = f" ({', '.join(found.labels)})" if found.labels else ""
@@ -74,7 +74,7 @@ def run(found: Run) -> None:
 
 
 def accelerators(found: Run) -> list[str]:
-    """What each rung keeps busy: measured, or from the formula."""
+    """Return how many accelerators each rung keeps busy: measured, or from the formula."""
     lines = []
     for rung in found.rungs:
         parts = [f"{one.count} {one.accelerator} {_utilised(one.au)}" for one in rung.accelerators]
@@ -84,7 +84,7 @@ def accelerators(found: Run) -> list[str]:
 
 
 def clients(found: BenchClients) -> None:
-    """The table of clients."""
+    """Return the table of clients."""
     table = Table(box=SIMPLE_HEAD)
     for column in ("client", "address", "fio", "processors", "RDMA"):
         table.add_column(column)
@@ -105,7 +105,7 @@ def _utilised(au: float | None) -> str:
 
 
 def comparison(found: Comparison) -> None:
-    """What changed from the first run to the second."""
+    """Return what changed from the first run to the second."""
     console = Console(width=WIDTH, highlight=False)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("rung", no_wrap=True)
@@ -122,7 +122,7 @@ def comparison(found: Comparison) -> None:
 
 
 def bar(lines: Iterable[Progress]) -> Progress | None:
-    """A bar on the terminal until the run ends; its last line."""
+    """Show a bar on the terminal until the run ends; return the last line of its progress."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[step]}"), TimeRemainingColumn())
     with Bar(*columns, console=Console(stderr=True)) as shown:
         task = shown.add_task("starting", total=1.0, step="")

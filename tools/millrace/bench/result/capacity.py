@@ -15,7 +15,7 @@ CHECKPOINTS = {"8b": 105 * GIB, "70b": 911 * GIB, "405b": 5292 * GIB, "1t": 15_4
 
 
 def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
-    """How many accelerators a bandwidth in bytes/s keeps at or above their floor, from the closed form."""
+    """Return how many accelerators a bandwidth in bytes/s keeps at or above their floor, from the closed form."""
     return [
         Accelerators(
             accelerator=one.accelerator,
@@ -29,7 +29,7 @@ def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
 
 
 def checkpoint(model: str, measured: int, save: float | None, load: float | None) -> Checkpoint:
-    """What a whole checkpoint takes at these speeds in bytes/s; `measured` bytes were moved."""
+    """Return what a whole checkpoint takes at these speeds in bytes/s; `measured` bytes were moved."""
     size = CHECKPOINTS[model]
     return Checkpoint(
         model=model,

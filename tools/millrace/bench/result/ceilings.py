@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A rung beside the plan's prediction and the layer below, and one sentence that says what binds. Pure."""
+"""A rung compared with the plan's prediction and the layer below, and one sentence that names the bottleneck. Pure."""
 
 from collections.abc import Mapping, Sequence
 
@@ -35,7 +35,7 @@ QUEUED = 0.10
 
 
 def with_ceilings(rungs: Sequence[Rung], inventory: Inventory, plan: Plan | None, degraded: bool) -> list[Rung]:
-    """All rungs with their ceilings, what binds them, and a sentence."""
+    """Return all rungs with their ceilings, their bottlenecks and a sentence."""
     outcomes = predict(inventory, plan).outcomes if plan else []
     known = {rung.id: rung for rung in rungs if rung.state is State.DONE}
     return [_placed(rung, known, outcomes, degraded) if rung.state is State.DONE else rung for rung in rungs]
@@ -63,7 +63,7 @@ def _placed(rung: Rung, known: Mapping[str, Rung], outcomes: Sequence[Outcome], 
 
 
 def headline(rung: Rung) -> Series | None:
-    """The figure that a rung is judged by."""
+    """Return the figure that a rung is judged by."""
     if rung.workload.profile in (*STREAMS, Profile.KVCACHE):
         return rung.find("bandwidth")
     if rung.workload.profile is Profile.FSYNC:
@@ -107,7 +107,7 @@ def _below(rung: Rung, known: Mapping[str, Rung]) -> Rung | None:
 
 
 def bound(rung: Rung, ceiling: Ceiling) -> Binding:
-    """What binds, as far as it was seen; `unknown` where nothing was at its limit."""
+    """Return the bottleneck that was observed; `unknown` where nothing was at its limit."""
     now = rung.median or Moment(at=0)
     if rung.layer is not Layer.L0 and "cached" not in rung.flags and _at(ceiling.of_below, CLOSE):
         return "drives" if (ceiling.below or "").startswith("L0") else _inherited(rung)
@@ -134,14 +134,14 @@ def _inherited(rung: Rung) -> Binding:
 
 
 def writes(rung: Rung) -> bool:
-    """Whether parity has to be made for it."""
+    """Whether the main figure of the rung is of writing, which makes parity."""
     main = headline(rung)
     directions: tuple[Direction, ...] = ("write", "commit", "create", "delete")
     return main is not None and main.direction in directions
 
 
 def sentence(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
-    """One sentence: how much of its ceiling, what binds, and what was seen."""
+    """Return one sentence: how much of its ceiling, the bottleneck, and what was observed."""
     return f"{_reached(ceiling)}; {_reason(rung, ceiling, binding)}{_caveat(rung)}."
 
 

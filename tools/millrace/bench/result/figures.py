@@ -28,7 +28,7 @@ WITHOUT_BYTES = (Profile.META,)
 
 
 def series(quantity: Quantity, direction: Direction, values: Sequence[float]) -> Series:
-    """Median, range and distance from the median of the repeats."""
+    """Return median, range and distance from the median of the repeats."""
     middle_value = median(values)
     spread = max(abs(value - middle_value) for value in values) / middle_value if middle_value else 0.0
     return Series(
@@ -44,7 +44,7 @@ def series(quantity: Quantity, direction: Direction, values: Sequence[float]) ->
 
 
 def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment], seconds: float) -> Rung:
-    """The rung with its figures; ceilings and diagnosis come when the others are known."""
+    """Return the rung with its figures; ceilings and bottleneck follow when the other rungs are known."""
     found: list[Series] = []
     latencies: list[Latency] = []
     slowest = rung.workload.profile is Profile.CHECKPOINT
@@ -72,7 +72,7 @@ def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment]
 
 
 def middle(moments: Sequence[Moment]) -> Moment | None:
-    """The median of each figure; None of none."""
+    """Return the median of each figure; None of none."""
     if not moments:
         return None
     found: dict[str, float | None] = {"at": moments[-1].at}
@@ -84,7 +84,7 @@ def middle(moments: Sequence[Moment]) -> Moment | None:
 
 
 def flags(rung: Rung, repeats: Sequence[Outcome]) -> list[Flag]:
-    """What a reader must know before he believes the figures."""
+    """Return what limits the validity of the figures."""
     found: list[Flag] = [flag for flag in rung.flags if flag == "scaled"]
     if any(not one.repeatable for one in rung.series):
         found.append("not-repeatable")
@@ -128,7 +128,7 @@ def _trained(repeats: Sequence[Outcome]) -> list[Accelerators]:
 
 
 def worth(rung: Rung, model: str) -> Rung:
-    """The figure in the words of those who train models: accelerators, minutes of a checkpoint of `model`."""
+    """Return the figure for training: accelerators, or minutes of a checkpoint of `model`."""
     read, written = rung.find("bandwidth", "read"), rung.find("bandwidth", "write")
     if rung.workload.profile in (Profile.UNET3D, Profile.RETINANET) and read and not rung.accelerators:
         return rung.model_copy(update={"accelerators": capacity.accelerators(rung.workload.profile, read.median)})

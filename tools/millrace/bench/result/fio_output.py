@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What fio says, as numbers. Pure.
+"""fio's output as numbers. Pure.
 
-With --status-interval fio prints JSON documents one after the other, possibly with lines of text before them
-(fio 3.41). Percentiles are read off the sum of all histograms, never averaged; a sum of bins gives fio's own figures.
+With --status-interval fio prints JSON documents one after the other, possibly with lines of text before them (fio
+3.41). Percentiles are read off the sum of all histograms, never averaged; a sum of bins gives fio's own figures.
 """
 
 import errno
@@ -49,13 +49,13 @@ class Full(Failed):
 
 
 class Stream:
-    """Documents out of what fio prints, as soon as they are whole."""
+    """Documents in the output of fio, as soon as they are complete."""
 
     def __init__(self) -> None:
         self._text = ""
 
     def feed(self, text: str) -> list[Document]:
-        """The documents that this piece of output completes."""
+        """Return the documents that this piece of output completes."""
         self._text += text
         # A document ends at the beginning of a line: no need to parse megabytes at each piece.
         if "\n}" not in self._text:
@@ -65,19 +65,19 @@ class Stream:
 
     @property
     def rest(self) -> str:
-        """What no document was made of yet."""
+        """The output that is not yet part of a complete document."""
         return self._text
 
 
 def documents(text: str) -> list[Document]:
-    """All whole documents of an output; text between them is passed over."""
+    """Return all complete documents of an output; text between them is skipped."""
     return _split(text)[0]
 
 
 def final(text: str, status: int, said: str) -> Document:
-    """The last document of a fio that has ended with `status`, having said `said` on stderr.
+    """Return the last document of a fio that ended with `status` and printed `said` on stderr.
 
-    Failed if fio did not get to its end, or any job of it reports an error; Full if there was no space.
+    Failed: fio did not get to its end, or a job of it reports an error. Full: there was no space.
     """
     found, rest = _split(text)
     complaint = _complaint(said) or _complaint(text)
@@ -101,14 +101,14 @@ def final(text: str, status: int, said: str) -> Document:
 
 
 def jobs(document: Document) -> list[Document]:
-    """The jobs of a document."""
+    """Return the jobs of a document."""
     found: list[Document] = document.get("jobs", [])
     return found
 
 
 @dataclass
 class Histogram:
-    """Latencies in nanoseconds by how often they came. `total` is the sum of all of them."""
+    """Latencies in nanoseconds and how often each was measured. `total` is the sum of all of them."""
 
     bins: Counter[int] = field(default_factory=Counter)
     total: float = 0
@@ -116,7 +116,7 @@ class Histogram:
     high: float | None = None
 
     def add(self, said: Document) -> None:
-        """Take the histogram of one job in."""
+        """Add the histogram of one job."""
         count = int(said.get("N", 0))
         if not count:
             return
@@ -126,7 +126,7 @@ class Histogram:
         self.high = max(float(said["max"]), self.high or 0)
 
     def merge(self, other: "Histogram") -> None:
-        """Take all of another one in."""
+        """Add all of another one."""
         self.bins.update(other.bins)
         self.total += other.total
         lows = [one for one in (self.low, other.low) if one is not None]
@@ -139,7 +139,7 @@ class Histogram:
         return sum(self.bins.values())
 
     def percentile(self, percent: float) -> float:
-        """Nanoseconds that so many per cent did not exceed, the way fio reads it off its bins."""
+        """Return the nanoseconds that so many per cent did not exceed, in the way fio reads it off its bins."""
         wanted, seen = percent / 100 * self.count, 0
         value = 0
         for value in sorted(self.bins):
@@ -149,7 +149,7 @@ class Histogram:
         return float(value)
 
     def latency(self, direction: Direction) -> Latency | None:
-        """In seconds; None where nothing was measured."""
+        """Return the percentiles in seconds; None where nothing was measured."""
         if not self.count or self.low is None or self.high is None:
             return None
         return Latency(
@@ -209,10 +209,10 @@ class Outcome:
 
 
 def outcome(document: Document, as_direction: Direction | None = None) -> Outcome:
-    """The sum of all jobs of a document.
+    """Return the sum of all jobs of a document.
 
-    `as_direction` is what the one direction that did something is called where fio has no word for it (file engines
-    count as writes). A direction without operations is left out, whatever else fio says of it.
+    `as_direction` is the name of the one active direction where fio has no word for it (file engines count as writes).
+    A direction without operations is omitted.
     """
     found = Outcome(raw=document)
     for job in jobs(document):
@@ -257,7 +257,7 @@ def _flow(said: Document) -> Flow:
 
 
 def merged(histograms: Iterable[Histogram]) -> Histogram:
-    """The sum of histograms."""
+    """Return the sum of histograms."""
     total = Histogram()
     for one in histograms:
         total.merge(one)

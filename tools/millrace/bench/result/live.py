@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live progress of the run that is on: lines in a file of this boot, which whoever wants to may follow."""
+"""Live progress of the active run: lines in a file of this boot, which any number of readers may follow."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -13,7 +13,7 @@ POLL = 0.5
 
 
 def begin() -> None:
-    """Forget the run before."""
+    """Remove the progress of the run before."""
     paths.progress_file().parent.mkdir(parents=True, exist_ok=True)
     paths.progress_file().write_text("")
 
@@ -25,7 +25,7 @@ def write(progress: Progress) -> None:
 
 
 def latest() -> Progress | None:
-    """The last line; None where nothing ran in this boot."""
+    """Return the last line; None where no run was started in this boot."""
     try:
         lines = paths.progress_file().read_text().splitlines()
     except FileNotFoundError:
@@ -34,9 +34,9 @@ def latest() -> Progress | None:
 
 
 def follow(alive: Callable[[], bool], wait: Callable[[float], None] = time.sleep) -> Iterator[Progress]:
-    """Lines as they come, until the run has cleaned up and another may start; `alive` says whether its unit works.
+    """Yield lines as they are written, until the run has cleaned up; `alive` tells whether its unit is active.
 
-    A run that died without a last word gets one.
+    A run that was killed gets a last line.
     """
     place, last = 0, None
     while True:

@@ -201,7 +201,7 @@ class Rung(Contract):
     raw: list[str] = Field(default_factory=list)
 
     def find(self, quantity: Quantity, direction: Direction | None = None) -> Series | None:
-        """The first series of this quantity."""
+        """Return the first series of this quantity."""
         hits = (one for one in self.series if one.quantity == quantity and direction in (None, one.direction))
         return next(hits, None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results on disk: a directory a run, `run.json` in it, fio's own words beside it."""
+"""Results on disk: a directory for each run with `run.json` and fio's own output."""
 
 import gzip
 import json
@@ -19,31 +19,31 @@ _NAME = re.compile(r"\d{8}-\d{6}(-\d+)?")
 
 
 def home() -> Path:
-    """Where results are kept."""
+    """The directory of all results."""
     return paths.state_dir() / "bench"
 
 
 def directory(run: str) -> Path:
-    """The directory of a run; BadInput where the name is not one that a run can have."""
+    """Return the directory of a run. BadInput: `name` is no name of a run."""
     if not _NAME.fullmatch(run):
         raise BadInput(f"{run} is not the name of a run: `millrace bench list`")
     return home() / run
 
 
 def new_id(now: datetime | None = None) -> str:
-    """A name that is not taken: date and time in UTC."""
+    """Return a name that is free: date and time in UTC."""
     stem = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
     taken = {one.name for one in home().glob(f"{stem}*")}
     return next(name for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))) if name not in taken)
 
 
 def save(run: Run) -> None:
-    """Write a run, whole."""
+    """Write a run, all of it or nothing."""
     write_model(directory(run.id) / FILE, run)
 
 
 def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
-    """fio's own words of one repeat, in the directory of a run; the path below it."""
+    """Write fio's own output of one repeat into the directory of a run; return the path below it."""
     name = f"raw/{rung.replace('/', '-')}-{number}.json.gz"
     (run / name).parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(run / name, "wt") as file:
@@ -52,7 +52,7 @@ def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
 
 
 def load(name: str) -> Run:
-    """A run by its name, or the newest one that `latest` stands for; BadInput where there is none."""
+    """Return a run by its name, or the newest one for `latest`. BadInput: there is none."""
     if name == "latest":
         names = ids()
         if not names:
@@ -65,13 +65,13 @@ def load(name: str) -> Run:
 
 
 def ids() -> list[str]:
-    """Names of all runs, newest first."""
+    """Return the names of all runs, newest first."""
     found = [one.name for one in home().glob("*") if _NAME.fullmatch(one.name) and (one / FILE).exists()]
     return sorted(found, reverse=True)
 
 
 def listing() -> RunList:
-    """All runs, newest first; one that cannot be read does not hide the others."""
+    """Return all runs, newest first; one that cannot be read does not hide the others."""
     runs, broken = [], []
     for name in ids():
         try:
@@ -82,7 +82,7 @@ def listing() -> RunList:
 
 
 def summary(run: Run) -> RunSummary:
-    """One line of the list."""
+    """Return one line of the list."""
     return RunSummary(
         id=run.id,
         started=run.started,
@@ -101,7 +101,7 @@ def summary(run: Run) -> RunSummary:
 
 
 def headlines(run: Run) -> list[Headline]:
-    """The numbers for tiles, each from the highest layer that has it. None of an emulated server: they mean nothing."""
+    """Return the numbers for tiles, each from the highest layer that has it; none of an emulated server."""
     if "emulated" in run.labels:
         return []
     best: dict[str, Headline] = {}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a run that was killed, or a power cut, left behind: taken away after every run, at boot, before the next run."""
+"""What a killed run or a power cut left behind: removed after every run, at boot, and before the next run."""
 
 import os
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ WHY = "the program was killed, or the power was cut"
 
 
 def clean_up(run: Runner) -> list[str]:
-    """What was taken away, in words; Refused while a run is on."""
+    """Remove it; return what was removed, in words. Refused: a run is active."""
     with order.alone():
         return _clean_up(run)
 
@@ -37,7 +37,7 @@ def _clean_up(run: Runner) -> list[str]:
 
 
 def mark() -> list[str]:
-    """Names of the runs that nobody ended; they are now interrupted, with the rungs that they had finished."""
+    """Mark runs without an end as interrupted, with the rungs that they had finished; return their names."""
     marked = []
     for name in results.ids():
         try:

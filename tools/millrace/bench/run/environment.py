@@ -20,7 +20,7 @@ NFSD = ("threads", "max_block_size", "versions")
 
 
 def environment(site: Site, run: Runner) -> Environment:
-    """What somebody needs to know to judge, or repeat, the figures."""
+    """Return what is needed to judge, or repeat, the figures."""
     seen = site.inventory
     data, log = ({one.serial for one in group} for group in (site.data, site.log))
     return Environment(
@@ -64,7 +64,7 @@ def environment(site: Site, run: Runner) -> Environment:
 
 
 def packages(run: Runner, names: Sequence[str] = PACKAGES) -> dict[str, str]:
-    """Versions of the packages that are measured, by name; those that are not installed are left out."""
+    """Return the versions of the packages that are measured, by name; those that are not installed are omitted."""
     said = run(["dpkg-query", "--show", "--showformat=${Package}=${Version}\\n", *names]).out
     return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What stands in the way of a run, and what its results must be labelled with. Reads only."""
+"""What prevents a run, and the labels that its results need. Reads only."""
 
 from dataclasses import dataclass, field
 
@@ -21,20 +21,20 @@ VIRTUAL = {"none", ""}
 
 @dataclass
 class Verdict:
-    """`obstacles` are sentences, none of them is a yes; `labels` go with the results."""
+    """`obstacles` are sentences; a run may start where there are none. `labels` go with the results."""
 
     obstacles: list[str] = field(default_factory=list)
     labels: list[Label] = field(default_factory=list)
 
     def demand(self) -> list[Label]:
-        """The labels; Refused with the first obstacle."""
+        """Return the labels. Refused: there is an obstacle; the first one."""
         if self.obstacles:
             raise Refused(self.obstacles[0])
         return self.labels
 
 
 def check(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
-    """Whether a run may start now. `running` is whether another one is on, where that is known."""
+    """Return whether a run may start now. `running`: whether another one is active, where that is known."""
     verdict = Verdict()
     if unit.active() if running is None else running:
         verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
@@ -50,7 +50,7 @@ def check(request: RunRequest, site: Site, run: Runner, running: bool | None = N
 
 
 def hypervisor(run: Runner) -> str | None:
-    """Name of what this server is emulated or virtualised by; None on metal."""
+    """Return the name of what emulates or virtualises this server; None on metal."""
     said = run(["systemd-detect-virt", "--vm"]).out.strip()
     return None if said in VIRTUAL else said
 

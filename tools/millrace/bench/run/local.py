@@ -29,7 +29,7 @@ Live = Callable[[Outcome], None]
 
 
 class Stopped(Failed):
-    """The repeat was ended before its time."""
+    """The repeat was stopped before its end."""
 
 
 @dataclass
@@ -44,7 +44,10 @@ class Local:
     environment: dict[str, str] = field(default_factory=lambda: {"LC_ALL": "C.UTF-8", "PATH": os.environ["PATH"]})
 
     def run(self, job: Job, live: Live | None = None) -> Outcome:
-        """One repeat; Failed, Full or Stopped where it did not get to its end."""
+        """Measure one repeat with fio.
+
+        Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
+        """
         as_direction = CREATED.get(job.work.engine)
         text, status, said = self._finished(self._argv(job), lambda found: self._tell(found, as_direction, live))
         document = fio_output.final(text, status, said) if not job.create_only else {}

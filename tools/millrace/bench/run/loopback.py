@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark's directory through NFS and SMB, from this server to itself, for as long as it is measured.
 
-Nothing of the owner's is changed. The export is to this server only and squashes everybody to the benchmark's user.
-SMB is a second smbd with the settings of the first, one share, one account with a random password and a port of its
-own, on the loopback only: the owner's smb.conf, accounts and connections are not touched. Mounts are made in the mount
-namespace of the unit, so they end with it whatever happens; the export is what `release` takes back.
+Nothing of the server's configuration is changed. The export is to this server only and squashes all users to the
+benchmark's user. SMB is a second smbd with the settings of the first, one share, one account with a random password and
+a port of its own, on the loopback only: smb.conf, accounts and connections of the server are not touched. Mounts are
+made in the mount namespace of the unit, so they end with it in any case; `release` removes the export.
 """
 
 import os
@@ -76,7 +76,7 @@ PROTOCOLS = {"nfs-tcp": nfs_tcp, "nfs-rdma": nfs_rdma, "smb": smb_tcp}
 
 
 def release(run: Runner) -> list[str]:
-    """Take back every export of a benchmark, whoever left it; which ones."""
+    """Remove every export of a benchmark, of any run; return which ones."""
     if not is_active("nfs-server.service", run):
         return []
     found = []
@@ -90,7 +90,7 @@ def release(run: Runner) -> list[str]:
 
 
 def rdma_address() -> str:
-    """An IPv4 address behind an RDMA device; Failed where none has one."""
+    """Return an IPv4 address of an RDMA device. Failed: none has one."""
     ports = {one.name: one for one in net.serving()}
     for device in sorted((paths.ROOT / "sys/class/infiniband").glob("*")):
         name = (device / "ports/1/gid_attrs/ndevs/0").read_text().strip()
@@ -155,7 +155,7 @@ DIRECTORIES = ("lock directory", "state directory", "cache directory", "pid dire
 
 
 def smbd_configuration(path: Path, state: Path) -> str:
-    """The owner's settings with one share, fast profile; everything that smbd keeps is in `state`."""
+    """Return the server's settings with one share of fast profile; everything that smbd writes is in `state`."""
     share = Share(
         name=SHARE,
         path=str(path),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looks at the server once a second while it is measured; ends the run at heat, new errors or a lost drive."""
+"""Samples the server once a second during a run; ends the run at heat, new errors or a lost drive."""
 
 import time
 from collections.abc import Sequence
@@ -21,7 +21,10 @@ HOT = 70.0
 
 @dataclass
 class Watch:
-    """Remembers how it was at the start. `drives` are (kernel name, serial), `arrays` (kernel name, plan's name)."""
+    """Compares drives and arrays with the start of the run.
+
+    `drives` are (kernel name, serial), `arrays` are (kernel name, name in the plan).
+    """
 
     drives: Sequence[tuple[str, str]]
     arrays: Sequence[tuple[str, str]]
@@ -32,7 +35,7 @@ class Watch:
         self._missing = {name: self._degraded(name) for name, _ in self.arrays}
 
     def complaint(self) -> str | None:
-        """Why the run must end now; None where all is as it was."""
+        """Return why the run must end now; None where nothing changed for the worse."""
         for name, serial in self.drives:
             if not self._block(name).exists():
                 return f"drive {serial} is gone"
@@ -49,11 +52,11 @@ class Watch:
         return None
 
     def hottest(self) -> float | None:
-        """Degrees Celsius of the warmest drive."""
+        """Return the temperature of the warmest drive in degrees Celsius."""
         return max((heat for name, _ in self.drives if (heat := self.temperature(name)[0]) is not None), default=None)
 
     def temperature(self, name: str) -> tuple[float | None, float]:
-        """How warm a drive is, and how warm it may become (its warning threshold)."""
+        """Return the temperature of a drive and its warning threshold, both in degrees Celsius."""
         for directory in self._sensors(name):
             milli = sysfs.number(directory / "temp1_input")
             if milli is not None:
@@ -87,7 +90,7 @@ class Watch:
 
 
 class Monitor(Thread):
-    """A thread. `stop` is set when the run must end, `reason` then says why."""
+    """A thread. It sets `stop` when the run must end, and `reason` to why."""
 
     def __init__(self, sampler: Sampler, watch: Watch, stop: Event, period: float = PERIOD) -> None:
         super().__init__(name="monitor", daemon=True)
@@ -105,24 +108,24 @@ class Monitor(Thread):
             self._tick()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop sampling."""
         self._done.set()
         if self.is_alive():
             self.join()
 
     def rung(self, mount: str | None) -> None:
-        """A new rung begins: forget the moments of the one before."""
+        """Begin a new rung: remove the samples of the one before."""
         with self._lock:
             self._sampler.mount = mount
             self._moments, self._before, self._began = [], None, time.monotonic()
 
     def record(self, on: bool) -> None:
-        """Moments count only while a repeat is measured."""
+        """Keep samples while a repeat is measured, and only then."""
         with self._lock:
             self._recording, self._before = on, None
 
     def moments(self) -> list[Moment]:
-        """Those of this rung, evenly thinned out."""
+        """Return the samples of this rung, thinned out evenly."""
         with self._lock:
             step = -(-len(self._moments) // MOST) or 1
             return self._moments[::step]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From the verb to the unit: what is to be done, and one run at a time."""
+"""From the verb to the unit: what to do, and one run at a time."""
 
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -35,21 +35,24 @@ def file() -> Path:
 
 
 def estimate(request: RunRequest) -> Estimate:
-    """What a run would take, and everything that stands in its way."""
+    """Return the expected duration and size of a run, with all obstacles."""
     ready = prepare.prepare(request)
     verdict = guard.check(request, ready.site, attempt)
     return ready.estimate.model_copy(update={"obstacles": verdict.obstacles})
 
 
 def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
-    """A run that may start now, and its labels; Refused or BadInput, and nothing done, where it may not."""
+    """Return a run that may start now, and its labels.
+
+    Refused: there is an obstacle. BadInput: the request is not valid. Nothing was done in either case.
+    """
     only_root()
     found = prepare.prepare(request)
     return found, guard.check(request, found.site, attempt).demand()
 
 
 def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
-    """Start the unit; Failed, and nothing left behind, where it does not."""
+    """Start the unit. Failed: it does not start; nothing is left behind."""
     order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
     live.begin()
     live.write(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
@@ -63,6 +66,6 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
 
 
 def alone() -> AbstractContextManager[None]:
-    """Hold the lock of the benchmark; Refused if another run has it. It dies with its holder."""
+    """Hold the lock of the benchmark; the kernel frees it with its process. Refused: another run has it."""
     sentence = "a benchmark is already running: `millrace bench follow` watches it"
     return locks.held(paths.run_dir() / "bench/lock", sentence)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How far a run is, for whoever watches."""
+"""The progress of a run, for all who follow it."""
 
 import time
 
@@ -10,7 +10,7 @@ from millrace.bench.result.outputs import Estimate, Progress
 
 
 class ProgressReporter:
-    """Writes lines of progress. Time left goes by the estimate, corrected by how right it was so far."""
+    """Writes lines of progress. Time left is the estimate, corrected by how far it was off so far."""
 
     def __init__(self, run: str, estimate: Estimate | None) -> None:
         self._run, self._estimate = run, estimate
@@ -21,16 +21,16 @@ class ProgressReporter:
 
     @classmethod
     def of_nothing(cls, run: str) -> "ProgressReporter":
-        """For a run that could not begin."""
+        """Return a reporter for a run that could not begin."""
         return cls(run, None)
 
     def begin(self, number: int, rung: str) -> None:
-        """A rung begins, by its place in the estimate."""
+        """Report the begin of a rung, by its place in the estimate."""
         self._number, self._what, self._repeat = number, rung, 0
         self._say()
 
     def repeat(self, number: int, now: Outcome | None) -> None:
-        """A repeat begins, or there is news of it; number 0 is the warm-up."""
+        """Report a repeat, at its begin and while it runs; number 0 is the warm-up."""
         self._repeat = number
         if now is None:
             self._before = None
@@ -46,12 +46,12 @@ class ProgressReporter:
         self._say(bandwidth=rates[0], operations=rates[1])
 
     def finished(self, rung: Rung) -> None:
-        """A rung has its result."""
+        """Report the result of a rung."""
         self._repeat = self._repeats
         self._say(finished=rung)
 
     def end(self, state: State, reason: str | None) -> None:
-        """The last line."""
+        """Write the last line."""
         what = reason or ("all is measured" if state is State.DONE else state.value)
         progress = 1.0 if state is State.DONE else self._progress()
         line = Progress(run=self._run, time=time.time(), state=state, what=what, progress=progress, steps=self._steps)

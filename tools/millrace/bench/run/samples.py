@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the server does while it is measured, from the kernel's counters. Reads only.
+"""What the server does during a measurement, from the kernel's counters. Reads only.
 
-Two looks at counters make a Moment. What a kernel does not count is None.
+The difference of two samples makes a Moment. What a kernel does not count is None.
 """
 
 from collections.abc import Sequence
@@ -46,7 +46,7 @@ class Sampler:
     root: Path = field(default_factory=lambda: paths.ROOT)
 
     def look(self, at: float) -> Look:
-        """The counters now."""
+        """Read the counters."""
         return Look(
             at=at,
             cpus=_cpus(self._text("proc/stat")),
@@ -56,7 +56,7 @@ class Sampler:
         )
 
     def moment(self, before: Look, now: Look, began: float) -> Moment:
-        """What happened between two looks."""
+        """Return what happened between two samples."""
         seconds = max(now.at - before.at, 1e-3)
         drives = [one for name in self.drives if (one := _between(before, now, name)) is not None]
         array = _between(before, now, self.array) if self.array else None

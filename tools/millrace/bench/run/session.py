@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A whole run: every rung in its place, watched, saved after each, and everything taken away at the end."""
+"""A complete run: every rung on its target, monitored, saved after each, and all of it cleaned up at the end."""
 
 import shutil
 import signal
@@ -43,7 +43,7 @@ from millrace.system.run import Runner, attempt
 
 
 def execute(run: Runner = attempt) -> Run:
-    """Do what the order says; the run as it ended. Failed or Refused where it could not even begin."""
+    """Carry out the order; return the run as it ended. Failed, Refused: it could not begin."""
     order = read_model(file(), Order)
     stop = Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -62,7 +62,7 @@ def execute(run: Runner = attempt) -> Run:
 
 
 class Session:
-    """One run under way."""
+    """One active run."""
 
     def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
         self.ready, self.labels, self._run, self._stop = ready, order.labels, run, stop
@@ -85,7 +85,7 @@ class Session:
         )
 
     def go(self) -> Run:
-        """Run every step; whatever happens, nothing stays but the result."""
+        """Run every step; at the end only the result remains, in any case."""
         self._save(State.RUNNING)
         state, reason = State.FAILED, None
         try:

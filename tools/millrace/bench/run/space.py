@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The only place in the pool that a benchmark writes to, and how it goes away: always, also after a crash.
+"""The only directory of the pool that a benchmark writes to. It is removed after every run, also after a crash.
 
-Beside the shares, like the trash of removed ones: no share can have a name that begins with a dot.
+Beside the shares, like the trash of removed ones: no name of a share begins with a dot.
 """
 
 import os
@@ -22,7 +22,7 @@ PROJECT = FIRST_PROJECT - 1
 
 
 def home(mountpoint: str) -> Path:
-    """The directory of all runs; it exists only while one is on."""
+    """The directory of all runs; it exists only while one is active."""
     return paths.ROOT / mountpoint.lstrip("/") / NAME
 
 
@@ -66,7 +66,7 @@ def remove(mountpoint: str, run: Runner) -> bool:
 
 
 def forget_cached(at: int) -> None:
-    """Drop the server's own cache of the files in a directory: what is read next comes from the drives."""
+    """Drop the server's page cache of the files in a directory: the next read comes from the drives."""
     for _, _, names, where in os.fwalk(".", dir_fd=at, follow_symlinks=False):
         for name in names:
             try:

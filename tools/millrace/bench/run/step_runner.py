@@ -26,7 +26,7 @@ from millrace.system import inside
 
 
 class Measurer(Protocol):
-    """Runs one repeat: `Local` on this server, others on clients."""
+    """Measures one repeat: `Local` on this server, others on clients."""
 
     def run(self, job: Job, live: Live | None = None) -> Outcome:
         """Measure one repeat; `live` receives what is known so far.
@@ -53,7 +53,10 @@ class StepRunner:
     def run(
         self, rung: Rung, step: Step, target: Target, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
     ) -> Rung:
-        """The rung with its result; Failed, Full or Stopped where there is none."""
+        """Return the rung with its result.
+
+        Failed: there is none; Full where space ran out, Stopped where the run was stopped.
+        """
         job = self._job(rung, step, target)
         if not target.devices:
             for copy in range(target.copies):

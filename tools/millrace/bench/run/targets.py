@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a rung of this server stands: device nodes that are only read, the pool's own directory, a loopback mount."""
+"""What a rung of this server measures: device nodes that are only read, the pool's own directory, a loopback mount."""
 
 import os
 import pwd
@@ -22,13 +22,13 @@ EDGE = 64 << 20
 
 
 def scratch() -> Path:
-    """What a run needs beside the pool; gone with the boot."""
+    """The directory of a run outside of the pool; it is gone with the boot."""
     return paths.run_dir() / "bench"
 
 
 @contextmanager
 def device_nodes(run: Runner) -> Iterator[Path]:
-    """A directory that may hold device nodes, in the mount namespace of the unit alone."""
+    """Return a directory that may hold device nodes, in the mount namespace of the unit alone."""
     where = scratch() / "dev"
     where.mkdir(parents=True, exist_ok=True)
     must(run, ["mount", "-t", "tmpfs", "-o", "mode=0755,size=1M,nosuid,noexec", "tmpfs", str(where)])

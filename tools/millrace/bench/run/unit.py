@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The unit that a run lives in, which outlives whoever started it."""
+"""The unit of a run, which does not end with the session that started it."""
 
 from collections.abc import Sequence
 
@@ -10,13 +10,13 @@ NAME = "millrace-bench.service"
 
 
 def active() -> bool:
-    """Whether a run is on."""
+    """Whether a run is active."""
     state = attempt(["systemctl", "show", "--property=ActiveState", "--value", NAME]).out.strip()
     return state in ("active", "activating", "deactivating", "reloading")
 
 
 def allow_writing(devices: Sequence[str]) -> None:
-    """For the next run: the unit itself lets no block device be opened for writing."""
+    """Let the next run open block devices for writing, which the unit denies otherwise."""
     if (paths.ROOT / f"run/systemd/system.control/{NAME}.d").exists():
         must(attempt, ["systemctl", "revert", NAME])
     if devices:
@@ -25,5 +25,5 @@ def allow_writing(devices: Sequence[str]) -> None:
 
 
 def stop() -> None:
-    """End the run; returns when it has cleaned up."""
+    """End the run; return when it has cleaned up."""
     must(attempt, ["systemctl", "stop", NAME])

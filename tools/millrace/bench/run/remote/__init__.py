@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients that measure this server, driven from here or by hand."""
+"""Clients that measure this server, controlled from here or by hand."""

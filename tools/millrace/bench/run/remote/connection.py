@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One client's program, asked in JSON lines that are sealed with its token; see millrace_client/listen.py for its side.
+"""The connection to one client's program: JSON lines that are sealed with its token; see millrace_client/listen.py.
 
-What a client says is hostile input: it is bounded, parsed as JSON, and believed only where a contract takes it.
+What a client sends is hostile input: its size is limited, it is parsed as JSON, and used only through a contract.
 """
 
 import json
@@ -35,11 +35,11 @@ OTHER_TOKEN = (
 
 
 class Unreachable(Refused):
-    """A client that is not there, or not as it must be."""
+    """A client that does not answer, or not in the way it must."""
 
 
 class Connection:
-    """Says what the client is to do; when it ends, the client undoes everything."""
+    """The control connection of a client; when it ends, the client undoes everything."""
 
     def __init__(self, name: str, address: str, token: str | None, stop: Event | None = None) -> None:
         """Unreachable where nobody is there, or it does not prove that it knows `token`."""
@@ -68,7 +68,7 @@ class Connection:
         self.close()
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
     @property
@@ -167,7 +167,7 @@ class Connection:
 
 
 def unreachable(name: str, error: OSError) -> str:
-    """The sentence for a client that is not there."""
+    """Return the sentence for a client that does not answer."""
     return (
         f"client {name} does not answer on port {listen.PORT} ({error.strerror or error}): run "
         "`python3 millrace-bench.pyz --listen SERVER` there as root (`millrace client bench` writes that file)"

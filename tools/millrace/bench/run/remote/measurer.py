@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One repeat on all clients at once: each runs fio, or a load that fio cannot make, and sends its report.
 
-fio's own client/server protocol is not spoken: there the client does what the server says, and the server may ask for
+fio's own client/server protocol is not used: there the client does what the server requests, and the server may request
 any file (fio 3.41, FIO_NET_CMD_SENDFILE).
 """
 
@@ -31,13 +31,16 @@ Understood = TypeVar("Understood")
 
 @dataclass(frozen=True)
 class Remote:
-    """`local` lays files out on this server; each client has a copy of its own."""
+    """Measures on clients. `local` lays files out on this server; each client has a copy of its own."""
 
     local: Local
     clients: Sequence[Connection]
 
     def run(self, job: Job, live: Live | None = None) -> Outcome:
-        """One repeat; Failed, Full or Stopped where it did not get to its end on any client."""
+        """Measure one repeat on all clients.
+
+        Failed: it did not get to its end on a client; Full where space ran out, Stopped where the run was stopped.
+        """
         if job.create_only:
             return self.local.run(job, live)
         if job.work.operation == "train":
@@ -48,7 +51,7 @@ class Remote:
         return self._summed(asked, self._length(job), CREATED.get(job.work.engine))
 
     def copies(self, job: Job) -> list[Job]:
-        """The same job for each client, on its own files."""
+        """Return the same job for each client, on its own files."""
         return [replace(job, target=replace(job.target, copy=number)) for number in range(len(self.clients))]
 
     @staticmethod
@@ -104,12 +107,12 @@ class Remote:
 
 
 def report(client: Connection, said: dict[str, Any]) -> Document:
-    """The report in what a client said; Failed, or Full, where its load did not get to its end."""
+    """Return the report in a client's reply. Failed: its load did not get to its end; Full where space ran out."""
     return understood(client, lambda: fio_output.final(str(said["out"]), int(said["status"]), str(said["err"])))
 
 
 def understood(client: Connection, read: Callable[[], Understood]) -> Understood:
-    """What `read` makes of a client's words, which may be anything; Failed where they are no report."""
+    """Return what `read` parses from a client's reply, which may be anything. Failed: it is no report."""
     try:
         return read()
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError) as error:
@@ -117,7 +120,7 @@ def understood(client: Connection, read: Callable[[], Understood]) -> Understood
 
 
 def probe(said: Document) -> Probe:
-    """A probe in a report; ValueError or KeyError where there is none."""
+    """Return a probe of a report. ValueError, KeyError: there is none."""
     values = said["probe"]
     numbers = {one.name: float(values[one.name]) for one in fields(Probe)}
     if min(numbers.values()) < 0 or not numbers["seconds"]:
@@ -127,10 +130,9 @@ def probe(said: Document) -> Probe:
 
 
 def together(probes: Sequence[Probe]) -> Probe:
-    """Probes of several clients as one: the sum of their rates, the utilisation of the slowest.
+    """Return probes of several clients as one: the sum of their rates, the utilisation of the slowest.
 
-    In a training all wait for all at each step, so that nobody is busier than the slowest; clients do not share a
-    barrier here.
+    In a training all wait for all at each step, so none is busier than the slowest; the clients here share no barrier.
     """
     count = sum(one.count for one in probes)
     size = sum(one.bytes for one in probes)

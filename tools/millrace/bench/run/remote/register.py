@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Clients are added once they have answered and their fio works in its confinement; they are removed by name."""
+"""Clients are registered once they have answered and their fio works in its confinement; they are removed by name."""
 
 import socket
 from datetime import UTC, datetime
@@ -17,9 +17,9 @@ SECONDS = 120.0
 
 
 def add(name: str, typed: str) -> BenchClient:
-    """A client that answers now, knows the token and has a fio that works; nothing is kept where it does not.
+    """Register a client that answers, knows the token and has a fio that works; else nothing is kept.
 
-    A client that is there already gets its new address, facts and token: its program has another one each time.
+    A registered client gets its new address, facts and token: its program has another token at each start.
     """
     only_root()
     token = tokens.checked(typed)
@@ -52,7 +52,7 @@ def remove(name: str) -> BenchClients:
 
 
 def resolved(name: str) -> str:
-    """An address of a host; BadInput where nobody knows it."""
+    """Return an address of a host. BadInput: its name does not resolve."""
     try:
         found = socket.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
@@ -61,7 +61,7 @@ def resolved(name: str) -> str:
 
 
 def works(connection: Connection) -> None:
-    """Have the client do nothing, once; Unreachable where that does not work."""
+    """Have the client run an empty load once. Unreachable: it does not work."""
     try:
         report(connection, connection.ask("fio", SECONDS, job=NOTHING))
     except Failed as error:

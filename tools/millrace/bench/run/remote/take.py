@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result that somebody measured by hand on a client becomes a run of this server."""
+"""A result that was measured by hand on a client becomes a run of this server."""
 
 import json
 from datetime import UTC, datetime
@@ -36,7 +36,7 @@ LARGEST = 256 << 20
 
 
 class Mount(Contract):
-    """What the directory was on the client."""
+    """How the directory was mounted on the client."""
 
     source: Words
     where: Words
@@ -70,7 +70,7 @@ class ByHand(Contract):
 
 
 def take(file: Path, site: Site, run: Runner) -> Run:
-    """Read a file and keep it as a run; BadInput, and nothing kept, where it is not a result."""
+    """Read a file and store it as a run. BadInput: it is not a result; nothing is stored."""
     only_root()
     said = _read(file)
     name = results.new_id()

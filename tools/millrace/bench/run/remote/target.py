@@ -21,7 +21,7 @@ OPTIONS = {"nfs-tcp": loopback.TCP, "nfs-rdma": loopback.RDMA}
 def opened(
     target: str, directory: Path, chosen: Sequence[BenchClient], stop: Event, run: Runner
 ) -> Iterator[tuple[Target, list[Connection]]]:
-    """Connections to all clients, which are ready to measure; afterwards they have nothing of it any more."""
+    """Connect to all clients and prepare them for measuring; afterwards undo everything on them."""
     with ExitStack() as stack:
         made = [stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen]
         where = ""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tokens of clients that runs drive: kept apart from what is listed, for root alone."""
+"""The tokens of registered clients: apart from what is listed, readable by root alone."""
 
 from pathlib import Path
 from typing import Literal
@@ -20,12 +20,12 @@ class Tokens(Contract):
 
 
 def file() -> Path:
-    """Where they are kept; mode 0600."""
+    """The file of the tokens; mode 0600."""
     return results.home() / "tokens.json"
 
 
 def checked(typed: str) -> str:
-    """A token as it is kept; BadInput where it cannot be one."""
+    """Return a token in its stored form. BadInput: it is no token."""
     try:
         return sealed.plain_token(typed)
     except ValueError as error:
@@ -33,17 +33,17 @@ def checked(typed: str) -> str:
 
 
 def of(name: str) -> str | None:
-    """The token of a client; None where none is kept. BadInput where the file cannot be read: it is root's."""
+    """Return the token of a client; None where there is none. BadInput: the file cannot be read."""
     return _load().tokens.get(name)
 
 
 def keep(name: str, token: str) -> None:
-    """Keep a token, instead of the one before."""
+    """Store a token in place of the one before."""
     _write({**_load().tokens, name: token})
 
 
 def drop(name: str) -> None:
-    """Forget the token of a client."""
+    """Delete the token of a client."""
     _write({one: token for one, token in _load().tokens.items() if one != name})
 
 

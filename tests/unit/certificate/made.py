@@ -54,4 +54,4 @@ def certify(
     )
     write_text(files.authority()[0], "-----BEGIN CERTIFICATE-----\nauthority\n-----END CERTIFICATE-----\n")
     texts = {files.CHAIN: text, files.KEY: "", files.ABOUT: about.model_dump_json()}
-    files.put_in_use(texts)
+    files.activate(texts)

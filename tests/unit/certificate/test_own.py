@@ -45,7 +45,11 @@ def test_each_certificate_is_for_one_purpose(server: Server) -> None:
     common = ["Basic Constraints: critical", "CA:FALSE", "Key Usage: critical", "Digital Signature"]
     both = "TLS Web Server Authentication, TLS Web Client Authentication"
     assert said(server.shown) == [*common, "Extended Key Usage:", both]
-    assert said(files.look()[0].read_text()) == [*common, "Extended Key Usage:", "TLS Web Client Authentication"]
+    assert said(files.loopback_pair()[0].read_text()) == [
+        *common,
+        "Extended Key Usage:",
+        "TLS Web Client Authentication",
+    ]
     authority = [
         "Basic Constraints: critical",
         "CA:TRUE, pathlen:0",
@@ -61,7 +65,7 @@ def test_clients_with_late_clocks_take_it(server: Server) -> None:
 
 
 def test_keys_are_of_root_alone_and_fit(server: Server) -> None:
-    keys = [files.authority()[1], files.look()[1], files.current() / files.KEY]
+    keys = [files.authority()[1], files.loopback_pair()[1], files.current() / files.KEY]
     assert [stat.S_IMODE(path.stat().st_mode) for path in keys] == [0o600] * 3
     public = openssl("pkey", "-pubout", stdin=server.key)
     assert public == openssl("x509", "-noout", "-pubkey", stdin=server.shown)
@@ -144,7 +148,7 @@ def test_an_authority_of_a_clock_that_was_ahead_is_made_again(
     assert authority_for_clients() != before
     found = show()
     assert not is_early(found.certificate) and not is_early(found.authority)
-    assert not is_early(x509.describe(files.look()[0].read_text()))
+    assert not is_early(x509.describe(files.loopback_pair()[0].read_text()))
     assert takes(authority_for_clients(), bare.shown, tmp_path)
 
 
@@ -184,7 +188,7 @@ def test_another_authority_only_on_demand(server: Server, tmp_path: Path) -> Non
     assert authority_for_clients() != before
     found = show()
     assert [one.subject for one in found.trusted] == [found.authority.subject]
-    assert takes(authority_for_clients(), files.look()[0].read_text(), tmp_path)
+    assert takes(authority_for_clients(), files.loopback_pair()[0].read_text(), tmp_path)
 
 
 def test_a_power_cut_in_between_is_made_good(server: Server) -> None:

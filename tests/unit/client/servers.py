@@ -11,7 +11,7 @@ from typing import Any
 from millrace.client.build import build
 from millrace.client.choices import Profile, Protocol
 from millrace.client.model import Recipe
-from millrace.client.served import Served
+from millrace.client.served import ServedShare
 from millrace.system.net import Interface
 from millrace_client import check
 
@@ -22,7 +22,7 @@ PORTS = [
     Interface("enp65s0np0", [ip_interface("10.0.1.2/24"), ip_interface("fd00:1::2/64")], True, 100000),
 ]
 
-TRAIN = Served(
+TRAIN = ServedShare(
     name="train",
     path="/srv/pool/train",
     addresses=[ip_interface("10.0.0.2/24"), ip_interface("10.0.1.2/24"), ip_interface("fd00:1::2/64")],
@@ -41,7 +41,7 @@ SMB_ONLY = replace(TRAIN, nfs=False, posix=True, leases=True)
 def recipe(
     profile: str = "training",
     protocol: str = "nfs-tcp",
-    served: Served = TRAIN,
+    served: ServedShare = TRAIN,
     host: str | None = None,
     user: str | None = None,
     rdma: bool = True,
@@ -49,7 +49,7 @@ def recipe(
     return build(served, Profile(profile), Protocol(protocol), host, user, rdma)
 
 
-def expectation(profile: str = "training", protocol: str = "nfs-tcp", served: Served = TRAIN) -> dict[str, Any]:
+def expectation(profile: str = "training", protocol: str = "nfs-tcp", served: ServedShare = TRAIN) -> dict[str, Any]:
     """As the script reads it from a file."""
     found = json.loads(recipe(profile, protocol, served).expect.model_dump_json())
     assert isinstance(found, dict)

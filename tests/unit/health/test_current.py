@@ -11,12 +11,12 @@ from millrace import paths
 from millrace.bench.result import live
 from millrace.bench.result.model import State
 from millrace.bench.result.outputs import Progress
-from millrace.health.current import as_seen, current, stopped
+from millrace.health.current import current, last_recorded, stopped
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.status import Status, lines, status
-from millrace.health.write import leave
+from millrace.health.write import publish
 from tests.fakes.mounts import unmount_all
 from tests.unit.plugin.box import Box, server
 
@@ -63,7 +63,7 @@ def test_what_to_do_next_is_said_once_and_the_worst_first(box: Box) -> None:
 
 def test_before_root_looked_nothing_is_said_to_be_well(box: Box) -> None:
     paths.health_file().unlink()
-    found = as_seen(Host())
+    found = last_recorded(Host())
     assert found.level is Level.UNKNOWN
     assert "not been checked in this boot yet" in found.findings[-1].sentence + found.findings[0].sentence
 
@@ -90,16 +90,16 @@ def test_root_too_reads_that_the_timer_has_stopped(tmp_path: Path) -> None:
 
 def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None:
     for _ in range(2):
-        leave(stopped(), list, lambda: None)
+        publish(stopped(), list, lambda: None)
     text = (box.root / "run/issue.d/50-millrace.issue").read_text()
     assert "Health: FAIL" in text
     assert text.count("The health check has stopped; the results shown are from 2026-11-20T12:00") == 1
     # pages that read it do not take it for new
-    assert as_seen(Host()).at == "2026-11-20T12:00:00+00:00"
-    assert [one.check for one in as_seen(Host()).findings].count("health") == 1
+    assert last_recorded(Host()).at == "2026-11-20T12:00:00+00:00"
+    assert [one.check for one in last_recorded(Host()).findings].count("health") == 1
     paths.health_file().write_text("{")
     assert stopped().level is Level.FAIL
-    assert as_seen(Host()).level is Level.UNKNOWN
+    assert last_recorded(Host()).level is Level.UNKNOWN
 
 
 def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:

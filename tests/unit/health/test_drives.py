@@ -172,8 +172,8 @@ DAY = date(2026, 11, 1)
 def test_an_error_is_new_for_a_month_and_the_growth_is_counted_from_the_first_day() -> None:
     counters = media_errors.count(media_errors.Counters(drives=[]), {"S1": 5}, DAY)
     grown = media_errors.count(counters, {"S1": 6}, DAY + timedelta(days=90))
-    assert list(media_errors.new(grown, DAY + timedelta(days=120))) == ["S1"]
-    assert media_errors.new(grown, DAY + timedelta(days=121)) == {}
+    assert list(media_errors.recent(grown, DAY + timedelta(days=120))) == ["S1"]
+    assert media_errors.recent(grown, DAY + timedelta(days=121)) == {}
     [again] = media_errors.count(grown, {"S1": 8}, DAY + timedelta(days=200)).drives
     assert (again.first, again.last, again.first_seen) == (5, 8, "2026-11-01")
 

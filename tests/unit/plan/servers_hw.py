@@ -4,7 +4,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from millrace.inventory.collect import tell_apart
+from millrace.inventory.collect import mark_duplicates
 from millrace.inventory.model import (
     Dimm,
     Drive,
@@ -147,7 +147,7 @@ def nvme1_and_nvme10() -> Inventory:
 
 def duplicate_serials() -> Inventory:
     """Two drives with one serial number."""
-    return machine(tell_apart(changed(drives_1u12(), "SN001", serial="SN000")), [port()], nodes(1))
+    return machine(mark_duplicates(changed(drives_1u12(), "SN001", serial="SN000")), [port()], nodes(1))
 
 
 def a_drive_with_errors() -> Inventory:

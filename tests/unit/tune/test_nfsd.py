@@ -29,8 +29,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def tuned(machine: Machine, nfsd: Nfsd = NFSD, look_only: bool = False) -> TuneReport:
-    return run([lambda: (nfsd_settings(nfsd, machine), [])], look_only)
+def tuned(machine: Machine, nfsd: Nfsd = NFSD, diff_only: bool = False) -> TuneReport:
+    return run([lambda: (nfsd_settings(nfsd, machine), [])], diff_only)
 
 
 def test_as_planned_nothing_is_done(machine: Machine) -> None:
@@ -47,7 +47,7 @@ def test_threads_change_while_it_serves(machine: Machine) -> None:
 
 def test_another_pool_mode_waits_for_a_restart(machine: Machine) -> None:
     wanted = NFSD.model_copy(update={"pool_mode": "global", "max_block_size": 4 << 20})
-    for report in (tuned(machine, wanted), tuned(machine, wanted, look_only=True)):
+    for report in (tuned(machine, wanted), tuned(machine, wanted, diff_only=True)):
         assert [one.changed for one in report.drift] == [False, False]
         assert len(report.warnings) == 2
         assert all("systemctl restart nfs-server.service" in warning for warning in report.warnings)
@@ -83,7 +83,7 @@ def test_a_tool_that_is_not_understood_is_a_warning(machine: Machine) -> None:
 
 def test_an_rdma_device_that_came_late_gets_its_listener(machine: Machine) -> None:
     add_rdma_device(machine.root)
-    report = tuned(machine, look_only=True)
+    report = tuned(machine, diff_only=True)
     assert [(one.before, one.wanted) for one in report.drift] == [("tcp 2049", "rdma 20049")]
 
 
@@ -97,5 +97,5 @@ def test_no_listener_is_taken_away(machine: Machine) -> None:
     add_rdma_device(machine.root)
     machine.write("proc/fs/nfsd/portlist", "rdma 20049\ntcp 2049")
     before = machine.snapshot()
-    run([lambda: (nfsd_settings(NFSD, machine), [])], put_back=True)
+    run([lambda: (nfsd_settings(NFSD, machine), [])], restore=True)
     assert machine.snapshot() == before

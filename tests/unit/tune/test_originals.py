@@ -10,7 +10,7 @@ from millrace import paths
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from millrace.tune import verbs
-from millrace.tune.knob import standing
+from millrace.tune.knob import current_value
 from millrace.tune.verbs import tune
 from tests.unit.share.samples import plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_sysctl
@@ -47,7 +47,7 @@ def invoke(*options: str) -> str:
 def meaning(machine: Machine) -> dict[str, str]:
     """What is set, without the numbers of vectors (which a driver gives anew) and the kernel's way of writing."""
     return {
-        path: "system" if "(system)" in text else standing(text)
+        path: "system" if "(system)" in text else current_value(text)
         for path, text in machine.snapshot().items()
         if "/irq/" not in path and "msi_irqs" not in path
     }
@@ -119,7 +119,7 @@ def test_one_value_that_cannot_be_put_back_is_a_warning(machine: Machine, monkey
     invoke()
     machine.broken["ethtool -L"] = Result(1, "", "netlink error: Device or resource busy\n")
     output = invoke("--revert")
-    assert "warning: ethtool -L ens1np0 combined cannot be put back to 63" in output
+    assert "warning: ethtool -L ens1np0 combined cannot be restored to 63" in output
     assert machine.read("sys/class/block/md127/md/group_thread_cnt") == "0"
 
 

@@ -24,7 +24,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def tuned(machine: Machine, look_only: bool = False) -> TuneReport:
+def tuned(machine: Machine, diff_only: bool = False) -> TuneReport:
     """Tune the ports of a server that has nothing else to tune."""
     bare_plan, bare_pool = plan([]).model_copy(update={"sysctl": {}}), pool([])
 
@@ -32,7 +32,7 @@ def tuned(machine: Machine, look_only: bool = False) -> TuneReport:
         settings, warnings = everything_else(bare_plan, bare_pool, machine)
         return [one for one in settings if "proc/sys" not in one.label], warnings
 
-    return run([lambda: queues(machine), rest], look_only)
+    return run([lambda: queues(machine), rest], diff_only)
 
 
 def mlx5(machine: Machine, name: str = "ens1np0", now: int = 63, node: int = 1) -> Path:
@@ -58,7 +58,7 @@ def test_a_second_run_changes_nothing_and_asks_for_nothing(machine: Machine) -> 
     tuned(machine)
     before, machine.calls = machine.snapshot(), []
     assert tuned(machine).drift == []
-    assert tuned(machine, look_only=True).drift == []
+    assert tuned(machine, diff_only=True).drift == []
     assert machine.snapshot() == before
     assert machine.called("ethtool -L") == []
 
@@ -84,7 +84,7 @@ def test_the_log_says_from_what_to_what(machine: Machine) -> None:
 def test_looking_tells_of_the_queues_without_touching_them(machine: Machine) -> None:
     mlx5(machine)
     before = machine.snapshot()
-    report = tuned(machine, look_only=True)
+    report = tuned(machine, diff_only=True)
     assert "ethtool -L ens1np0 combined" in [one.path for one in report.drift]
     assert machine.snapshot() == before and not (machine.root / "run").exists()
 
@@ -112,7 +112,7 @@ def test_interrupts_that_the_kernel_manages_are_left_and_not_tried_again(
     assert first.warnings == []
     assert first.managed == [str(machine.root / f"proc/irq/{theirs}/smp_affinity_list")]
     assert machine.read(f"proc/irq/{mine}/smp_affinity_list") == "24"
-    for again in (tuned(machine), tuned(machine, look_only=True)):
+    for again in (tuned(machine), tuned(machine, diff_only=True)):
         assert again.drift == [] and again.warnings == [] and again.managed == first.managed
 
 

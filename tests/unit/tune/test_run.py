@@ -15,7 +15,7 @@ from millrace.provision.model import Pool
 from millrace.system.documents import write_model
 from millrace.tune.arrays import array_settings
 from millrace.tune.collect import stages
-from millrace.tune.knob import mask, standing
+from millrace.tune.knob import current_value, mask
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
 from millrace.tune.verbs import tune
@@ -44,8 +44,8 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def tuned(look_only: bool = False, of: Plan | None = None, made: Pool | None = None) -> TuneReport:
-    return run(stages(of or plan(), made or pool(), Tools()), look_only)
+def tuned(diff_only: bool = False, of: Plan | None = None, made: Pool | None = None) -> TuneReport:
+    return run(stages(of or plan(), made or pool(), Tools()), diff_only)
 
 
 def read(root: Path, path: str) -> str:
@@ -118,7 +118,7 @@ def test_an_array_that_is_not_assembled_is_a_warning(server: Path) -> None:
 
 
 def test_looking_changes_nothing(server: Path) -> None:
-    report = tuned(look_only=True)
+    report = tuned(diff_only=True)
     assert report.drift and not any(one.changed for one in report.drift)
     assert read(server, "sys/class/block/md127/md/stripe_cache_size") == "256"
 
@@ -133,7 +133,7 @@ def test_looking_changes_nothing(server: Path) -> None:
     ],
 )
 def test_the_kernels_ways_of_printing_a_setting(printed: str, meant: str) -> None:
-    assert standing(printed) == meant
+    assert current_value(printed) == meant
 
 
 @pytest.mark.parametrize(

@@ -25,9 +25,9 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
     return machine
 
 
-def tuned(machine: Machine, put_back: bool = False) -> TuneReport:
+def tuned(machine: Machine, restore: bool = False) -> TuneReport:
     ports = data_ports(nics(machine.root, machine))
-    return run([lambda: (smb_settings(ports, topology.cores(), machine), [])], put_back=put_back)
+    return run([lambda: (smb_settings(ports, topology.cores(), machine), [])], restore=restore)
 
 
 def drop_in(machine: Machine) -> str:
@@ -110,5 +110,5 @@ def test_a_reload_that_fails_leaves_nothing_half_done(machine: Machine) -> None:
 def test_reverting_takes_the_drop_in_away(machine: Machine) -> None:
     machine.port("ens1", 1)
     tuned(machine)
-    tuned(machine, put_back=True)
+    tuned(machine, restore=True)
     assert drop_in(machine) == ""

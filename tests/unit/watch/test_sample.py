@@ -117,7 +117,7 @@ class TestCounters:
         for call in profile["SMB2 Calls"].values():
             call.update(dict.fromkeys(call, 0))
         found, _ = counters.smb(lambda argv, stdin=None: Result(0, json.dumps(profile), ""))
-        assert found == counters.Served(0, 0, 0, 0, 0.0)
+        assert found == counters.ProtocolCounters(0, 0, 0, 0, 0.0)
 
     @pytest.mark.parametrize("said", ["", "{}", '{"SMB2 Calls": []}', '{"SMB2 Calls": {"smb2_read": {}}}'])
     def test_a_profile_that_cannot_be_read_is_not_known(self, said: str) -> None:
@@ -161,15 +161,15 @@ class TestLatencyOfNfs:
 
     def test_the_kernel_is_told_to_count_once(self, box: Box) -> None:
         box.tree.write(f"{latency.EVENT}/trigger", "# Available triggers:\n")
-        latency.arm()
+        latency.enable()
         trigger = box.root / latency.EVENT / "trigger"
         assert trigger.read_text() == latency.TRIGGER
         trigger.write_text(self.LISTED)
-        latency.arm()
+        latency.enable()
         assert trigger.read_text() == self.LISTED
 
     def test_no_tracing_is_no_latency(self, box: Box) -> None:
-        latency.arm()
+        latency.enable()
         assert latency.calls() is None
 
     def test_calls_of_all_processors_are_added_up(self, box: Box) -> None:

@@ -63,24 +63,24 @@ class Server:
                     # Who waits for an answer comes first.
                     ready = selector.select(0 if self._modules or self._built else None)
                     if not ready:
-                        self._learn()
+                        self._import_next()
                     for key, _ in ready:
                         if isinstance(key.data, Child):
                             selector.unregister(key.fd)
                             os.close(key.fd)
-                            self._answer(key.data)
+                            self._reply(key.data)
                             continue
                         chunk = os.read(self._read, CHUNK)
                         if not chunk:
                             return
                         *lines, rest = (rest + chunk).split(b"\n")
                         for line in lines:
-                            self._take(line, selector)
+                            self._read_request(line, selector)
             finally:
                 for child in self._children.values():
                     os.killpg(child.pid, signal.SIGTERM)
 
-    def _take(self, line: bytes, selector: selectors.BaseSelector) -> None:
+    def _read_request(self, line: bytes, selector: selectors.BaseSelector) -> None:
         try:
             question = json.loads(line)
             if "stop" in question:
@@ -105,11 +105,11 @@ class Server:
             os.setpgid(pid, pid)
         return Child(number, pid, out, err, learnt)
 
-    def _answer(self, child: Child) -> None:
+    def _reply(self, child: Child) -> None:
         status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
         self._children.pop(child.number, None)
-        out, err, learnt = (_whole(file) for file in (child.out, child.err, child.learnt))
-        ended = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": _name(-status)}
+        out, err, learnt = (_text(file) for file in (child.out, child.err, child.learnt))
+        ended = {"status": status, "signal": None} if status >= 0 else {"status": None, "signal": _signal_name(-status)}
         line = json.dumps({"id": child.number, **ended, "out": out, "err": err}) + "\n"
         data = line.encode()
         while data:
@@ -119,7 +119,7 @@ class Server:
             self._modules.extend(name for name in said["modules"] if name not in sys.modules)
             self._built |= set(said["built"])
 
-    def _learn(self) -> None:
+    def _import_next(self) -> None:
         """Import one module that a child had to import; then build what children had to build."""
         # What cannot be imported here is imported by the children, as before.
         with suppress(Exception):
@@ -127,7 +127,7 @@ class Server:
                 import_module(self._modules.popleft())
                 return
             for model in _models():
-                if _place(model) in self._built and not model.__pydantic_complete__:
+                if _qualified_name(model) in self._built and not model.__pydantic_complete__:
                     model.model_rebuild()
         self._built.clear()
 
@@ -164,19 +164,19 @@ def _models() -> Iterator[Any]:
 
 
 def _built() -> list[str]:
-    return [_place(model) for model in _models() if model.__pydantic_complete__]
+    return [_qualified_name(model) for model in _models() if model.__pydantic_complete__]
 
 
-def _place(model: Any) -> str:
+def _qualified_name(model: Any) -> str:
     return f"{model.__module__}:{model.__qualname__}"
 
 
-def _whole(file: int) -> str:
+def _text(file: int) -> str:
     with os.fdopen(file, "rb") as said:
         said.seek(0)
         return said.read().decode(errors="replace")
 
 
-def _name(number: int) -> str:
+def _signal_name(number: int) -> str:
     """As Cockpit calls a signal."""
     return signal.Signals(number).name.removeprefix("SIG")

@@ -41,7 +41,7 @@ def authority() -> tuple[Path, Path]:
     return directory() / "authority.pem", directory() / "authority.key"
 
 
-def look() -> tuple[Path, Path]:
+def loopback_pair() -> tuple[Path, Path]:
     """Certificate and key of the look from the server itself."""
     return directory() / "look.pem", directory() / "look.key"
 
@@ -66,26 +66,26 @@ def settings() -> CertificateSettings:
     return read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
 
 
-def about() -> Current | None:
+def find_current() -> Current | None:
     """What is in use; None before the first certificate."""
     path = current() / ABOUT
     return read_model(path, Current) if path.exists() else None
 
 
-def used() -> Current:
+def require_current() -> Current:
     """What is in use; Refused before the first certificate."""
-    found = about()
+    found = find_current()
     if found is None:
         raise Refused("no certificate yet: create it with systemctl start millrace-certificate.service")
     return found
 
 
-def only_writer() -> AbstractContextManager[None]:
+def certificate_lock() -> AbstractContextManager[None]:
     """One change at a time: the timer, a new address and an administrator may meet. Refused to anyone but root."""
     return locks.held(directory() / ".lock")
 
 
-def put_in_use(texts: Mapping[str, str]) -> None:
+def activate(texts: Mapping[str, str]) -> None:
     """Replace the set in use by another, whole: a certificate is never seen with the key of another."""
     sets = directory() / "sets"
     sets.mkdir(parents=True, exist_ok=True)

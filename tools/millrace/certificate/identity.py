@@ -51,16 +51,16 @@ def checked_name(name: str) -> str:
     return name.lower()
 
 
-def missing(certificate: Certificate, here: Identity) -> list[str]:
+def missing(certificate: Certificate, server: Identity) -> list[str]:
     """What of this server the certificate does not name."""
-    covered = covers(certificate, here)
-    return [one for one in [*here.names, *here.addresses] if one not in covered]
+    covered = covers(certificate, server)
+    return [one for one in [*server.names, *server.addresses] if one not in covered]
 
 
-def covers(certificate: Certificate, here: Identity) -> list[str]:
+def covers(certificate: Certificate, server: Identity) -> list[str]:
     """What of this server the certificate names."""
-    names = [one for one in here.names if any(matches(pattern, one) for pattern in certificate.names)]
-    return [*names, *(one for one in here.addresses if one in certificate.addresses)]
+    names = [one for one in server.names if any(matches(pattern, one) for pattern in certificate.names)]
+    return [*names, *(one for one in server.addresses if one in certificate.addresses)]
 
 
 def names_host(certificate: Certificate, host: str) -> bool:
@@ -86,9 +86,9 @@ def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
     return datetime.fromisoformat(certificate.not_before) > (now or datetime.now(UTC))
 
 
-def not_named(used: Current, here: Identity) -> list[str]:
+def not_named(used: Current, server: Identity) -> list[str]:
     """What clients will miss: all that an own certificate lacks, and where another names nothing that it once did."""
     if used.origin == "own":
-        return missing(used.certificate, here)
-    still = covers(used.certificate, here)
-    return missing(used.certificate, here) if used.covers and not still else []
+        return missing(used.certificate, server)
+    still = covers(used.certificate, server)
+    return missing(used.certificate, server) if used.covers and not still else []

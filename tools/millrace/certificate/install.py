@@ -28,23 +28,23 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     bundle = pem.split(text)
     if not bundle.certificates:
         raise BadInput("no certificate in the input; provide certificate and key")
-    with files.only_writer():
+    with files.certificate_lock():
         asked = files.request_key().read_text() if files.request_key().exists() else None
         key, leaf = _pair(bundle, asked)
         chain = _chain(leaf, [one for one in bundle.certificates if one != leaf])
         found = x509.describe(leaf)
         _refuse(found)
-        here = identity(files.settings().names, ports)
-        own.ensure_authority(here)
+        server = identity(files.settings().names, ports)
+        own.ensure_authority(server)
         text = "".join(chain)
         used = Current(
             origin="installed",
             certificate=found,
             chain=len(chain),
             sha256=pem.digest(text),
-            covers=covers(found, here),
+            covers=covers(found, server),
         )
-        files.put_in_use(
+        files.activate(
             {files.CHAIN: text, files.KEY: key, files.PEER: text, files.ABOUT: used.model_dump_json(indent=2) + "\n"}
         )
         files.request_key().unlink(missing_ok=True)
@@ -53,9 +53,9 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
     warnings = []
     if not used.covers:
         warnings.append(
-            f"it names none of {', '.join([*here.names, *here.addresses])}: use the names of the certificate"
+            f"it names none of {', '.join([*server.names, *server.addresses])}: use the names of the certificate"
         )
-    elif lacking := missing(found, here):
+    elif lacking := missing(found, server):
         warnings.append(f"clients that use {', '.join(lacking)} will reject it")
     if days_left(found) < SOON_DAYS:
         warnings.append(f"it ends on {found.not_after[:10]}")
@@ -65,12 +65,12 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
 def request(ports: Ports = net.serving) -> CertificateRequest:
     """A request for a person's own authority, with a new key that stays here until the answer is installed."""
     only_root()
-    with files.only_writer():
-        here = identity(files.settings().names, ports)
+    with files.certificate_lock():
+        server = identity(files.settings().names, ports)
         key = x509.new_key()
-        made = x509.request(key, here.names[0][:64], here.names, here.addresses)
+        made = x509.request(key, server.names[0][:64], server.names, server.addresses)
         write_text(files.request_key(), key, mode=files.PRIVATE)
-    return CertificateRequest(names=here.names, addresses=here.addresses, pem=made)
+    return CertificateRequest(names=server.names, addresses=server.addresses, pem=made)
 
 
 def _pair(bundle: pem.Bundle, asked: str | None) -> tuple[str, str]:

@@ -15,7 +15,7 @@ AUTHORITY_VALIDITY = timedelta(days=7300)
 SERVER_VALIDITY = timedelta(days=395)
 
 
-def ensure_authority(here: Identity, replace: bool = False) -> bool:
+def ensure_authority(server: Identity, replace: bool = False) -> bool:
     """Make the authority, and what the look shows, where they are missing or another authority is wanted.
 
     One that a clock which was ahead made for the future is as good as missing: no client trusts it yet. Returns
@@ -26,38 +26,40 @@ def ensure_authority(here: Identity, replace: bool = False) -> bool:
     make = replace or not certificate.exists() or not key.exists()
     if make:
         # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
-        name = f"Millrace authority {here.common_name[:36]} {secrets.token_hex(4)}"
+        name = f"Millrace authority {server.common_name[:36]} {secrets.token_hex(4)}"
         made = x509.new_key()
         text = x509.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None)
         # The certificate last: without it all is made again after a power cut.
         certificate.unlink(missing_ok=True)
         write_text(key, made, mode=files.PRIVATE)
         write_text(certificate, text)
-        files.look()[0].unlink(missing_ok=True)
-    if not all(path.exists() for path in files.look()) or is_early(x509.describe(files.look()[0].read_text())):
+        files.loopback_pair()[0].unlink(missing_ok=True)
+    if not all(path.exists() for path in files.loopback_pair()) or is_early(
+        x509.describe(files.loopback_pair()[0].read_text())
+    ):
         made = x509.new_key()
-        name = f"Millrace look {here.common_name[:48]}"
+        name = f"Millrace look {server.common_name[:48]}"
         issued = x509.issue("look", made, name, [], [], AUTHORITY_VALIDITY, _authority())
-        write_text(files.look()[1], made, mode=files.PRIVATE)
-        write_text(files.look()[0], issued)
+        write_text(files.loopback_pair()[1], made, mode=files.PRIVATE)
+        write_text(files.loopback_pair()[0], issued)
     _trust_the_authority()
     return make
 
 
-def issue(here: Identity) -> Current:
+def issue(server: Identity) -> Current:
     """Make a server certificate with a new key and put it in use."""
-    names = list(dict.fromkeys([*here.names, *LOOPBACK_NAMES]))
-    addresses = list(dict.fromkeys([*here.addresses, *LOOPBACK_ADDRESSES]))
+    names = list(dict.fromkeys([*server.names, *LOOPBACK_NAMES]))
+    addresses = list(dict.fromkeys([*server.addresses, *LOOPBACK_ADDRESSES]))
     key = x509.new_key()
-    chain = x509.issue("server", key, here.common_name, names, addresses, SERVER_VALIDITY, _authority())
+    chain = x509.issue("server", key, server.common_name, names, addresses, SERVER_VALIDITY, _authority())
     about = Current(
         origin="own",
         certificate=x509.describe(chain),
         chain=1,
         sha256=pem.digest(chain),
-        covers=[*here.names, *here.addresses],
+        covers=[*server.names, *server.addresses],
     )
-    files.put_in_use(
+    files.activate(
         {
             files.CHAIN: chain,
             files.KEY: key,

@@ -23,13 +23,13 @@ def ensure(ports: Ports = net.serving) -> CertificateChange:
     A certificate that a person installed is never replaced.
     """
     only_root()
-    with files.only_writer():
-        here = identity(files.settings().names, ports)
-        made = own.ensure_authority(here)
-        used = files.about()
-        reason = _reason(used, here, made)
+    with files.certificate_lock():
+        server = identity(files.settings().names, ports)
+        made = own.ensure_authority(server)
+        used = files.find_current()
+        reason = _reason(used, server, made)
         if reason is not None:
-            used = own.issue(here)
+            used = own.issue(server)
         cockpit.link()
     assert used is not None
     return _changed(used, reason is not None, reason or "nothing to do")
@@ -43,8 +43,8 @@ def renew(
     Refused: the certificate in use was installed by an administrator, and `back_to_own` is not set.
     """
     only_root()
-    with files.only_writer():
-        used = files.about()
+    with files.certificate_lock():
+        used = files.find_current()
         if used and used.origin == "installed" and not back_to_own:
             raise Refused(
                 "the certificate in use was installed by an administrator: install its successor, or return to this "
@@ -54,16 +54,16 @@ def renew(
         if names:
             kept = [] if tuple(names) == (NO_NAMES,) else [checked_name(one) for one in names]
             settings = CertificateSettings(names=list(dict.fromkeys(kept)))
-        here = identity(settings.names, ports)
-        own.ensure_authority(here, replace=authority)
-        made = own.issue(here)
+        server = identity(settings.names, ports)
+        own.ensure_authority(server, replace=authority)
+        made = own.issue(server)
         write_model(files.settings_file(), settings)
         cockpit.link()
     cockpit.restart()
     return _changed(made, True, "renewed with a new CA" if authority else "renewed")
 
 
-def _reason(used: Current | None, here: Identity, authority_made: bool) -> str | None:
+def _reason(used: Current | None, server: Identity, authority_made: bool) -> str | None:
     if used is None:
         return "no previous certificate"
     if used.origin == "installed":
@@ -76,7 +76,7 @@ def _reason(used: Current | None, here: Identity, authority_made: bool) -> str |
         return "the CA was renewed"
     if CLIENT not in used.certificate.purposes:
         return "the previous one cannot be used as a client"
-    lacking = not_named(used, here)
+    lacking = not_named(used, server)
     return f"the previous one does not name {', '.join(lacking)}" if lacking else None
 
 

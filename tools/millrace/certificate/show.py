@@ -11,7 +11,7 @@ def show() -> CertificateReport:
     """The whole picture; Refused before the first certificate."""
     from millrace.certificate import trust, x509
 
-    used = files.used()
+    used = files.require_current()
     return CertificateReport(
         origin=used.origin,
         certificate=used.certificate,
@@ -37,7 +37,7 @@ def client_trust(used: Current) -> str | None:
 
 def authority_for_clients() -> str:
     """The same, or Refused where the clients have it from somebody else."""
-    used = files.used()
+    used = files.require_current()
     text = client_trust(used)
     if text is None:
         raise Refused(

@@ -15,7 +15,7 @@ SHORTEST = 8
 
 def trusted() -> TrustedAuthorities:
     """This server's own authority, then the others."""
-    return TrustedAuthorities(trusted=[x509.describe(one) for one in _kept()])
+    return TrustedAuthorities(trusted=[x509.describe(one) for one in _trusted_texts()])
 
 
 def add(text: str) -> TrustedAuthorities:
@@ -32,8 +32,8 @@ def add(text: str) -> TrustedAuthorities:
             )
         if days_left(found) < 0:
             raise Refused(f"{found.subject} ended on {found.not_after[:10]}: nothing was changed")
-    with files.only_writer():
-        kept = _kept()
+    with files.certificate_lock():
+        kept = _trusted_texts()
         known = {x509.describe(one).fingerprint for one in kept}
         kept += [one for one in bundle.certificates if x509.describe(one).fingerprint not in known]
         write_text(files.trusted(), "".join(kept))
@@ -47,8 +47,8 @@ def remove(fingerprint: str) -> TrustedAuthorities:
     """
     only_root()
     wanted = fingerprint.replace(":", "").lower()
-    with files.only_writer():
-        kept = _kept()
+    with files.certificate_lock():
+        kept = _trusted_texts()
         found = [one for one in kept if x509.describe(one).fingerprint.replace(":", "").lower().startswith(wanted)]
         if len(wanted) < SHORTEST or len(found) != 1:
             raise BadInput(
@@ -61,6 +61,6 @@ def remove(fingerprint: str) -> TrustedAuthorities:
     return trusted()
 
 
-def _kept() -> list[str]:
-    files.used()
+def _trusted_texts() -> list[str]:
+    files.require_current()
     return pem.certificates(files.trusted().read_text())

@@ -4,12 +4,12 @@
 from millrace.client import nfs, smb
 from millrace.client.choices import Profile, Protocol
 from millrace.client.model import Recipe
-from millrace.client.served import Served
+from millrace.client.served import ServedShare
 from millrace.errors import Refused
 
 
 def build(
-    served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None, rdma: bool
+    served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None, rdma: bool
 ) -> Recipe:
     """The recipe, or Refused with what to use instead. `rdma`: whether this server has an RDMA device."""
     if protocol is Protocol.SMB_RDMA:

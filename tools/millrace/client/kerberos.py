@@ -4,15 +4,15 @@
 from millrace.client import sources
 from millrace.client.choices import Protocol
 from millrace.client.model import Note
-from millrace.client.served import Served
+from millrace.client.served import ServedShare
 
 
-def host_name(served: Served) -> str | None:
+def host_name(served: ServedShare) -> str | None:
     """The name that this server has keys for; None where the share does not ask or there is no domain to know it."""
     return served.domain.host_name if served.sec and served.domain else None
 
 
-def notes(served: Served, protocol: Protocol) -> list[Note]:
+def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
     """What to have, and in which order; nothing where the share takes clients without Kerberos."""
     if not served.sec:
         return []

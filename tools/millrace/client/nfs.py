@@ -7,7 +7,7 @@ from millrace.client import kerberos, mount, recipes, sources, tls, trunking
 from millrace.client.choices import Profile, Protocol
 from millrace.client.model import Choice, Expect, File, Note, Recipe
 from millrace.client.mount import Mount
-from millrace.client.served import Served
+from millrace.client.served import ServedShare
 from millrace.errors import Refused
 from millrace.share.networks import CLOSED
 from millrace.system.net import Address
@@ -22,12 +22,16 @@ _PRINTED = {"lookupcache=positive": "lookupcache=pos"}
 _NOT_PRINTED = frozenset({"trunkdiscovery"})
 
 
-def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, rdma: bool) -> Recipe:
+def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, rdma: bool) -> Recipe:
     """The recipe; `rdma` is whether this server has an RDMA device. Refused where the share is not served so."""
     _refuse(served, protocol, rdma)
     trunked = protocol is Protocol.NFS_TCP_TRUNKED
     addresses = trunking.lane_addresses(served.addresses) if trunked else [str(served.addresses[0].ip)]
-    options = [*recipes.nfs_common(_transport(profile, protocol)), *recipes.NFS_CACHING[profile], *_demands(served)]
+    options = [
+        *recipes.nfs_common(_transport(profile, protocol)),
+        *recipes.NFS_CACHING[profile],
+        *_required_options(served),
+    ]
     # Keys are for names: a ticket for an address does not exist.
     host = host or kerberos.host_name(served)
     name = trunking.host_name(host) if host else addresses[0]
@@ -58,12 +62,12 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
         units=[unit for one in mounts for unit in mount.units(one)],
         commands=[line for one in mounts for line in mount.commands(one)],
         notes=_notes(served, protocol, addresses),
-        zone=trunking.zone(host, _of(served.addresses, addresses)).text if trunked and host else None,
+        zone=trunking.zone(host, _selected(served.addresses, addresses)).text if trunked and host else None,
         expect=_expect(served, profile, protocol, options, addresses),
     )
 
 
-def _refuse(served: Served, protocol: Protocol, rdma: bool) -> None:
+def _refuse(served: ServedShare, protocol: Protocol, rdma: bool) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
@@ -82,7 +86,7 @@ def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
     return recipes.trunked() if protocol is Protocol.NFS_TCP_TRUNKED else recipes.tcp(profile)
 
 
-def _demands(served: Served) -> list[Choice]:
+def _required_options(served: ServedShare) -> list[Choice]:
     """What the share itself asks of a mount."""
     found = []
     if served.read_only:
@@ -95,7 +99,7 @@ def _demands(served: Served) -> list[Choice]:
     return found
 
 
-def _lane_mounts(main: Mount, served: Served, addresses: Sequence[str], named: bool) -> list[Mount]:
+def _lane_mounts(main: Mount, served: ServedShare, addresses: Sequence[str], named: bool) -> list[Mount]:
     # The same options as the main mount: whichever the client mounts first decides nconnect for all.
     return [
         Mount(
@@ -114,7 +118,7 @@ def _source(host: str, path: str) -> str:
     return f"[{host}]:{path}" if ":" in host else f"{host}:{path}"
 
 
-def _of(addresses: Sequence[Address], chosen: Sequence[str]) -> list[Address]:
+def _selected(addresses: Sequence[Address], chosen: Sequence[str]) -> list[Address]:
     return [one for one in addresses if str(one.ip) in chosen]
 
 
@@ -128,11 +132,11 @@ def _modprobe(profile: Profile) -> File:
     return File(path=MODPROBE, mode="0644", text=text)
 
 
-def _tls_files(served: Served) -> list[File]:
+def _tls_files(served: ServedShare) -> list[File]:
     return tls.files(served.tls, served.xprtsec) if served.tls and served.xprtsec else []
 
 
-def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
+def _notes(served: ServedShare, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     found = [
         Note(
             text="The first mount of a server decides nconnect for all mounts of it: a mount that is there already "
@@ -157,7 +161,7 @@ def _notes(served: Served, protocol: Protocol, addresses: Sequence[str]) -> list
 
 
 def _expect(
-    served: Served, profile: Profile, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
+    served: ServedShare, profile: Profile, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
 ) -> Expect:
     printed = [_PRINTED.get(one.option, one.option) for one in options if one.option not in _NOT_PRINTED]
     trunked = protocol is Protocol.NFS_TCP_TRUNKED

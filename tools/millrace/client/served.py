@@ -17,7 +17,7 @@ from millrace.system.text import shown
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedShare:
     """A share from outside. `addresses` in the order of preference, `mtu` in bytes of the first one's port."""
 
     name: str
@@ -38,7 +38,7 @@ class Served:
 
 def served(
     config: Config, name: str | None, mountpoint: str, ports: Sequence[Interface], policy_networks: Sequence[str] = ()
-) -> Served:
+) -> ServedShare:
     """The share `name`, or the only one; BadInput where there is no such share, Refused where nobody can reach it.
 
     `policy_networks` are those of the policy, which a share that names none is served to.
@@ -52,7 +52,7 @@ def served(
     # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
     transport = _transport_security(share.nfs)
     one_tree = share.both or share.profile == "mixed"
-    return Served(
+    return ServedShare(
         name=share.name,
         path=f"{mountpoint}/{share.name}",
         addresses=addresses,

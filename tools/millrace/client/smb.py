@@ -7,7 +7,7 @@ from millrace.client import mount, recipes, sources
 from millrace.client.choices import Profile, Protocol
 from millrace.client.model import Choice, Expect, File, Note, Recipe
 from millrace.client.mount import Mount
-from millrace.client.served import Served
+from millrace.client.served import ServedShare
 from millrace.client.trunking import host_name
 from millrace.errors import BadInput, Refused
 from millrace.system.rule import Check, Rule
@@ -27,13 +27,17 @@ USER = Rule(
 )
 
 
-def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
+def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None) -> Recipe:
     """Return the recipe. Refused: the share is not on SMB. BadInput: `user` is no name of a user."""
     if not served.smb:
         raise Refused(f"the share {served.name} is not on SMB: use --protocol nfs-tcp, or switch SMB on")
     name = host_name(host) if host else str(served.addresses[0].ip)
     credentials = _credentials(served, user or DEFAULT_USER)
-    options = [*recipes.smb_common(served.posix), *recipes.smb_caching(profile, served.leases), *_demands(served)]
+    options = [
+        *recipes.smb_common(served.posix),
+        *recipes.smb_caching(profile, served.leases),
+        *_required_options(served),
+    ]
     main = Mount(
         description=f"Millrace share {served.name}",
         fstype="cifs",
@@ -63,7 +67,7 @@ def recipe(served: Served, profile: Profile, protocol: Protocol, host: str | Non
     )
 
 
-def _credentials(served: Served, user: str) -> File:
+def _credentials(served: ServedShare, user: str) -> File:
     problem = USER.problem(user)
     if problem is not None:
         raise BadInput(problem)
@@ -75,13 +79,13 @@ def _credentials(served: Served, user: str) -> File:
     return File(path=f"/etc/millrace-{served.name}.credentials", mode="0600", text=text)
 
 
-def _demands(served: Served) -> list[Choice]:
+def _required_options(served: ServedShare) -> list[Choice]:
     if not served.read_only:
         return []
     return [Choice(option="ro", reason="the share is read-only", source=sources.CIFS_MANUAL)]
 
 
-def _notes(served: Served, credentials: str) -> list[Note]:
+def _notes(served: ServedShare, credentials: str) -> list[Note]:
     found = [
         Note(text=f"Put the password into {credentials}; nothing else may read it.", source=sources.CIFS_MANUAL),
         Note(
@@ -102,7 +106,7 @@ def _notes(served: Served, credentials: str) -> list[Note]:
     return found
 
 
-def _expect(served: Served, profile: Profile, protocol: Protocol, options: Sequence[Choice]) -> Expect:
+def _expect(served: ServedShare, profile: Profile, protocol: Protocol, options: Sequence[Choice]) -> Expect:
     # multichannel is printed as max_channels.
     printed = [one.option for one in options if one.option != "multichannel"]
     return Expect(

@@ -32,7 +32,7 @@ class Tls:
 
 def of_this_server() -> Tls | None:
     """This server's; None before its first certificate."""
-    used = certificate_files.about()
+    used = certificate_files.find_current()
     return Tls(used.certificate, client_trust(used)) if used else None
 
 
@@ -42,10 +42,10 @@ def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
         raise Refused("this server has no certificate yet: systemctl start millrace-certificate.service")
     lacking = [one for one in hosts if not names_host(tls.certificate, one)]
     if lacking:
-        there = ", ".join([*tls.certificate.names, *tls.certificate.addresses])
+        present_names = ", ".join([*tls.certificate.names, *tls.certificate.addresses])
         raise Refused(
             f"the share takes xprtsec={demand} only, the certificate does not name {', '.join(lacking)}: use --host "
-            f"with a name of it ({there}), or give it this one (millrace certificate renew --name)"
+            f"with a name of it ({present_names}), or give it this one (millrace certificate renew --name)"
         )
 
 

@@ -39,7 +39,7 @@ def recipe(profile: str, protocol: str, share: str | None, host: str | None, use
     """Print mount recipes for clients."""
     from millrace.client import text
 
-    made = _made(profile, protocol, share, host, user)
+    made = _recipe(profile, protocol, share, host, user)
     click.echo(made.model_dump_json(indent=2) if as_json else "\n".join(text.lines(made)))
 
 
@@ -51,7 +51,7 @@ def recipe(profile: str, protocol: str, share: str | None, host: str | None, use
 def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> None:
     """Print the values that check.py expects of the mount, as JSON."""
     del as_json
-    click.echo(_made(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
+    click.echo(_recipe(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
 
 
 @client.command()
@@ -66,7 +66,7 @@ def kit(profile: str, protocol: str, share: str | None, host: str | None, user: 
     from millrace.client.kit import tar
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
-    made = tar(_made(profile, protocol, share, host, user))
+    made = tar(_recipe(profile, protocol, share, host, user))
     output.write(made)
 
 
@@ -120,7 +120,7 @@ def zone(host: str | None, as_json: bool) -> None:
     click.echo(made.model_dump_json(indent=2) if as_json else made.text, nl=as_json)
 
 
-def _made(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
+def _recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
     from millrace.client.build import build
     from millrace.client.served import served
     from millrace.errors import Refused

@@ -55,12 +55,12 @@ CHECKS: Mapping[str, Check] = {
 
 def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> Health:
     """The health of this server, now."""
-    looked_at = host or Host()
-    findings = [finding for name, check in checks.items() for finding in guarded(name, check, looked_at)]
+    server = host or Host()
+    findings = [finding for name, check in checks.items() for finding in run_check(name, check, server)]
     return Health(at=datetime.now(UTC).isoformat(timespec="seconds"), level=worst(findings), findings=findings)
 
 
-def guarded(name: str, check: Check, host: Host) -> list[Finding]:
+def run_check(name: str, check: Check, host: Host) -> list[Finding]:
     """What a check says; UNKNOWN where it cannot look."""
     try:
         return check(host)

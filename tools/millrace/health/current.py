@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.health.checks import arrays, filesystem, pool
-from millrace.health.collect import CHECKS, collect, guarded
+from millrace.health.collect import CHECKS, collect, run_check
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.system.documents import read_model
 
 # These read what everybody may read, and are what a person waits for.
-OPEN = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
+UNPRIVILEGED = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
 NAME = "health"
 # The timer asks every 30 s; a box under load may be late once.
 STALE_SECONDS = 120
@@ -22,19 +22,19 @@ STALE_SECONDS = 120
 def current(host: Host) -> Health:
     """The health now; a timer that has stopped is a failure of its own: console and others see what was once."""
     if os.geteuid() != 0:
-        return as_seen(host)
-    found, written = collect(host), _written()
+        return last_recorded(host)
+    found, written = collect(host), _last_written()
     late = _late(written, datetime.fromisoformat(found.at)) if written else []
     findings = [*found.findings, *late]
     return found.model_copy(update={"level": worst(findings), "findings": findings})
 
 
-def as_seen(host: Host, now: datetime | None = None) -> Health:
+def last_recorded(host: Host, now: datetime | None = None) -> Health:
     """What millrace-health.service wrote, with the state of pool, arrays and file system as it is this moment."""
-    written, at = _written(), (now or datetime.now(UTC))
-    live = [finding for name, check in OPEN.items() for finding in guarded(name, check, host)]
+    written, at = _last_written(), (now or datetime.now(UTC))
+    live = [finding for name, check in UNPRIVILEGED.items() for finding in run_check(name, check, host)]
     if written is None:
-        findings = [*live, _unseen("Health has not been checked in this boot yet.", host.starting)]
+        findings = [*live, _not_checked("Health has not been checked in this boot yet.", host.starting)]
         return Health(at=at.isoformat(timespec="seconds"), level=worst(findings), findings=findings)
     # What root alone can see of a file system that is mounted is in what root saw.
     replaced = {"pool", "arrays", *(one.check for one in live)}
@@ -54,13 +54,13 @@ def overdue(at: str) -> Finding:
 
 def stopped() -> Health:
     """What millrace-health.service wrote last, for when it does not end any more."""
-    written = _written()
+    written = _last_written()
     at = written.at if written else datetime.now(UTC).isoformat(timespec="seconds")
     findings = [overdue(at), *(one for one in (written.findings if written else []) if one.check != NAME)]
     return Health(at=at, level=Level.FAIL, findings=findings)
 
 
-def _written() -> Health | None:
+def _last_written() -> Health | None:
     """What the timer wrote last; None where there is nothing, or nothing that can be read."""
     try:
         return read_model(paths.health_file(), Health)
@@ -74,12 +74,12 @@ def _late(written: Health, now: datetime) -> list[Finding]:
     return [overdue(written.at)] if age > STALE_SECONDS else []
 
 
-def glance(host: Host) -> Level:
+def level_now(host: Host) -> Level:
     """The level alone, cheaply enough for every second, also for root."""
-    return as_seen(host).level
+    return last_recorded(host).level
 
 
-def _unseen(sentence: str, starting: bool) -> Finding:
+def _not_checked(sentence: str, starting: bool) -> Finding:
     if starting:
         return Finding(check=NAME, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
     return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo="systemctl status millrace-health.timer")

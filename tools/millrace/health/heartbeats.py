@@ -38,7 +38,7 @@ def last() -> Heartbeat | None:
         return None
 
 
-def ask(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
+def request(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
     """A heartbeat now.
 
     systemd starts the unit once however often it is asked: one process hangs with a pool that hangs, never two.

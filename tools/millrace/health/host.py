@@ -45,7 +45,7 @@ class Host:
     @cached_property
     def heartbeat(self) -> Heartbeat:
         """What a read and an fsync on the pool, which must be mounted, end with now."""
-        return heartbeats.ask(self._run)
+        return heartbeats.request(self._run)
 
     @cached_property
     def drives(self) -> list[Drive]:
@@ -79,7 +79,7 @@ class Host:
         # Without a status: is-system-running exits with 1 for every answer but "running".
         return self._run(["systemctl", "is-system-running"]).out.strip() in ("initializing", "starting")
 
-    def ask(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+    def query(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """What a tool says that only looks."""
         return self._run(argv)
 

@@ -39,7 +39,7 @@ class Counters(Contract):
     drives: list[Counter]
 
 
-def known() -> Counters:
+def load() -> Counters:
     """What is kept; nothing where the document is missing or cannot be understood: counting begins again then."""
     try:
         return read_model(paths.media_errors_file(), Counters)
@@ -56,13 +56,13 @@ def count(before: Counters, now: Mapping[str, int], today: date) -> Counters:
     return Counters(drives=latest[:KEPT])
 
 
-def new(counters: Counters, today: date) -> dict[str, Counter]:
+def recent(counters: Counters, today: date) -> dict[str, Counter]:
     """The drives whose count has grown within a month, by serial. Pure."""
     since = (today - RECENT).isoformat()
     return {one.serial: one for one in counters.drives if one.grown is not None and one.grown >= since}
 
 
-def keep(counters: Counters) -> None:
+def save(counters: Counters) -> None:
     """Write them down; a boot drive that is full or read-only must not hide what the drives say now."""
     try:
         write_model(paths.media_errors_file(), counters)

@@ -17,7 +17,7 @@ def problem(address: str, port: int = PORT, seconds: float = SECONDS) -> str | N
     xid = secrets.randbits(32)
     call = struct.pack(">10I", xid, _CALL, _RPC_VERSION, PROGRAM, VERSION, NULL, _AUTH_NONE, 0, _AUTH_NONE, 0)
     try:
-        answer = tcp.ask(address, port, _LAST_FRAGMENT, call, 16, seconds)
+        answer = tcp.exchange(address, port, _LAST_FRAGMENT, call, 16, seconds)
     except OSError as error:
         return error.strerror or str(error)
     _, said, kind, status = struct.unpack(">4I", answer) if len(answer) == 16 else (0, 0, 0, 1)

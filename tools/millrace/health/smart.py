@@ -71,11 +71,11 @@ def write(run: Runner = _IN_TIME) -> None:
         read = list(together.map(lambda one: _read(one, one.name in system, run), here))
     today = datetime.now(UTC).date()
     said = {one.serial: one.media_errors for one in read if one.serial and one.media_errors is not None}
-    counters = media_errors.count(media_errors.known(), said, today)
-    new = media_errors.new(counters, today)
+    counters = media_errors.count(media_errors.load(), said, today)
+    new = media_errors.recent(counters, today)
     drives = [_with_new(one, new.get(one.serial)) for one in read]
     write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
-    media_errors.keep(counters)
+    media_errors.save(counters)
 
 
 def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSmart:

@@ -19,7 +19,7 @@ def problem(address: str, port: int = PORT, seconds: float = SECONDS) -> str | N
     """None where the server answers within `seconds`, else what happened, in words."""
     try:
         # [MS-SMB2] 2.1: four bytes with the length in front, the first of them zero.
-        answer = tcp.ask(address, port, 0, request(), 4 + 14, seconds)[4:]
+        answer = tcp.exchange(address, port, 0, request(), 4 + 14, seconds)[4:]
     except OSError as error:
         return error.strerror or str(error)
     if not answer:

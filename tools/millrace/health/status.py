@@ -71,8 +71,8 @@ def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> St
     """How the server is, for whoever asks."""
     found = current(host)
     notes: list[str] = []
-    reached = _or_note(ports, notes) or []
-    pool = _or_note(lambda: host.pool, notes)
+    reached = _value_or_note(ports, notes) or []
+    pool = _value_or_note(lambda: host.pool, notes)
     return Status(
         version=image_version(),
         hostname=socket.gethostname(),
@@ -81,14 +81,14 @@ def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> St
         next=_next(found),
         pool=pool,
         space=space_of(pool.filesystem.mountpoint) if pool else None,
-        shares=(_or_note(lambda: shares(pool, reached), notes) or []) if pool else [],
-        jobs=_or_note(lambda: jobs(pool), notes) or [],
+        shares=(_value_or_note(lambda: shares(pool, reached), notes) or []) if pool else [],
+        jobs=_value_or_note(lambda: jobs(pool), notes) or [],
         as_root=os.geteuid() == 0,
         notes=notes,
     )
 
 
-def _or_note(read: Callable[[], T], notes: list[str]) -> T | None:
+def _value_or_note(read: Callable[[], T], notes: list[str]) -> T | None:
     """What can be read, or None and a note why not: one broken file hides nothing else."""
     try:
         return read()

@@ -5,7 +5,7 @@ import socket
 import struct
 
 
-def ask(address: str, port: int, mark: int, question: bytes, count: int, seconds: float) -> bytes:
+def exchange(address: str, port: int, mark: int, question: bytes, count: int, seconds: float) -> bytes:
     """Send a question behind the 32-bit record mark that NFS and SMB have; up to `count` bytes of the answer.
 
     OSError where nothing answers within `seconds`.

@@ -41,9 +41,9 @@ def _for_units(smart: bool) -> None:
         drives.write()
         return
     from millrace.health.current import stopped
-    from millrace.health.write import leave
+    from millrace.health.write import publish
 
-    leave(stopped())
+    publish(stopped())
 
 
 @click.command()

@@ -26,10 +26,10 @@ def write(
     # A pool that has failed is not asked what it holds: the answer may never come.
     if not any(one.check == filesystem.NAME and one.level is Level.FAIL for one in health.findings):
         usage.write(run)
-    leave(health, ports, refresh)
+    publish(health, ports, refresh)
 
 
-def leave(
+def publish(
     health: Health,
     ports: Callable[[], list[Interface]] = net.serving,
     refresh: Callable[[], None] = refresh_consoles,

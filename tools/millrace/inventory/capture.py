@@ -66,17 +66,17 @@ class Recorder:
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Run a tool and record its output."""
         result = self._run(argv)
-        self.tools.append(([at_home(self._sysroot, word) for word in argv], result))
+        self.tools.append(([server_path(self._sysroot, word) for word in argv], result))
         return result
 
     def read(self, device: Path, size: int) -> list[Finding]:
         """Probe the first and last bytes of a drive and record the findings."""
         found = self._read(device, size)
-        self.surfaces.append((at_home(self._sysroot, str(device)), found))
+        self.surfaces.append((server_path(self._sysroot, str(device)), found))
         return found
 
 
-def at_home(sysroot: Path, word: str) -> str:
+def server_path(sysroot: Path, word: str) -> str:
     """Return `SYSROOT/dev/nvme0n1` as /dev/nvme0n1."""
     prefix = str(sysroot).rstrip("/")
     return word.removeprefix(prefix) if prefix and word.startswith(f"{prefix}/") else word
@@ -95,8 +95,8 @@ def capture(
     """
     if os.path.lexists(file):
         raise Refused(f"{file} already exists; choose another file")
-    with _beside(file) as packed:
-        found, content = _looked(keep_serials, sysroot, Recorder(sysroot, run, read))
+    with _temporary_file(file) as packed:
+        found, content = _collected(keep_serials, sysroot, Recorder(sysroot, run, read))
         try:
             _write(content, packed, file)
         except OSError as error:
@@ -105,7 +105,7 @@ def capture(
 
 
 @contextmanager
-def _beside(file: Path) -> Iterator[Path]:
+def _temporary_file(file: Path) -> Iterator[Path]:
     """An empty file in the same directory, for as long as it is needed."""
     directory = file.absolute().parent
     try:
@@ -118,7 +118,7 @@ def _beside(file: Path) -> Iterator[Path]:
         yield Path(made.name)
 
 
-def _looked(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
+def _collected(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
     """The inventory, and the contents of a capture of it by their paths."""
     found = collect(sysroot, recorder.run, recorder.read)
     names = Anonymiser(_key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
@@ -126,14 +126,14 @@ def _looked(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inve
     for drive in found.drives:
         names.serial(drive.serial)
         names.identifier(drive.wwid)
-    content = {entry.path: entry for entry in [*entries(sysroot, names), *_answers(recorder, names)]}
+    content = {entry.path: entry for entry in [*entries(sysroot, names), *_tool_entries(recorder, names)]}
     files = {path: _sha256(entry.content) for path, entry in sorted(content.items()) if entry.content is not None}
     manifest = Manifest(made_by=f"millrace {__version__}", files=files)
     content[MANIFEST] = Entry(MANIFEST, manifest.model_dump_json(indent=2).encode() + b"\n")
     return found, content
 
 
-def _answers(recorder: Recorder, names: Anonymiser) -> list[Entry]:
+def _tool_entries(recorder: Recorder, names: Anonymiser) -> list[Entry]:
     tools = [(argv, reduce(argv, result, names)) for argv, result in recorder.tools]
     answers = [
         *(

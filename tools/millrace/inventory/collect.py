@@ -49,14 +49,14 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
     used = drives_in_use(sysroot)
     places = Places(pci.slots(sysroot), bays(sysroot))
 
-    def look(name: str) -> Drive:
+    def probed(name: str) -> Drive:
         return describe(sysroot, name, _verdict(sysroot, name, used, run, read), places, run)
 
     with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
-        return tell_apart(list(pool.map(look, drive_names(sysroot))))
+        return mark_duplicates(list(pool.map(probed, drive_names(sysroot))))
 
 
-def tell_apart(found: list[Drive]) -> list[Drive]:
+def mark_duplicates(found: list[Drive]) -> list[Drive]:
     """Set drives to UNKNOWN that share a serial number or wwid with another one."""
     serials = Counter(drive.serial for drive in found)
     wwids = Counter(drive.wwid for drive in found if drive.wwid)

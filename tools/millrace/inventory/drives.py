@@ -58,7 +58,7 @@ def drive_names(sysroot: Path) -> list[str]:
         # A multipath NVMe drive has one hidden block device for each path besides its own.
         if not NO_DRIVES.match(name) and sysfs.text(sysroot / "sys/block" / name / "hidden") != "1"
     ]
-    return sorted(found, key=_natural)
+    return sorted(found, key=_natural_key)
 
 
 def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner | None) -> Drive:
@@ -116,9 +116,9 @@ def identify(directory: Path) -> Identity:
     if (device / "vendor").exists() and (device / "model").exists():
         return _scsi(directory, device)
     return Identity(
-        serial=_said(directory / "serial") or _said(device / "serial"),
-        wwid=_said(directory / "wwid"),
-        model=_said(device / "name"),
+        serial=_attribute(directory / "serial") or _attribute(device / "serial"),
+        wwid=_attribute(directory / "wwid"),
+        model=_attribute(device / "name"),
         firmware="",
         transport="virtio" if directory.name.startswith("vd") else re.sub(r"[^a-z].*", "", directory.name),
         device=device,
@@ -129,10 +129,10 @@ def _nvme(directory: Path) -> Identity:
     controller = _nvme_controller((directory / "device").resolve())
     fabric = sysfs.text(controller / "transport")
     return Identity(
-        serial=_said(controller / "serial"),
-        wwid=_said(directory / "wwid"),
-        model=_said(controller / "model"),
-        firmware=_said(controller / "firmware_rev"),
+        serial=_attribute(controller / "serial"),
+        wwid=_attribute(directory / "wwid"),
+        model=_attribute(controller / "model"),
+        firmware=_attribute(controller / "firmware_rev"),
         # A namespace that comes over a network is not a drive of this server.
         transport="nvme" if fabric in (None, "pcie") else f"nvme-{fabric}",
         device=controller,
@@ -144,21 +144,21 @@ def _nvme_controller(device: Path) -> Path:
     if (device / "transport").exists():
         return device
     controllers = [name for name in sysfs.names(device) if re.fullmatch(r"nvme\d+", name)]
-    return (device / min(controllers, key=_natural)).resolve() if controllers else device
+    return (device / min(controllers, key=_natural_key)).resolve() if controllers else device
 
 
 def _scsi(directory: Path, device: Path) -> Identity:
     return Identity(
         serial=_vpd_serial(device / "vpd_pg80"),
-        wwid=_said(device / "wwid"),
-        model=" ".join(filter(None, (_said(device / "vendor"), _said(device / "model")))),
-        firmware=_said(device / "rev"),
+        wwid=_attribute(device / "wwid"),
+        model=" ".join(filter(None, (_attribute(device / "vendor"), _attribute(device / "model")))),
+        firmware=_attribute(device / "rev"),
         transport=_scsi_transport(device),
         device=device,
     )
 
 
-def _said(path: Path) -> str:
+def _attribute(path: Path) -> str:
     """What a drive says of itself, fit for a terminal: its firmware may be made to drive one (console_codes(4))."""
     return one_line(sysfs.text(path) or "")
 
@@ -180,5 +180,5 @@ def _scsi_transport(device: Path) -> str:
     return "sas" if any(part.startswith("end_device-") for part in parts) else "scsi"
 
 
-def _natural(name: str) -> list[tuple[int, str]]:
+def _natural_key(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -41,7 +41,7 @@ class Smart(TypedDict):
 
 def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
     """Read the SMART log of a drive; None where it fails. `controller` is its sysfs directory."""
-    health = _ask("smart-log", device, run)
+    health = _query("smart-log", device, run)
     return _smart(health, controller) if health else None
 
 
@@ -49,23 +49,23 @@ def _smart(health: Answer, controller: Path) -> Smart:
     warning = health.get("critical_warning")
     return Smart(
         temperature=_celsius(health.get("temperature"), controller),
-        wear=_whole(health.get("percent_used", health.get("percentage_used"))),
-        critical_warning=_whole(warning.get("value") if isinstance(warning, dict) else warning),
-        available_spare=_whole(health.get("avail_spare", health.get("available_spare"))),
-        spare_threshold=_whole(health.get("spare_thresh", health.get("available_spare_threshold"))),
-        media_errors=_whole(health.get("media_errors")),
+        wear=_integer(health.get("percent_used", health.get("percentage_used"))),
+        critical_warning=_integer(warning.get("value") if isinstance(warning, dict) else warning),
+        available_spare=_integer(health.get("avail_spare", health.get("available_spare"))),
+        spare_threshold=_integer(health.get("spare_thresh", health.get("available_spare_threshold"))),
+        media_errors=_integer(health.get("media_errors")),
     )
 
 
 def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:
     """Read the details of a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
-    namespace, health = _ask("id-ns", device, run), _smart(_ask("smart-log", device, run), controller)
+    namespace, health = _query("id-ns", device, run), _smart(_query("smart-log", device, run), controller)
     cache = write_cache(drive)
     return Details(
         eui64=_identifier(sysfs.text(drive / "eui") or namespace.get("eui64")),
         nguid=_identifier(sysfs.text(drive / "nguid") or namespace.get("nguid")),
         lba_formats=_formats(namespace),
-        dlfeat=_whole(namespace.get("dlfeat")),
+        dlfeat=_integer(namespace.get("dlfeat")),
         volatile_write_cache=_controller_cache(device, run) if cache is None else cache,
         temperature=health["temperature"],
         wear=health["wear"],
@@ -80,11 +80,11 @@ def write_cache(drive: Path) -> bool | None:
 
 
 def _controller_cache(device: Path, run: Runner) -> bool | None:
-    present = _whole(_ask("id-ctrl", device, run).get("vwc"))
+    present = _integer(_query("id-ctrl", device, run).get("vwc"))
     return None if present is None else bool(present & 1)
 
 
-def _ask(what: str, device: Path, run: Runner) -> Answer:
+def _query(what: str, device: Path, run: Runner) -> Answer:
     result = run(["nvme", what, str(device), "--output-format=json"])
     try:
         said = json.loads(result.out) if result.status == 0 else {}
@@ -95,22 +95,22 @@ def _ask(what: str, device: Path, run: Runner) -> Answer:
 
 
 def _formats(namespace: Answer) -> list[LbaFormat]:
-    formats, flbas = namespace.get("lbafs"), _whole(namespace.get("flbas"))
+    formats, flbas = namespace.get("lbafs"), _integer(namespace.get("flbas"))
     if not isinstance(formats, list) or flbas is None:
         return []
     used = flbas & LBA_FORMAT_LOW | (flbas & LBA_FORMAT_HIGH) >> 1
     found = []
     for number, entry in enumerate(formats):
-        shift = _whole(entry.get("ds")) if isinstance(entry, dict) else None
+        shift = _integer(entry.get("ds")) if isinstance(entry, dict) else None
         # 0 is an entry that is not available
         if shift:
-            metadata, performance = _whole(entry.get("ms")) or 0, _whole(entry.get("rp")) or 0
+            metadata, performance = _integer(entry.get("ms")) or 0, _integer(entry.get("rp")) or 0
             found.append(LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used))
     return found
 
 
 def _celsius(kelvin: object, controller: Path) -> int | None:
-    said = _whole(kelvin)
+    said = _integer(kelvin)
     if said is not None and said > COLDEST_KELVIN:
         return said + ABSOLUTE_ZERO
     for name in sysfs.names(controller):
@@ -135,7 +135,7 @@ def _identifier(said: object) -> str | None:
     return digits if digits.strip("0") else None
 
 
-def _whole(said: object) -> int | None:
+def _integer(said: object) -> int | None:
     """A number; counters of 128 bits come as text from some releases of nvme-cli."""
     if isinstance(said, str) and said.isdecimal():
         return int(said)

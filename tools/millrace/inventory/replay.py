@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from millrace.errors import BadInput
-from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, at_home
+from millrace.inventory.capture import COMMANDS, MANIFEST, Answer, Manifest, server_path
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, failed
 from millrace.inventory.model import DriveState, Evidence, Inventory
@@ -55,14 +55,14 @@ class Replay:
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Return the captured output of a tool."""
-        answer = self._answers.get(tuple(at_home(self._root, word) for word in argv))
+        answer = self._answers.get(tuple(server_path(self._root, word) for word in argv))
         if answer is None or answer.surface is not None:
             return Result(NOT_CAPTURED, "", "not in the capture")
         return Result(answer.status, answer.out, answer.err)
 
     def read(self, device: Path, size: int) -> list[Finding]:
         """Return the captured findings in the first and last bytes of a drive."""
-        answer = self._answers.get(("surface", at_home(self._root, str(device))))
+        answer = self._answers.get(("surface", server_path(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]
         return [

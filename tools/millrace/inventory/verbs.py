@@ -27,7 +27,7 @@ def inventory(
         raise click.UsageError("--sysroot is about another server: it goes with --json alone.")
     if keep_serials and not capture_file:
         raise click.UsageError("--keep-serials goes with --capture.")
-    found = _look(wait, sysroot, capture_file, keep_serials)
+    found = _collected(wait, sysroot, capture_file, keep_serials)
     if write:
         from millrace import paths
         from millrace.system.documents import write_model
@@ -44,7 +44,7 @@ def inventory(
         show(found)
 
 
-def _look(wait: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool) -> "Inventory":
+def _collected(wait: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool) -> "Inventory":
     if sysroot:
         from millrace.inventory.replay import inventory_of
 

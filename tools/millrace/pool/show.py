@@ -86,7 +86,7 @@ def lines(found: PoolState) -> list[str]:
     filesystem = found.filesystem
     said = [f"{filesystem.mountpoint}: XFS {filesystem.uuid}, {_space(filesystem)}"]
     for array in found.arrays:
-        said += ["", f"{array.name}: {array.level}, {array.state}{_lacks(array)}{_sync(array)}"]
+        said += ["", f"{array.name}: {array.level}, {array.state}{_degraded(array)}{_sync(array)}"]
         said += [f"  {_member(one)}" for one in array.members]
     said += [""] + [f"share {one.name}: {_used(one)}" for one in found.shares]
     return said + [f"note: {note}" for note in found.notes]
@@ -101,7 +101,7 @@ def _space(filesystem: LiveFilesystem) -> str:
     return words + (", read-only" if filesystem.read_only else "")
 
 
-def _lacks(array: LiveArray) -> str:
+def _degraded(array: LiveArray) -> str:
     if not array.degraded:
         return ""
     members = sum(one.planned and one.state != "spare" for one in array.members)

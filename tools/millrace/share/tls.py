@@ -66,7 +66,7 @@ def server_name() -> str:
 
     Failed: there is no certificate.
     """
-    used = files.about()
+    used = files.find_current()
     if used is None:
         raise Failed("NFS over TLS needs the certificate of this server: systemctl start millrace-certificate.service")
     if used.certificate.names:

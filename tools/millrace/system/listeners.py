@@ -15,13 +15,13 @@ Address = IPv4Address | IPv6Address
 
 def unheard(addresses: Iterable[Address], port: int) -> list[Address]:
     """Those of `addresses` on which nobody listens on a TCP port."""
-    found = _listening(port)
+    found = _listening_on(port)
     # A socket on :: takes IPv4 as well, unless it says otherwise; nfsd and smbd open one of each kind.
     everywhere = {4: ip_address("0.0.0.0"), 6: ip_address("::")}
     return [one for one in addresses if one not in found and everywhere[one.version] not in found]
 
 
-def _listening(port: int) -> set[Address]:
+def _listening_on(port: int) -> set[Address]:
     found: set[Address] = set()
     for name in ("tcp", "tcp6"):
         path = paths.ROOT / "proc/net" / name

@@ -21,8 +21,8 @@ from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
 from millrace.system.net import Interface
 from millrace.system.run import Runner
-from millrace.topology import parts, threads
-from millrace.topology.model import Topology, TopologyArray, TopologyFinding, TopologyNode, Where
+from millrace.topology import parts
+from millrace.topology.model import NfsdThreads, Topology, TopologyArray, TopologyFinding, TopologyNode, Where
 
 
 def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
@@ -31,7 +31,7 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
         raise Refused("no inventory of this boot: systemctl status millrace-inventory")
     at_boot = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     there = present()
-    inventory = _of_now(at_boot, there, nics(paths.ROOT, run))
+    inventory = _current_inventory(at_boot, there, nics(paths.ROOT, run))
     pool = known_pool()
     proposal = _proposal()
     arrays = _arrays(pool, proposal)
@@ -40,20 +40,20 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     return Topology(
         cpu_model=inventory.cpu_model,
         sockets=inventory.sockets,
-        nodes=_nodes(inventory, _known(proposal, arrays, live, there), masks, interfaces),
+        nodes=_nodes(inventory, _drive_facts(proposal, arrays, live, there), masks, interfaces),
         arrays=[
             TopologyArray(name=one.name, level=one.level, role=one.role, over=one.members if one.over_arrays else [])
             for one in arrays
         ],
         planned=pool is None and bool(arrays),
-        nfsd=threads.floating(masks, [node.cpus for node in inventory.nodes]),
+        nfsd=_floating(masks, [node.cpus for node in inventory.nodes]),
         findings=[
             _finding(one, inventory) for one in (audit(inventory, proposal) if isinstance(proposal, Plan) else [])
         ],
     )
 
 
-def _of_now(at_boot: Inventory, there: Sequence[Drive], ports: Sequence[Nic]) -> Inventory:
+def _current_inventory(at_boot: Inventory, there: Sequence[Drive], ports: Sequence[Nic]) -> Inventory:
     """The ports of now, and drives that were put in since the boot: nobody has looked at what is on those yet."""
     known = {one.serial for one in at_boot.drives}
     new = [one for one in there if one.serial not in known]
@@ -73,10 +73,10 @@ def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[Array]:
     return proposal.arrays if isinstance(proposal, Plan) else []
 
 
-def _known(
+def _drive_facts(
     proposal: Proposal | None, arrays: Sequence[Array], live: Sequence[LiveArray], there: Sequence[Drive]
-) -> parts.Known:
-    return parts.Known(
+) -> parts.DriveFacts:
+    return parts.DriveFacts(
         roles={one.serial: one.role for one in proposal.drives} if proposal else {},
         places=parts.places(arrays, live),
         members=parts.member_states(live),
@@ -85,7 +85,7 @@ def _known(
 
 
 def _nodes(
-    inventory: Inventory, known: parts.Known, masks: Sequence[set[int]], interfaces: Sequence[Interface]
+    inventory: Inventory, known: parts.DriveFacts, masks: Sequence[set[int]], interfaces: Sequence[Interface]
 ) -> list[TopologyNode]:
     """The nodes of the server, and one more for what the firmware places nowhere."""
     numbers: list[int | None] = [node.id for node in inventory.nodes]
@@ -97,7 +97,7 @@ def _nodes(
     for number in numbers:
         node = placed.get(number) if number is not None else None
         # With a single node there is nowhere else to be.
-        here = lost if number is None else {number} if len(numbers) > 1 else {number, *lost}
+        node_numbers = lost if number is None else {number} if len(numbers) > 1 else {number, *lost}
         found.append(
             TopologyNode(
                 node=number,
@@ -105,9 +105,9 @@ def _nodes(
                 cpus=ranges(node.cpus) if node else "",
                 cores=node.cores if node else 0,
                 memory_bytes=node.memory if node else 0,
-                drives=[parts.drive(one, known) for one in inventory.drives if one.numa_node in here],
-                ports=[parts.port(one, interfaces) for one in inventory.nics if one.numa_node in here],
-                nfsd=threads.pinned(masks, node.cpus if node else []),
+                drives=[parts.drive(one, known) for one in inventory.drives if one.numa_node in node_numbers],
+                ports=[parts.port(one, interfaces) for one in inventory.nics if one.numa_node in node_numbers],
+                nfsd=_pinned(masks, node.cpus if node else []),
             )
         )
     return found
@@ -138,3 +138,18 @@ def _finding(finding: Finding, inventory: Inventory) -> TopologyFinding:
 
 def _card(address: str | None) -> str | None:
     return address.rpartition(".")[0] if address else None
+
+
+def _pinned(masks: Sequence[set[int]], cpus: Sequence[int]) -> NfsdThreads:
+    """The threads that may run on these CPUs and no others."""
+    return _nfsd_threads([mask for mask in masks if mask <= set(cpus)])
+
+
+def _floating(masks: Sequence[set[int]], nodes: Sequence[Sequence[int]]) -> NfsdThreads:
+    """The threads that no node keeps for itself."""
+    return _nfsd_threads([mask for mask in masks if not any(mask <= set(cpus) for cpus in nodes)])
+
+
+def _nfsd_threads(found: Sequence[set[int]]) -> NfsdThreads:
+    cpus = sorted(set().union(*found))
+    return NfsdThreads(threads=len(found), cpus=ranges(cpus) if found else None)

@@ -24,7 +24,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Known:
+class DriveFacts:
     """What is known of the drives beside the inventory, by serial; `present` are those that the kernel has now."""
 
     roles: Mapping[str, Role]
@@ -57,7 +57,7 @@ def member_states(live: Sequence[LiveArray]) -> dict[str, MemberState]:
     return found
 
 
-def drive(one: Drive, known: Known) -> TopologyDrive:
+def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
     """A drive at its place."""
     place = known.places.get(one.serial)
     return TopologyDrive(

@@ -29,14 +29,14 @@ def stages(plan: Plan, pool: Pool, run: Runner) -> list[Stage]:
 
 def queues(run: Runner) -> Collected:
     """How many queues each data port has."""
-    view = ports.look(topology.cores(), run)
+    view = ports.read_ports(topology.cores(), run)
     return ports.queue_settings(view, run), []
 
 
 def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
     """Interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
-    view = ports.look(cores, run)
+    view = ports.read_ports(cores, run)
     of_arrays, warnings = array_settings(plan, pool)
     settings = [
         *ports.core_settings(view),
@@ -46,7 +46,7 @@ def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
         *nfsd_settings(plan.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
-    return settings, [*view.warnings, *ports.losses(view), *warnings]
+    return settings, [*view.warnings, *ports.packet_losses(view), *warnings]
 
 
 def _workqueue(cpus: list[int]) -> list[Setting]:

@@ -43,7 +43,7 @@ class Setting(ABC):
     def write(self, value: str) -> None:
         """Set it. OSError, Failed: the kernel or the tool refuses."""
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether `current`, as read, equals what is wanted."""
         return current == self.wanted
 
@@ -51,7 +51,7 @@ class Setting(ABC):
         """Return what restores the setting of now when it is written; None where nothing does."""
         return self.read()
 
-    def remark(self) -> str | None:
+    def follow_up(self) -> str | None:
         """Return what remains for an administrator to do after it was set; None for nothing."""
         return None
 
@@ -73,11 +73,11 @@ class Knob(Setting):
 
     def read(self) -> str:
         """Return what is set now, without the kernel's decoration. OSError: there is no such file."""
-        return standing(self.path.read_text())
+        return current_value(self.path.read_text())
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether `current` means the same as what is written."""
-        return current == standing(self.wanted)
+        return current == current_value(self.wanted)
 
     def write(self, value: str) -> None:
         """Write the value as one line. OSError: the kernel refuses."""
@@ -87,7 +87,7 @@ class Knob(Setting):
         """Return `system` where the setting follows a sysctl, else its value. OSError: there is no such file."""
         text = self.path.read_text()
         # `200000 (system)` follows the sysctl and would not any more if the number were written
-        return "system" if "(system)" in text else standing(text)
+        return "system" if "(system)" in text else current_value(text)
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class InterruptKnob(Knob):
 
     refusals = MANAGED
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether both lists name the same CPUs."""
         return set(cpu_list(current)) == set(cpu_list(self.wanted))
 
@@ -105,7 +105,7 @@ class InterruptKnob(Knob):
 class MaskKnob(Knob):
     """A set of CPUs as the kernel's hexadecimal mask."""
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether both masks have the same bits."""
         return _bits(current) == _bits(self.wanted)
 
@@ -114,7 +114,7 @@ class MaskKnob(Knob):
 class CoverKnob(MaskKnob):
     """A mask that must have at least the wanted CPUs: it may name some that are not there."""
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether every wanted CPU is in the mask."""
         return _bits(current) & _bits(self.wanted) == _bits(self.wanted)
 
@@ -127,7 +127,7 @@ class ListenerKnob(Knob):
         """Return the lines without duplicates, sorted, with commas between. OSError: there is no such file."""
         return ", ".join(sorted({" ".join(line.split()) for line in self.path.read_text().splitlines()}))
 
-    def holds(self, current: str) -> bool:
+    def matches(self, current: str) -> bool:
         """Whether the wanted line is among them."""
         return self.wanted in current.split(", ")
 
@@ -136,7 +136,7 @@ class ListenerKnob(Knob):
         return None
 
 
-def standing(text: str) -> str:
+def current_value(text: str) -> str:
     """The setting in what the kernel prints: `[none] mq-deadline`, `2000000 (local)`, or fields with tabs between."""
     chosen = re.search(r"\[([^\]]+)\]", text)
     if chosen:

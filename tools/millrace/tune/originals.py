@@ -12,7 +12,7 @@ from millrace.system.documents import read_model, write_model
 from millrace.tune.model import Originals
 
 
-class Memory:
+class SavedOriginals:
     """The originals of this boot. A file that cannot be understood is as good as none: tuning goes on without it."""
 
     def __init__(self) -> None:
@@ -30,19 +30,19 @@ class Memory:
         """Whether the kernel refused this setting before."""
         return label in self._known.managed
 
-    def remember(self, values: Mapping[str, str]) -> None:
+    def save(self, values: Mapping[str, str]) -> None:
         """Keep what is set now, before it is changed. What is known already is the older truth."""
         self._keep(self._known.model_copy(update={"values": {**values, **self._known.values}}))
 
-    def leave(self, label: str) -> None:
+    def mark_managed(self, label: str) -> None:
         """Never try this one again in this boot."""
         self._keep(self._known.model_copy(update={"managed": [*self._known.managed, label]}))
 
-    def give_up(self, label: str, value: str) -> None:
+    def mark_rejected(self, label: str, value: str) -> None:
         """Do not try this value again in this boot."""
         self._keep(self._known.model_copy(update={"given_up": {**self._known.given_up, label: value}}))
 
-    def gave_up(self, label: str, value: str) -> bool:
+    def was_rejected(self, label: str, value: str) -> bool:
         """Whether this value was tried before and not taken."""
         return self._known.given_up.get(label) == value
 
@@ -51,7 +51,7 @@ class Memory:
         write_model(self._path, known)
 
 
-def one_at_a_time() -> AbstractContextManager[None]:
+def tune_lock() -> AbstractContextManager[None]:
     """Wait for another `millrace tune`: two at once would take each other's values for the originals."""
     return locks.held(_directory() / "tune.lock")
 

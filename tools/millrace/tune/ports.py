@@ -22,7 +22,7 @@ LOST, FEW = 100_000, 1000
 
 
 @dataclass(frozen=True)
-class View:
+class PortView:
     """The data ports as they are now."""
 
     ports: list[Nic]
@@ -31,7 +31,7 @@ class View:
     warnings: list[str]
 
 
-def look(cores: Sequence[Core], run: Runner) -> View:
+def read_ports(cores: Sequence[Core], run: Runner) -> PortView:
     """Look at all data ports and place their queues."""
     ports = data_ports(nics(paths.ROOT, run))
     known: dict[str, Channels] = {}
@@ -45,10 +45,10 @@ def look(cores: Sequence[Core], run: Runner) -> View:
         if found:
             known[port.name] = found
     asked = [Port(port.name, port.numa_node, known[port.name].most if port.name in known else None) for port in ports]
-    return View(ports, known, place(asked, cores), warnings)
+    return PortView(ports, known, place(asked, cores), warnings)
 
 
-def queue_settings(view: View, run: Runner) -> list[Setting]:
+def queue_settings(view: PortView, run: Runner) -> list[Setting]:
     """The number of queues of each port that can be told."""
     reason = "one queue for each physical core of the port's node"
     return [
@@ -58,7 +58,7 @@ def queue_settings(view: View, run: Runner) -> list[Setting]:
     ]
 
 
-def core_settings(view: View) -> list[Setting]:
+def core_settings(view: PortView) -> list[Setting]:
     """Which cores take the interrupts of each queue and send through it, once the numbers of queues are as wanted."""
     found: list[Setting] = []
     for name, placement in view.placements.items():
@@ -67,7 +67,7 @@ def core_settings(view: View) -> list[Setting]:
     return found
 
 
-def losses(view: View) -> list[str]:
+def packet_losses(view: PortView) -> list[str]:
     """Ports that lose packets for want of receive buffers: the one case for a larger ring."""
     told = []
     for port in view.ports:

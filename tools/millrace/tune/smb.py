@@ -49,13 +49,13 @@ class DropInKnob(Setting):
         Failed: systemd does not reload.
         """
         before = self.read()
-        _store(value)
+        _write_drop_in(value)
         result = self.run(["systemctl", "daemon-reload"])
         if result.status != 0:
-            _store(before)
+            _write_drop_in(before)
             raise Failed(f"systemctl daemon-reload failed with status {result.status}")
 
-    def remark(self) -> str | None:
+    def follow_up(self) -> str | None:
         """Name the restart of smbd that the drop-in waits for; None while smbd does not run."""
         if self.run(["systemctl", "is-active", "--quiet", "smbd.service"]).status != 0:
             return None
@@ -72,7 +72,7 @@ def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> li
     return [DropInKnob(wanted, "all data ports with a link are at this socket; data is copied there once", run)]
 
 
-def _store(value: str) -> None:
+def _write_drop_in(value: str) -> None:
     path = paths.ROOT / DROP_IN
     if value == NONE:
         path.unlink(missing_ok=True)

@@ -13,39 +13,39 @@ _TOOLS = within(PATIENCE)
 
 
 @click.command()
-@click.option("--diff", "look_only", is_flag=True, help="Print settings that differ from the plan; change nothing.")
+@click.option("--diff", "diff_only", is_flag=True, help="Print settings that differ from the plan; change nothing.")
 @click.option("--revert", is_flag=True, help="Restore the settings from before the first tuning.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def tune(look_only: bool, revert: bool, as_json: bool) -> None:
+def tune(diff_only: bool, revert: bool, as_json: bool) -> None:
     """Apply runtime tuning of md, block devices, network and servers; a second run changes nothing."""
-    if look_only and revert:
+    if diff_only and revert:
         raise click.UsageError("--diff and --revert cannot be combined")
-    report = _report(look_only, revert)
+    report = _report(diff_only, revert)
     if as_json:
         click.echo(report.model_dump_json(indent=2))
     else:
-        _print(report, look_only, revert)
+        _print(report, diff_only, revert)
     if report.settings and report.unreadable == report.settings:
         raise Failed("no setting of this server could be read; run millrace tune as root")
 
 
-def _report(look_only: bool, revert: bool) -> TuneReport:
+def _report(diff_only: bool, revert: bool) -> TuneReport:
     from contextlib import nullcontext
 
     from millrace.provision.pool_file import approved_plan
     from millrace.tune.collect import stages
-    from millrace.tune.originals import one_at_a_time
+    from millrace.tune.originals import tune_lock
     from millrace.tune.run import run
 
     pool = known_pool()
     if pool is None:
         return TuneReport(settings=0, drift=[], warnings=["no pool yet; nothing is tuned"])
     work = stages(approved_plan(), pool, _TOOLS)
-    with nullcontext() if look_only else one_at_a_time():
-        return run(work, look_only, revert)
+    with nullcontext() if diff_only else tune_lock():
+        return run(work, diff_only, revert)
 
 
-def _print(report: TuneReport, look_only: bool, revert: bool) -> None:
+def _print(report: TuneReport, diff_only: bool, revert: bool) -> None:
     for one in report.drift:
         verb = "changed" if one.changed else "differs"
         click.echo(f"{verb} {one.path}: {one.before} -> {one.wanted} ({one.reason})")

@@ -18,7 +18,7 @@ MILLI = 1e-3
 
 
 @dataclass(frozen=True)
-class Served:
+class ProtocolCounters:
     """Since the server started: bytes read and written by clients, requests, and where it is counted their time.
 
     `timed` requests took `busy` seconds together.
@@ -32,7 +32,7 @@ class Served:
 
 
 @dataclass(frozen=True)
-class Disks:
+class DriveCounters:
     """Since boot: bytes, requests and the seconds that these took together."""
 
     read: int
@@ -42,24 +42,24 @@ class Disks:
 
 
 @dataclass(frozen=True)
-class Port:
+class PortCounters:
     """Since boot, in bytes."""
 
     received: int
     sent: int
 
 
-def nfs() -> Served | None:
+def nfs() -> ProtocolCounters | None:
     """/proc/net/rpc/nfsd: `io` is bytes read and written, `rpc` starts with the calls."""
     lines = (sysfs.text(paths.ROOT / "proc/net/rpc/nfsd") or "").splitlines()
     words = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
     try:
-        return Served(int(words["io"][0]), int(words["io"][1]), int(words["rpc"][0]))
+        return ProtocolCounters(int(words["io"][0]), int(words["io"][1]), int(words["rpc"][0]))
     except (KeyError, IndexError, ValueError):
         return None
 
 
-def smb(run: Runner) -> tuple[Served | None, str | None]:
+def smb(run: Runner) -> tuple[ProtocolCounters | None, str | None]:
     """The profile of all smbd processes; without one, why."""
     result = run(["smbstatus", "--profile", "--json"])
     if result.status == 127:
@@ -70,7 +70,7 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
         count, time = sum(call["count"] for call in asked), sum(call["time"] for call in asked)
         # smbd may be told to count without looking at the clock.
         is_timed = time > 0 or count == 0
-        return Served(
+        return ProtocolCounters(
             read=calls["smb2_read"]["outbytes"],
             written=calls["smb2_write"]["inbytes"],
             operations=sum(call["count"] for call in calls.values()),
@@ -87,13 +87,13 @@ def smb(run: Runner) -> tuple[Served | None, str | None]:
 _WAITING = {"smb2_notify", "smb2_lock", "smb2_break"}
 
 
-def disks(pool: Pool | None) -> Disks | None:
+def disks(pool: Pool | None) -> DriveCounters | None:
     """The drives under the arrays of the pool (Documentation/admin-guide/iostats.rst, kernel 7.2)."""
     names = pool_drives(pool)
     found = [_stat(name) for name in names]
     if not found or any(len(one) < 11 for one in found):
         return None
-    return Disks(
+    return DriveCounters(
         read=sum(one[2] for one in found) * SECTOR,
         written=sum(one[6] for one in found) * SECTOR,
         requests=sum(one[0] + one[4] for one in found),
@@ -107,7 +107,7 @@ def pool_drives(pool: Pool | None) -> set[str]:
     return {drive for device in devices if device for drive in member_drives(device)}
 
 
-def ports() -> dict[str, Port]:
+def ports() -> dict[str, PortCounters]:
     """All physical ports."""
     directory = paths.ROOT / "sys/class/net"
     names = [name for name in sysfs.names(directory) if (directory / name / "device").exists()]
@@ -116,7 +116,7 @@ def ports() -> dict[str, Port]:
         received = sysfs.number(directory / name / "statistics/rx_bytes")
         sent = sysfs.number(directory / name / "statistics/tx_bytes")
         if received is not None and sent is not None:
-            found[name] = Port(received, sent)
+            found[name] = PortCounters(received, sent)
     return found
 
 

@@ -18,7 +18,7 @@ _ENTRY = re.compile(r"hitcount:\s*(\d+)\s+execute:\s*(\d+)")
 MICRO = 1e-6
 
 
-def arm() -> None:
+def enable() -> None:
     """Let the kernel count from now on; nothing happens to whoever may not, or where there is no nfsd.
 
     A trigger that is set is left alone: once more would begin at 0, for everybody who looks. The kernel lists it with

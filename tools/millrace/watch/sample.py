@@ -5,17 +5,17 @@ import time
 from dataclasses import dataclass, replace
 
 from millrace import paths
-from millrace.health.current import glance
+from millrace.health.current import level_now
 from millrace.health.host import Host
 from millrace.health.jobs import jobs
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.run import Runner
 from millrace.watch import counters, latency
-from millrace.watch.counters import Disks, Port, Served
+from millrace.watch.counters import DriveCounters, PortCounters, ProtocolCounters
 from millrace.watch.model import DriveRates, PortRates, ProtocolRates, Watch
 
-Counters = Served | Disks | Port
+Counters = ProtocolCounters | DriveCounters | PortCounters
 
 
 @dataclass(frozen=True)
@@ -23,14 +23,14 @@ class Sample:
     """All counters; `at` is the monotonic clock in seconds."""
 
     at: float
-    nfs: Served | None
-    smb: Served | None
-    disks: Disks | None
-    ports: dict[str, Port]
+    nfs: ProtocolCounters | None
+    smb: ProtocolCounters | None
+    disks: DriveCounters | None
+    ports: dict[str, PortCounters]
     notes: list[str]
 
 
-def take(pool: Pool | None, run: Runner) -> Sample:
+def read_sample(pool: Pool | None, run: Runner) -> Sample:
     """Look at all counters now."""
     notes: list[str] = []
     nfs = counters.nfs()
@@ -51,7 +51,7 @@ def line(before: Sample | None, now: Sample, host: Host) -> Watch:
     """One line; without a look before there is no rate yet."""
     return Watch(
         time=round(time.time(), 3),
-        health=glance(host),
+        health=level_now(host),
         protocols=[
             _protocol("nfs" if "rdma" in counters.listeners() else "nfs-tcp", before, now),
             _protocol("smb", before, now),
@@ -112,7 +112,7 @@ def _rate(old: Counters | None, new: Counters | None, name: str, seconds: float)
     return grown / seconds if grown >= 0 else None
 
 
-def _mean(old: Served | None, new: Served | None) -> float | None:
+def _mean(old: ProtocolCounters | None, new: ProtocolCounters | None) -> float | None:
     if old is None or new is None or old.timed is None or new.timed is None or old.busy is None or new.busy is None:
         return None
     if new.timed <= old.timed or new.busy < old.busy:

@@ -37,15 +37,15 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
     from millrace.health.host import Host
     from millrace.system.run import quickly
     from millrace.watch import latency
-    from millrace.watch.sample import line, take
+    from millrace.watch.sample import line, read_sample
 
     before = None
     while True:
         began = time.monotonic()
-        latency.arm()
+        latency.enable()
         # The pool may come while somebody watches.
         host = Host()
-        now = take(host.pool, quickly)
+        now = read_sample(host.pool, quickly)
         seen = line(before, now, host)
         took = time.monotonic() - began
         yield seen

@@ -17,7 +17,7 @@ SOON_DAYS = RENEW_DAYS - 3
 
 def check(host: Host) -> list[Finding]:
     """The certificate in use, with or without a pool."""
-    used = files.about()
+    used = files.find_current()
     if used is None:
         sentence = "This server has made no certificate: the web console makes one for localhost, NFS over TLS fails."
         return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_MAKE)]

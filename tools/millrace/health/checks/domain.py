@@ -19,7 +19,7 @@ def check(host: Host) -> list[Finding]:
     domain = store.look().config.domain
     if domain is None:
         return []
-    report = show(domain, host.ask)
+    report = show(domain, host.query)
     if not report.winbind:
         return [host.absent(NAME, "winbind does not respond.", "systemctl status winbind.service")]
     findings = [*_reached(report, host), *_clock(report)]

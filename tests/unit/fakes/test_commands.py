@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from millrace import paths
+from millrace.system.run import Result
 from tests.fakes.commands import Commands, UnknownCommand, takes
 from tests.unit.bench.tools import Tools as BenchTools
 from tests.unit.domain.member import Member
@@ -63,16 +64,41 @@ def test_a_misspelt_command_fails_and_is_named(
         ("systemctl stop *.service ...", "systemctl stop smbd.service nmbd.service", True),
         ("systemctl stop *.service ...", "systemctl stop", False),
         ("exportfs -ra", "exportfs -r", False),
+        ("mdadm --stop /dev/md?", "mdadm --stop /dev/md12", False),
+        ("mkfs.xfs -K [-f] /dev/*", "mkfs.xfs -K /dev/a", True),
+        ("mkfs.xfs -K [-f] /dev/*", "mkfs.xfs -K -f /dev/a", True),
+        ("mkfs.xfs -K [-f] /dev/*", "mkfs.xfs -K -F /dev/a", False),
+        ("mkfs.xfs -K", "mkfsxxfs -K", False),
+        ("mdadm --create * /dev/*...", "mdadm --create x /dev/a /dev/b", True),
+        ("mdadm --create * /dev/*...", "mdadm --create x", False),
+        ("mdadm --create * /dev/*...", "mdadm --create x /dev/a --force", False),
     ],
 )
 def test_a_pattern_fits_word_by_word(pattern: str, line: str, fits: bool) -> None:
     assert takes(pattern, line.split()) is fits
 
 
-def test_every_call_is_kept_and_a_time_limit_is_not_part_of_the_line() -> None:
-    class Exports(Commands):
-        TAKEN = ("exportfs -ra",)
+class Exports(Commands):
+    TAKEN = ("exportfs -ra", "exportfs -s")
 
+    def _exportfs(self, words: list[str], stdin: str) -> Result:
+        return Result(0, "/srv/pool\n", "")
+
+
+def test_planted_fault_answers_in_the_place_of_the_tool() -> None:
+    tools = Exports()
+    tools.broken = {"exportfs": Result(1, "", "broken"), "exportfs -s": tools.works}
+    assert (tools(["exportfs", "-ra"]).status, tools(["exportfs", "-s"]).out) == (1, "/srv/pool\n")
+
+
+def test_broken_tool_takes_no_unknown_option() -> None:
+    tools = Exports()
+    tools.broken["exportfs"] = Result(1, "", "broken")
+    with pytest.raises(UnknownCommand):
+        tools(["exportfs", "-rra"])
+
+
+def test_every_call_is_kept_and_a_time_limit_is_not_part_of_the_line() -> None:
     tools = Exports()
     assert tools(["timeout", "60", "exportfs", "-ra"]).status == 0
     assert tools.calls == [["timeout", "60", "exportfs", "-ra"]]

@@ -35,6 +35,7 @@ class Appliance(Commands):
         "smbcontrol smbd close-share *",
         "smbpasswd -c /dev/null -s -a *",
         "smbpasswd -c /dev/null -x *",
+        "pdbedit -s /dev/null -L -w",
         "pdbedit -s /dev/null -r -u * -K 0",
         "pdbedit -s /dev/null -i smbpasswd:*",
         "pdbedit -s /dev/null -P * -C *",

@@ -14,7 +14,7 @@ from millrace.share.model import Share
 from millrace.state.model import Config, first_config
 from millrace.system.net import Interface
 from millrace.system.run import Result
-from tests.fakes.commands import Commands
+from tests.fakes.commands import Commands, UnknownCommand, takes
 
 # What a server does with its services when a share, a port or a membership changed.
 SERVING = (
@@ -27,16 +27,35 @@ SERVING = (
     "smbcontrol smbd reload-config",
     "testparm -s *",
 )
+# What tells how a server is. None of these succeeds silently: a test says what it prints.
+READING = (
+    "ethtool -i *",
+    "ip -j addr",
+    "mdadm --detail --export /dev/*",
+    "pdbedit -s /dev/null -L -w",
+    "smbstatus --json",
+    "ss -Htn state established sport = :2049",
+    "systemctl --failed --output=json",
+    "systemctl is-system-running",
+    "systemctl show --property=ActiveState --value *",
+    "systemctl show --property=InactiveExitTimestamp --value *",
+    "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
+)
 
 
 class Tools(Commands):
     """Tools of a server that serves, with answers by the beginning of a command line."""
 
-    TAKEN: ClassVar[Iterable[str]] = SERVING
+    TAKEN: ClassVar[Iterable[str]] = (*READING, *SERVING)
 
     def __init__(self, answers: Mapping[str, Result] | None = None) -> None:
         super().__init__()
         self.broken.update(answers or {})
+
+    def works(self, words: Sequence[str], stdin: str) -> Result:
+        if any(takes(pattern, words) for pattern in READING):
+            raise UnknownCommand(words)
+        return super().works(words, stdin)
 
 
 def array(name: str, level: str, members: list[str]) -> Array:

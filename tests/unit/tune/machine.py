@@ -115,10 +115,10 @@ class Machine(Commands):
     def files(self, top: str) -> list[Path]:
         return [path for path in (self.root / top).rglob("*") if path.is_file() and not path.is_symlink()]
 
-    def answer(self, words: Sequence[str], stdin: str) -> Result:
+    def works(self, words: Sequence[str], stdin: str) -> Result:
         if words[0] in self.missing:
             return Result(127, "", f"{words[0]} is not installed")
-        return super().answer(words, stdin)
+        return super().works(words, stdin)
 
     def _ethtool(self, words: list[str], stdin: str) -> Result:
         match words:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state: shares, users and groups, with its history and the way back."""
+"""The desired state: shares, users and groups, with its history and rollback."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rendered files beside what stands there: what the next rendering would change, and what was edited by hand."""
+"""Rendered files compared with the files on disk: what the next rendering would change, and what was edited by hand."""
 
 import difflib
 from collections.abc import Callable, Iterator, Sequence
@@ -45,7 +45,7 @@ class ConfigDiff(Contract):
 def diff(run: Runner, server: Callable[[], Server] = this_server) -> ConfigDiff:
     """Render the desired state and compare; writes nothing. Waits while a change is under way.
 
-    Refused to anyone but root. Raises what rendering raises, such as BadInput for a policy that cannot be read.
+    Refused: the caller is not root. Raises what rendering raises, such as BadInput for a policy that cannot be read.
     """
     only_root()
     with store.only_writer():
@@ -55,7 +55,7 @@ def diff(run: Runner, server: Callable[[], Server] = this_server) -> ConfigDiff:
 
 
 def lines(found: ConfigDiff) -> Iterator[str]:
-    """Text for a terminal."""
+    """Return text for a terminal."""
     if not found.files:
         yield f"All {found.files_compared} rendered files are as configured."
     for one in found.files:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state in a file that moves a box: everything that a person decided, passwords as hashes only."""
+"""The desired state in a file that moves a server: all that an administrator decided, passwords as hashes only."""
 
 import json
 from datetime import UTC, datetime
@@ -37,7 +37,7 @@ class Portable(Wanted):
 def export(config: Config, path: Path, run: Runner) -> Portable:
     """Write the state with the hashes of its users; only the owner of the file may read it.
 
-    Refused where its directory does not exist: a slip of the keyboard makes none, least of all for hashes.
+    Refused: its directory does not exist; a typing error creates none, least of all for hashes.
     """
     if not path.parent.is_dir():
         raise Refused(f"directory {path.parent} does not exist; create it or choose another file")
@@ -56,7 +56,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
 
 
 def read(path: Path) -> Portable:
-    """An exported state; Refused for one of another schema, BadInput for what is none."""
+    """Return an exported state. Refused: it has another schema. BadInput: it is none."""
     try:
         text = _text(path)
         document = json.loads(text)

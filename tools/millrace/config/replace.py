@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Another whole state in the place of this one: rollback and import."""
+"""Replace the whole desired state: rollback and import."""
 
 import time
 from collections.abc import Callable

@@ -18,7 +18,7 @@ LDAP_PORT, LDAP_SECONDS = 389, 20
 
 
 def not_joined(config: Config) -> None:
-    """Refused on a member of a domain."""
+    """Verify that this server is no member of a domain. Refused: it is."""
     if config.domain is not None:
         raise Refused(
             f"this server is already a member of {config.domain.zone}; leave it first (millrace domain leave)"
@@ -26,7 +26,7 @@ def not_joined(config: Config) -> None:
 
 
 def machine_name() -> str:
-    """The name of this server's account; Refused where the host name cannot be one."""
+    """Return the name of this server's account. Refused: the host name cannot be one."""
     name = socket.gethostname().partition(".")[0]
     try:
         return netbios_name(name)
@@ -35,14 +35,14 @@ def machine_name() -> str:
 
 
 def nothing_in_the_way() -> None:
-    """Refused where somebody else's Kerberos is set up here."""
+    """Verify that no other Kerberos is configured here. Refused: one is."""
     for name in (files.KEYTAB, files.KRB5):
         if (paths.ROOT / name).exists() and not rendered.is_ours(name):
             raise Refused(f"/{name} is there and not of Millrace: move it elsewhere first")
 
 
 def dns_finds(domain: Domain, run: Runner) -> None:
-    """Refused where DNS knows no domain controller."""
+    """Verify that DNS knows a domain controller. Refused: it knows none."""
     record = f"_ldap._tcp.dc._msdcs.{domain.zone}"
     if run(["timeout", "30", "resolvectl", "query", "--legend=no", "--type=SRV", record]).status == 0:
         return
@@ -52,7 +52,7 @@ def dns_finds(domain: Domain, run: Runner) -> None:
 
 
 def controller_answers(net: Net) -> Controller:
-    """The domain controller; Refused where none answers."""
+    """Return the domain controller. Refused: none answers."""
     # What did not answer a minute ago is not asked again by Samba.
     net.run(["net", "cache", "flush"])
     try:
@@ -64,7 +64,10 @@ def controller_answers(net: Net) -> Controller:
 
 
 def takes_ldap(controller: Controller) -> None:
-    """Refused where the controller answered in datagrams only: all that Samba says then is "Operations error"."""
+    """Verify that the controller answers over TCP.
+
+    Refused: only in datagrams; Samba would report "Operations error".
+    """
     try:
         socket.create_connection((controller.name, LDAP_PORT), LDAP_SECONDS).close()
     except OSError as error:
@@ -75,7 +78,7 @@ def takes_ldap(controller: Controller) -> None:
 
 
 def clocks_agree(net: Net) -> None:
-    """Refused where the clock is off by more than Kerberos takes."""
+    """Verify that the clocks differ by less than Kerberos accepts. Refused: they do not."""
     offset = net.clock_offset()
     if abs(offset) > MOST_SECONDS:
         late = "behind" if offset > 0 else "ahead of"

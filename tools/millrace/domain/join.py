@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Become a member of a domain: looked at first, then joined, then seen to work; else everything is as before."""
+"""Become a member of a domain: verified first, then joined, then verified to work; else everything is as before."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -32,7 +32,7 @@ NO_NAME = (
 
 @dataclass(frozen=True)
 class Request:
-    """What a person typed. `dns` are addresses of the domain's DNS servers, `unit` where the machine account goes."""
+    """The options of the verb. `dns` are addresses of the domain's DNS servers, `unit` is for the machine account."""
 
     realm: str
     account: str
@@ -41,7 +41,7 @@ class Request:
     unit: str | None = None
 
     def checked(self) -> Domain:
-        """The domain, with a short name that only the domain itself can say; BadInput for what cannot be."""
+        """Return the domain, with a short name that only the domain itself knows. BadInput: an option is not valid."""
         try:
             joining_account(self.account)
             if self.unit is not None:
@@ -65,7 +65,7 @@ class Joining(Part):
     ticket: str
 
     def prepare(self, change: Change) -> None:
-        """Join; Failed where the domain does not take this server."""
+        """Join. Failed: the domain refuses this server."""
         domain = change.new.domain
         assert domain is not None
         change.on_failure(lambda: services.stop(self.server.run))
@@ -74,11 +74,11 @@ class Joining(Part):
         change.warnings += self.server.prepare(self.server.shares(change.new))
 
     def services(self, config: Config) -> Sequence[Service]:
-        """The servers of NFS and SMB, and the files that they and a member read."""
+        """Return the servers of NFS and SMB, and the files that they and a member read."""
         return self.server.services(config, self.server.shares(config))
 
     def verify(self, change: Change) -> None:
-        """Start what a member needs; Failed where the domain does not trust this server, or shares do not open."""
+        """Start the daemons of a member. Failed: the domain does not trust this server, or shares do not open."""
         server, domain = self.server, change.new.domain
         assert domain is not None
         services.start(server.run)
@@ -107,7 +107,7 @@ class Joining(Part):
 
 
 def join(request: Request, server: Callable[[], Server] = this_server) -> MembershipChange:
-    """Join a domain; Refused or BadInput with one sentence where that cannot be."""
+    """Join a domain. BadInput: an option is not valid. Refused: a condition does not hold, with one sentence."""
     only_root()
     guess = request.checked()
     conditions.not_joined(store.load())

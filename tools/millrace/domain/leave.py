@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leave a domain: nothing of the membership stays here, and its account goes where somebody may delete it."""
+"""Leave a domain: nothing of the membership remains here, and its account is deleted where `account` may do that."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -24,14 +24,14 @@ KEPT = "the account {machine} stays in {zone}: disable or delete it there"
 
 @dataclass
 class Leaving(Part):
-    """The end of a membership: its account in the domain goes first, while this server can still ask for that."""
+    """The end of a membership: its account in the domain is deleted first, while this server can still request that."""
 
     account: str | None
     password: str = field(repr=False)
     server: Server
 
     def prepare(self, change: Change) -> None:
-        """Delete the account where asked to, after which there is no way back; Refused where the domain refuses."""
+        """Delete the account where requested, which cannot be undone. Refused: the domain refuses."""
         domain = _joined(change.old)
         if self.account is None:
             change.warnings.append(KEPT.format(machine=domain.machine, zone=domain.zone))
@@ -44,7 +44,7 @@ class Leaving(Part):
         change.warnings += self.server.prepare(self.server.shares(change.new))
 
     def services(self, config: Config) -> Sequence[Service]:
-        """The servers of NFS and SMB, and the files that they and a member read."""
+        """Return the servers of NFS and SMB, and the files that they and a member read."""
         return self.server.services(config, self.server.shares(config))
 
     def verify(self, change: Change) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The membership as it is now, asked of winbind and of the domain."""
+"""The membership as it is now, as winbind and the domain report it."""
 
 from millrace.errors import MillraceError
 from millrace.membership import ids
@@ -13,7 +13,7 @@ NOT_JOINED = "Not a member of a domain: millrace domain join REALM ACCOUNT"
 
 
 def show(domain: Domain | None, run: Runner) -> DomainReport:
-    """What can be asked; a question without an answer is a problem in words, not an error."""
+    """Return what can be read; what cannot is a problem in words, not an error."""
     if domain is None:
         return DomainReport(domain=None)
     problems = list[str]()
@@ -49,7 +49,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
 
 
 def lines(report: DomainReport) -> list[str]:
-    """The screen for a person."""
+    """Return the text for a terminal."""
     domain = report.domain
     if domain is None:
         return [NOT_JOINED]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files that are rendered, and what became of them."""
+"""Files that are rendered, and their record."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One way to the files: render all once, compare, write what differs, reload, verify, and put back where that fails."""
+"""One way to the files: render all once, compare, write what differs, reload, verify, and roll back on failure."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -16,7 +16,7 @@ from millrace.system.files import describe, replace_link, write_text
 
 @dataclass(frozen=True)
 class Difference:
-    """An entry beside its file: what stands there, and what should; None where there is none, or should be none."""
+    """An entry compared with its file: the present and the desired text; None where it is or should be absent."""
 
     entry: Entry
     found: bytes | None
@@ -32,7 +32,7 @@ class Difference:
 
     @property
     def is_due(self) -> bool:
-        """Whether it is to be written, or its service to be told."""
+        """Whether it is to be written, or its service to be reloaded."""
         return self.differs or self.interrupted
 
 
@@ -47,8 +47,8 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
 
     Where no entry is recorded, no lock is needed.
 
-    A file that was edited by hand is left and reported, or with `force` replaced, and a copy is kept. Services come one
-    after the other: where one fails those before it are served, and what it raised is raised.
+    A file that was edited by hand is left and reported, or with `force` replaced, and a copy is kept. Services are
+    reloaded one after the other: where one fails those before it are served, and its error is raised.
     """
     record = rendered.load()
     differences = {one.entry.path: one for one in compare(services, record)}
@@ -79,7 +79,7 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
 
 @dataclass
 class Reconciliation:
-    """The effect of a change of the desired state; afterwards, what was seen and warned of.
+    """The effect of a change of the desired state; afterwards, what was verified and warned of.
 
     Parts come one after the other, since a later one may serve what an earlier one made true: addresses, then shares.
     """

@@ -41,7 +41,7 @@ class Settled:
 
 
 def nothing_to_reload(settled: Settled) -> bool:
-    """Leave the readers alone: they read their files each time, or something else starts them."""
+    """Reload nothing: the readers read their files each time, or another unit starts them."""
     return False
 
 
@@ -59,7 +59,7 @@ class Service:
 
 @dataclass
 class Change:
-    """A change of the desired state while it is made: what was seen, warned of, and is to be undone if it fails."""
+    """A change of the desired state while it is made: what was verified, warned of, and is to be undone if it fails."""
 
     old: Config
     new: Config
@@ -70,28 +70,28 @@ class Change:
     final: bool = False
 
     def on_failure(self, undo: Callable[[], object]) -> None:
-        """Call `undo` if the change fails, after the files are put back; the last one that was named comes first."""
+        """Call `undo` if the change fails, after the files are rolled back; the last one that was added comes first."""
         self.undo.append(undo)
 
 
 class Part:
-    """What one room contributes to a change. Every step may raise; then all parts are put back.
+    """What one room contributes to a change. Every step may raise; then all parts are rolled back.
 
-    A part keeps no undo of its own: files are put back by rendering the old state, anything else by `on_failure`.
+    A part keeps no undo of its own: files are rolled back by rendering the old state, anything else by `on_failure`.
     """
 
     # Whether files that were edited by hand are replaced (a copy is kept), or left and reported.
     force = True
 
     def prepare(self, change: Change) -> None:
-        """Make what is no file, before any is written: directories, limits, accounts."""
+        """Create what is no file, before any is written: directories, limits, accounts."""
 
     def services(self, config: Config) -> Sequence[Service]:
         """Return what is to be written for a state, in the order in which services are reloaded."""
         return ()
 
     def verify(self, change: Change) -> None:
-        """Raise where the new state is not true on this server."""
+        """Verify the new state on this server; any error rolls the change back."""
 
     def finish(self, change: Change) -> None:
         """Do what cannot be undone, when every part is verified."""

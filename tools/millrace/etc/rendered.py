@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was rendered last, so that an edit by hand is told from an old rendering and is never silently lost."""
+"""The record of what was rendered last: an edit by hand differs from it and is never silently lost."""
 
 import hashlib
 from collections.abc import Mapping
@@ -35,12 +35,12 @@ def record_file() -> Path:
 
 
 def aside_dir() -> Path:
-    """Where edits by hand are kept that a rendering replaced."""
+    """The directory of edits by hand that a rendering replaced."""
     return paths.state_dir() / "replaced"
 
 
 def load() -> Rendered:
-    """The record; an empty one where there is none or it is damaged, as nothing depends on it but drift."""
+    """Return the record; an empty one where it is missing or damaged: only the detection of edits depends on it."""
     try:
         return read_model(record_file(), Rendered)
     except (BadInput, UnicodeDecodeError):
@@ -48,7 +48,7 @@ def load() -> Rendered:
 
 
 def edited() -> list[str]:
-    """Names of rendered files that somebody changed or deleted by hand."""
+    """Return the names of rendered files that were changed or deleted by hand."""
     return [name for name, known in load().files.items() if (digest(content(name)) or ABSENT) not in known]
 
 
@@ -58,13 +58,13 @@ def is_ours(name: str) -> bool:
 
 
 def set_quotas(states: Mapping[str, str]) -> None:
-    """Remember the quotas that are set on whole trees."""
+    """Record the quotas that are set on complete trees."""
     record = load()
     write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 
 
 def save(record: Rendered, files: Mapping[str, list[str]]) -> Rendered:
-    """Return the record with other files, which is written where it differs."""
+    """Return the record with other files; write it where it differs."""
     if record.files == files:
         return record
     made = record.model_copy(update={"files": dict(files)})
@@ -73,17 +73,17 @@ def save(record: Rendered, files: Mapping[str, list[str]]) -> Rendered:
 
 
 def content(name: str) -> bytes | None:
-    """What stands in a file; None where there is none."""
+    """Return the content of a file; None where there is none."""
     path = paths.ROOT / name
     return path.read_bytes() if path.is_file() else None
 
 
 def digest(found: bytes | None) -> str | None:
-    """The sha256 by which the record knows a content."""
+    """Return the sha256 by which the record knows a content."""
     return None if found is None else hashlib.sha256(found).hexdigest()
 
 
 def keep_aside(name: str, found: bytes) -> None:
-    """Keep an edit by hand that is about to be replaced."""
+    """Keep a copy of an edit by hand that is about to be replaced."""
     stamp = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
     write_text(aside_dir() / f"{Path(name).name}.{stamp}", found.decode(errors="replace"), mode=0o600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users and groups of the domain that a share names: are they there?"""
+"""Users and groups of the domain that a share names: whether they exist."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ _USER, _GROUPS = {"SID_USER"}, {"SID_DOM_GROUP", "SID_ALIAS", "SID_WKN_GROUP"}
 
 
 def refuse_unknown(users: Sequence[str], groups: Sequence[str], run: Runner) -> None:
-    """Refused for a name that the domain does not know, or knows as something else."""
+    """Verify that the domain knows each name. Refused: it knows one not, or as something else."""
     _check(users, "user", _USER, run)
     _check(groups, "group", _GROUPS, run)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files under /etc that a member of a domain has beside its smb.conf, and nobody else."""
+"""Files under /etc that only a member of a domain has, beside its smb.conf."""
 
 import re
 from functools import partial
@@ -20,7 +20,7 @@ _DATABASES = re.compile(r"(?P<before>(?:passwd|group):[^#\n]*)")
 
 
 def entries(domain: Domain | None) -> list[Entry]:
-    """The files of a member; all of them are to be absent without a domain, and accounts are not looked up in it."""
+    """Return the files of a member; all are absent without a domain, and accounts are not searched in it."""
     path = paths.ROOT / NSSWITCH
     return [
         Entry(KRB5, partial(krb5, domain), when=domain is not None),
@@ -36,18 +36,18 @@ def entries(domain: Domain | None) -> list[Entry]:
 
 
 def krb5(domain: Domain | None) -> str:
-    """The text of krb5.conf for a member."""
+    """Return the text of krb5.conf for a member."""
     assert domain is not None
     return _render(KRB5, domain, pattern=re.escape(domain.realm))
 
 
 def delegate(domain: Domain | None) -> Entry:
-    """Where names of the domain are asked for; no file where the network's own name servers know."""
+    """Return the file that sends names of the domain to its DNS servers; absent where the network's servers know it."""
     return Entry(DNS, partial(_render, DNS, domain), when=domain is not None and bool(domain.dns))
 
 
 def with_winbind(text: str, wanted: bool) -> str:
-    """nsswitch.conf(5) with users and groups of the domain last, or without them."""
+    """Return nsswitch.conf(5) with users and groups of the domain last, or without them."""
     return "\n".join(_line(line, wanted) for line in text.split("\n"))
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The keys of this server: what NFS with Kerberos stands on."""
+"""The keys of this server, which NFS with Kerberos needs."""
 
 import re
 
@@ -31,7 +31,7 @@ def keys(run: Runner) -> list[Key]:
 
 
 def refuse_without_key(share: str, run: Runner) -> None:
-    """Refused where a share asks for Kerberos and this server has no key for NFS."""
+    """Verify that shares with Kerberos have a key for NFS. Refused: a share requires Kerberos and there is none."""
     if not any(one.principal.startswith("nfs/") for one in keys(run)):
         raise Refused(
             f"{share} asks for Kerberos, and this server has no key for NFS: join a domain (millrace domain join)"
@@ -39,10 +39,10 @@ def refuse_without_key(share: str, run: Runner) -> None:
 
 
 def verify(domain: Domain | None, run: Runner) -> str:
-    """Seen, in words: a client's ticket for NFS is opened here. Failed says what is in its way.
+    """Return what was verified, in words: the key opens a client's ticket for NFS. Failed: what prevents it.
 
-    A mount from here would need the client's half of Kerberos on the server; this takes the same ticket and the same
-    key, and asks the kernel who opens it.
+    A mount from here would need the client's half of Kerberos on the server; this uses the same ticket and the same
+    key, and verifies that the kernel asks gssproxy to open it.
     """
     if not is_active(GSSPROXY, run):
         raise Failed(f"gssproxy is not running, NFS accepts no tickets: systemctl status {GSSPROXY}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking the domain with Samba's `net`, before this server is a member and after."""
+"""Requests to the domain with Samba's `net`, before this server is a member and after."""
 
 import json
 import tempfile
@@ -19,7 +19,7 @@ PATIENCE = "120"
 
 @dataclass(frozen=True)
 class Controller:
-    """A domain controller and the domain's short name, as it says itself."""
+    """A domain controller and the domain's short name, as it reports it."""
 
     name: str
     workgroup: str
@@ -27,29 +27,29 @@ class Controller:
 
 @dataclass(frozen=True)
 class Net:
-    """`net` and the tools of Kerberos; with `directory`, under the files of a membership that is not there yet."""
+    """`net` and the tools of Kerberos; with `directory`, under the files of a membership that does not exist yet."""
 
     run: Runner
     directory: Path | None = None
 
     def ads(self, *words: str) -> Result:
-        """`net ads …`; standard error says what went wrong."""
+        """Run `net ads …`; standard error has the reason of a failure."""
         conf = ["-s", str(self.directory / "smb.conf")] if self.directory else []
         return self.kerberos("net", *conf, "ads", *words)
 
     def kerberos(self, *words: str, stdin: str | None = None) -> Result:
-        """A tool that reads krb5.conf."""
+        """Run a tool that reads krb5.conf."""
         conf = ["env", f"KRB5_CONFIG={self.directory / 'krb5.conf'}"] if self.directory else []
         result = self.run(["timeout", PATIENCE, *conf, *words], stdin)
         return Result(124, result.out, f"no answer in {PATIENCE} s") if result.status == 124 else result
 
     def controller(self) -> Controller:
-        """Who answers for the domain; Failed where nobody does."""
+        """Return the controller that answers for the domain. Failed: none does."""
         found = self._document("lookup")
         return Controller(str(found["Domain Controller"]), str(found["Pre-Win2k Domain"]))
 
     def clock_offset(self) -> int:
-        """Seconds that the controller is ahead of this server; Failed if it does not say."""
+        """Return by how many seconds the controller is ahead of this server. Failed: it does not tell the time."""
         offset = self._document("info")["Server time offset"]
         assert isinstance(offset, int)
         return offset
@@ -67,7 +67,7 @@ class Net:
 
 @contextmanager
 def asking(domain: Domain, run: Runner) -> Iterator[Net]:
-    """`net` that only looks, and keeps what it writes to itself: health may write nothing outside /run."""
+    """Return a `net` that only reads and writes its own state below /run: health may write nothing elsewhere."""
     with private_directory() as directory:
         own = [f"{name} directory = {directory}" for name in ("state", "cache")]
         lines = ["[global]", "security = ads", f"realm = {domain.realm}", f"workgroup = {domain.workgroup}", *own]
@@ -78,7 +78,7 @@ def asking(domain: Domain, run: Runner) -> Iterator[Net]:
 
 @contextmanager
 def private_directory() -> Iterator[Path]:
-    """A directory under /run for the files of a membership that is not there yet; it goes afterwards."""
+    """Return a directory under /run for the files of a membership that does not exist yet; it is removed afterwards."""
     paths.run_dir().mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="domain-", dir=paths.run_dir()) as name:
         yield Path(name)

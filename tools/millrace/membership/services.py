@@ -20,7 +20,7 @@ TRIES, PAUSE = 60, 1.0
 
 
 def start(run: Runner) -> None:
-    """Start what a member needs; its files and its keytab are there."""
+    """Start what a member needs; its files and its keytab exist."""
     must(run, ["systemctl", "restart", WINBIND])
     must(run, ["systemctl", "start", KERNEL, keys.GSSPROXY])
     # It reads the domain of owners' names when it starts.
@@ -30,19 +30,19 @@ def start(run: Runner) -> None:
 
 
 def stop(run: Runner) -> None:
-    """Stop what only a member needs; the keytab is gone, which keeps it from coming back."""
+    """Stop what only a member needs; the keytab is removed, so that nothing starts it again."""
     must(run, ["systemctl", "stop", WINBIND, keys.GSSPROXY, "rpc-gssd.service", KERNEL])
     must(run, ["systemctl", "try-restart", IDMAPD])
     must(run, ["systemctl", "restart", SMBD])
 
 
 def reload_dns(run: Runner) -> None:
-    """Let the resolver take on another server for the domain."""
+    """Reload the resolver, which then uses another server for the domain."""
     must(run, ["systemctl", "reload-or-restart", RESOLVED])
 
 
 def trusted(domain: Domain, run: Runner, pause: Callable[[float], None]) -> str:
-    """Seen, in words: winbind and the domain trust each other. Failed if they do not in time."""
+    """Return what was verified, in words: winbind and the domain trust each other. Failed: they do not in time."""
     result = wait_until(
         lambda: run(["wbinfo", "--check-secret"]), lambda asked: asked.status == 0, [PAUSE] * (TRIES - 1), pause
     )

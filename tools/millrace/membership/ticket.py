@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A ticket for a moment: of the account that joins, of this server itself."""
+"""A ticket for the moment of its use: of the account that joins, or of this server."""
 
 import tempfile
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ _REASONS = {
 
 @contextmanager
 def of_account(domain: Domain, account: str, password: str, net: Net) -> Iterator[str]:
-    """The path of a ticket of `account`, gone afterwards; Refused with the reason where the domain gives none."""
+    """Return the path of a ticket of `account`, removed afterwards. Refused: the domain gives none, with its reason."""
     with _cache() as path:
         result = net.kerberos("kinit", "-c", path, f"{account}@{domain.realm}", stdin=f"{password}\n")
         if result.status != 0:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The network ports of this server and the fixed addresses that a person gives them."""
+"""The network ports of this server and their fixed addresses."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Fixed addresses made true: written for systemd-networkd, waited for, and verified to come up."""
+"""Fixed addresses: written for systemd-networkd, waited for, and verified to come up."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -25,12 +25,12 @@ PATIENCE, PAUSE = 45.0, 0.5
 
 
 def file_name(mac: str) -> str:
-    """Where the addresses of a port stand, below the root."""
+    """Return the path of a port's file, below the root."""
     return f"{DIRECTORY}/{PREFIX}{mac.replace(':', '')}.network"
 
 
 def text(port: Port | None) -> str:
-    """The text of that file for a port that has fixed addresses."""
+    """Return the text of that file for a port that has fixed addresses."""
     from millrace.system.render import render
 
     return render(f"{DIRECTORY}/40-millrace.network.j2", port=port)
@@ -59,11 +59,11 @@ class Addressing(Part):
         ]
 
     def services(self, config: Config) -> Sequence[Service]:
-        """The files of the ports that change, and systemd-networkd, which reads them."""
+        """Return the files of the ports that change, and systemd-networkd, which reads them."""
         return [Service(NETWORKD, [entry(mac, config.port(mac)) for mac in self._macs], self._reload)]
 
     def verify(self, change: Change) -> None:
-        """Wait until the addresses are up; Failed where one does not come."""
+        """Wait until the addresses are up. Failed: one does not come up."""
         wanted = {self._here[mac].name: change.new.port(mac) for mac in self._macs}
         if wanted:
             change.verified += self._wait(wanted)
@@ -91,7 +91,7 @@ class Addressing(Part):
 
 
 def entry(mac: str, port: Port | None) -> Entry:
-    """The file of a port; None where DHCP or a credential gives it its addresses."""
+    """Return the file of a port; None where its addresses are from DHCP or a credential."""
     return Entry(file_name(mac), partial(text, port), when=port is not None)
 
 
@@ -101,7 +101,7 @@ def _lost(link: Link, port: Port | None) -> list[str]:
 
 
 def service(config: Config) -> Service:
-    """All files of a state, to compare; what is to be written is that of the ports that change."""
+    """Return all files of a state, to compare; a change writes those of the ports that change."""
     return Service(NETWORKD, [entry(mac, config.port(mac)) for mac in _macs(config)])
 
 
@@ -115,7 +115,7 @@ def _macs(*configs: Config) -> list[str]:
 
 
 def missing(port: Port, link: Link | None) -> list[str]:
-    """The fixed addresses that a port lacks; all where the port itself is not there."""
+    """Return the fixed addresses that a port lacks; all where the port itself is missing."""
     there = {ip_interface(one) for one in link.addresses} if link else set()
     return [one for one in port.addresses if ip_interface(one) not in there]
 

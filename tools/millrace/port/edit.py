@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Give a port fixed addresses, or give it back to DHCP; keep it for management."""
+"""Give a port fixed addresses, or return it to DHCP; keep it for management."""
 
 import time
 from collections.abc import Callable, Sequence

@@ -26,7 +26,7 @@ class Link:
 
 
 def links(run: Runner) -> list[Link]:
-    """All Ethernet ports, by name; Failed if iproute2 does not say."""
+    """Return all Ethernet ports, by name. Failed: iproute2 does not list them."""
     return parse(must(run, ["ip", "-j", "addr"]))
 
 
@@ -42,7 +42,7 @@ def parse(text: str) -> list[Link]:
 
 
 def with_wanted(found: Sequence[Link], config: Config) -> list[Port]:
-    """The ports with the addresses that a person gave them."""
+    """Return the ports with their fixed addresses of the desired state."""
     return [_port(one, config) for one in found]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NFS and SMB are heard on the addresses of a port."""
+"""NFS and SMB listen on the addresses of a port."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -24,7 +24,7 @@ _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB
 class Hearing(Part):
     """The servers of NFS and SMB on the fixed addresses of a port, once these are up.
 
-    A file that was edited by hand stays: nobody changed what is served.
+    A file that was edited by hand stays: nothing else of what is served has changed.
     """
 
     force = False
@@ -34,17 +34,17 @@ class Hearing(Part):
         self._mac = mac
 
     def prepare(self, change: Change) -> None:
-        """Ask smbd once more for listeners on addresses that it did not take before."""
+        """Let smbd try again to listen on addresses that it did not accept before."""
         restarted_for().unlink(missing_ok=True)
 
     def services(self, config: Config) -> Sequence[Service]:
-        """The servers of NFS and SMB, and the files that they read."""
+        """Return the servers of NFS and SMB, and the files that they read."""
         # Asked each time: addresses come and go between two renderings.
         self._here = server = self._server()
         return server.services(config, server.shares(config))
 
     def verify(self, change: Change) -> None:
-        """Wait until both servers listen; Failed where one does not. A new port of the management has no listener."""
+        """Wait until both servers listen. Failed: one does not. A new management port has no listener."""
         server, new = self._here, change.new
         port = new.port(self._mac)
         managed = self._mac in new.management

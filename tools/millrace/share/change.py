@@ -18,7 +18,7 @@ from millrace.system.units import is_active
 
 
 class Serving(Part):
-    """The shares of a change; `server` is asked once, when they are to be served."""
+    """The shares of a change. `server` is called once, when they are to be served."""
 
     def __init__(self, server: Callable[[], Server]) -> None:
         self._server = server
@@ -30,13 +30,16 @@ class Serving(Part):
         return self._server()
 
     def shares(self, config: Config) -> list[Share]:
-        """All shares of a state, worked out once for each."""
+        """Return all shares of a state, resolved once."""
         if self._resolved is None or self._resolved[0] is not config:
             self._resolved = (config, self.server.shares(config))
         return self._resolved[1]
 
     def prepare(self, change: Change) -> None:
-        """Make the directories of changed shares and set their limits; Refused or Failed where that cannot be."""
+        """Create the directories of changed shares and set their limits.
+
+        Refused, Failed: one cannot be created or served.
+        """
         run = self.server.run
         sweep(run)
         changed = self._changed(change)
@@ -60,11 +63,11 @@ class Serving(Part):
         change.warnings += self.server.prepare(self.shares(change.new))
 
     def services(self, config: Config) -> Sequence[Service]:
-        """The servers of NFS and SMB, and the files that they read."""
+        """Return the servers of NFS and SMB, and the files that they read."""
         return self.server.services(config, self.shares(config))
 
     def verify(self, change: Change) -> None:
-        """Mount and open what changed; Failed where it is not served, or still served."""
+        """Mount and open what changed. Failed: it is not served, or still served."""
         server, new = self.server, change.new
         _disconnect(change, server)
         changed = self._changed(change)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Confirm the client networks: until then NFS exports shares that name no clients to nobody."""
+"""Confirm the client networks: until then NFS exports no share that names no clients."""
 
 from collections.abc import Callable, Sequence
 
@@ -27,7 +27,7 @@ Ports = Callable[[], Sequence[Interface]]
 
 
 def client_networks(ports: Sequence[Interface]) -> ClientNetworks:
-    """The networks of the policy, those that are confirmed, and those that this server finds at its ports."""
+    """Return the networks of the policy, those that are confirmed, and those at this server's ports."""
     config = store.load()
     return ClientNetworks(
         policy=in_force().nfs.networks,
@@ -76,7 +76,7 @@ def confirm(
 
 
 def lines(found: ClientNetworks) -> list[str]:
-    """Text for a terminal: whether NFS is open and to whom, the networks of the ports, and the command to confirm."""
+    """Return text for a terminal: whether NFS is open and to whom, the ports' networks, the command to confirm."""
     served = found.policy or found.confirmed
     by = "named by the policy" if found.policy else "confirmed"
     first = f"NFS is open to {', '.join(served)} ({by})." if served else CLOSED

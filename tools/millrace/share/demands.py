@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a share asks of the domain: that its people are there, that Kerberos has a key."""
+"""What a share requires of the domain: that its users and groups exist, that Kerberos has a key."""
 
 from millrace.membership import accounts, keys
 from millrace.share.model import Share
@@ -7,7 +7,7 @@ from millrace.system.run import Runner
 
 
 def refuse_unmet(share: Share, run: Runner) -> None:
-    """Refused, with the reason, where the share could not be served to those it names."""
+    """Verify what the share requires of the domain. Refused: it could not be served to those whom it names."""
     if share.smb is not None:
         accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
     if share.kerberos:

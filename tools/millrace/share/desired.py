@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares that should exist: the wanted state, with the networks, paths and identities of this server."""
+"""The shares that should exist: the desired state, with the networks, paths and identities of this server."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -42,7 +42,7 @@ def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surr
 
 
 def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
-    """One share with everything filled in."""
+    """Return one share with all computed values."""
     exports = _exports(wanted, nfs_networks(here.networks, config.nfs.networks))
     smb = _smb(wanted, smb_networks(here.networks, config.nfs.networks, here.ports, config.management))
     return Share(
@@ -66,12 +66,12 @@ def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
 
 
 def resolve_all(config: Config, here: Surroundings) -> list[Share]:
-    """All shares with everything filled in."""
+    """Return all shares with all computed values."""
     return [resolve(one, config, here) for one in config.shares]
 
 
 def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config | None = None) -> list[Share]:
-    """All shares of `pool` under this server's policy and addresses; the wanted state is read where none is given."""
+    """Return all shares of `pool` under this server's policy and addresses; `config` None reads the desired state."""
     found = net.serving() if ports is None else ports
     return resolve_all(config or store.load(), surroundings(pool, in_force(), found))
 

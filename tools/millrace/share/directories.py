@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The directories of shares: made with the right mode in one step, removed only by name, out of reach of clients."""
+"""The directories of shares: created with the right mode in one step, removed only by name, out of reach of clients."""
 
 import os
 import stat
@@ -28,9 +28,9 @@ class Before:
 
 
 def create(share: Share) -> bool:
-    """Make the directory of a share and the homes below it; whether it was not there.
+    """Create the directory of a share and the homes below it; return whether it was missing.
 
-    The mode of a directory that exists is its users' choice. Failed where something else is in its place.
+    The mode of a directory that exists is its users' choice. Failed: something else is in its place.
     """
     path = paths.ROOT / share.path.lstrip("/")
     made = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
@@ -50,9 +50,9 @@ def create(share: Share) -> bool:
 
 
 def close(share: Share) -> Before | None:
-    """Let nobody but root make directories beside the homes of a share; how it was, None where it was so.
+    """Allow only root to create directories beside the homes of a share; return the mode before, None if it was closed.
 
-    A share that becomes one of homes may have been everybody's until now.
+    A share that becomes one of homes may have been open to all users until now.
     """
     path = paths.ROOT / share.path.lstrip("/")
     if share.profile != "home" or not os.path.lexists(path):
@@ -74,7 +74,7 @@ def reopen(share: Share, before: Before) -> None:
 
 
 def strangers(share: Share) -> list[str]:
-    """Homes of a share that are not their users', in words: they stay as they are, and are nobody's home."""
+    """Return homes of a share that are not owned by their users, in words: they stay as they are and are no home."""
     path, found = paths.ROOT / share.path.lstrip("/"), []
     if not share.homes or not os.path.lexists(path):
         return []
@@ -101,7 +101,7 @@ def _closed(at: int) -> bool:
 
 
 def remove_empty(share: Share) -> None:
-    """Take back a directory that a change made and that holds nothing."""
+    """Remove a directory that a change created and that is empty."""
     path = paths.ROOT / share.path.lstrip("/")
     for directory in [*(path / name for name in share.homes), path]:
         try:

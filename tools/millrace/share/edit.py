@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Create, set and remove a share: from what a person typed to what is served."""
+"""Create, set and remove a share: from the options of the command line to what is served."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any

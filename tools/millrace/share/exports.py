@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of exports: what mountd answers the kernel from, ours and others'."""
+"""The table of exports: what mountd answers the kernel from, with entries of ours and of others."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,7 +15,7 @@ Table = dict[str, list[str]]
 
 
 def foreign_files() -> list[str]:
-    """Files beside ours that exportfs reads and that export something."""
+    """Return the files beside ours that exportfs reads and that export something."""
     directory = paths.ROOT / "etc/exports.d"
     ours = (paths.ROOT / nfs.EXPORTS, paths.ROOT / nfs.LOOK)
     candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
@@ -23,10 +23,10 @@ def foreign_files() -> list[str]:
 
 
 def reload(shares: Sequence[Share], run: Runner) -> list[str]:
-    """Make the table as the files say and return what exportfs complained about.
+    """Load the table from the files; return the warnings of exportfs.
 
-    exportfs exits with 1 over any file, also over one that is not ours, and exports what it understood. Failed only
-    if a share of ours is not in the table after it.
+    exportfs exits with 1 over any file, also over one that is not ours, and exports what it can parse. Failed: a share
+    of ours is not in the table after it.
     """
     result = run(["exportfs", "-ra"])
     if result.status == 0 and not result.err.strip():
@@ -39,7 +39,7 @@ def reload(shares: Sequence[Share], run: Runner) -> list[str]:
 
 
 def table(run: Runner) -> Table:
-    """Clients by directory, from `exportfs -s`: one line an entry, the client before a bracket."""
+    """Return clients by directory, from `exportfs -s`: one line for each entry, the client before a bracket."""
     found: Table = {}
     for line in must(run, ["exportfs", "-s"]).splitlines():
         path, _, entry = line.partition(" ")
@@ -48,9 +48,9 @@ def table(run: Runner) -> Table:
 
 
 def missing(share: Share, exported: Table) -> list[str]:
-    """Clients of a share that the table lacks.
+    """Return the clients of a share that the table lacks.
 
-    A network or a netgroup stands there as it was written, a host by whatever name it resolves to: those are counted.
+    A network or a netgroup is in it as it was written, a host by any name that it resolves to: those are counted.
     """
     entries = exported.get(share.path, [])
     written = [one for one in share.networks if names.is_network(one) or one.startswith("@")]

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The key that signs NFS file handles, so that a handle opens what it was given for and nothing else.
+"""The key that signs NFS file handles, so that a handle opens what it was issued for and nothing else.
 
-All shares are on one file system, and the kernel finds a file by the export and the inode number that a handle names:
-a client that joins the inode of one share with the identity of another would be served under the other's options.
-With `sign_fh` (exports(5)) the kernel adds a MAC over the whole handle, and refuses a handle whose MAC is not right.
+All shares are on one file system, and the kernel finds a file by the export and the inode number that a handle names: a
+client that joins the inode of one share with the identity of another would be served under the other's options. With
+`sign_fh` (exports(5)) the kernel adds a MAC over the whole handle, and refuses a handle with another MAC.
 """
 
 import re
@@ -21,15 +21,14 @@ _WRITTEN = re.compile(rf"[0-9a-f]{{{2 * BYTES}}}\n")
 
 
 def file() -> Path:
-    """The key; clients keep handles for as long as they are mounted, so it never changes."""
+    """The key; it never changes, since clients keep handles for as long as they are mounted."""
     return paths.state_dir() / NAME
 
 
 def ensure() -> bool:
-    """Make the key where there is none; whether it was made.
+    """Create the key where there is none; return whether it was created.
 
-    nfsdctl hashes the file, whatever is in it: of an empty or torn one anybody could know the hash, so that one counts
-    as none.
+    nfsdctl hashes any file: the hash of an empty or torn one can be guessed, so such a file counts as none.
     """
     path = file()
     if path.exists():

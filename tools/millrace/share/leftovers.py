@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a look or a write leaves behind that was killed in the middle: swept by the next change and at every boot."""
+"""Cleanup after a verification or a change that was killed: by the next change and at every boot."""
 
 from pathlib import Path
 

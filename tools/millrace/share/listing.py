@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The shares as a person or a web page wants to see them."""
+"""The shares for tables and pages."""
 
 from collections.abc import Sequence
 
@@ -13,13 +13,13 @@ from millrace.system.text import size
 
 
 def listed(pool: Pool, ports: Sequence[Interface] | None = None, run: Runner = attempt) -> list[Share]:
-    """All shares with what they hold; null where XFS does not say: quotas are off, or nobody asked yet."""
+    """Return all shares with their usage; null where XFS does not report it: quotas are off, or not read yet."""
     used, _ = usage(pool, run)
     return [one.model_copy(update={"used": used.get(one.project)}) for one in shares(pool, ports)]
 
 
 def rows(found: Sequence[Share]) -> list[str]:
-    """One line a share."""
+    """Return one line for each share."""
     width = max((len(one.name) for one in found), default=0)
     return [f"{one.name:<{width}}  {one.profile:<10}  {_space(one):<22}  {_served(one)}" for one in found]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Look at shares without changing them: what a change would serve, and whether what is wanted is served now."""
+"""Inspect shares without changing them: what a change would serve, and whether the desired state is served now."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -17,7 +17,7 @@ from millrace.system.users import only_root
 
 
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
-    """What a change of these shares would serve; the same refusals as the change, and nothing is written."""
+    """Return what a change of these shares would serve; nothing is written. BadInput, Refused: as the change."""
     config = store.would_be(mutate)
     here = server()
     shares = [one for one in here.shares(config) if one.name in names]

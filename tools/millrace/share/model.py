@@ -50,7 +50,7 @@ class Share(Contract):
 
     @property
     def kerberos(self) -> bool:
-        """Whether any NFS client is let in with Kerberos."""
+        """Whether a client may use NFS with Kerberos."""
         return any(set(one.sec) != {"sys"} for one in self.exports)
 
     @property

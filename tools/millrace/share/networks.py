@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which client networks a share is served to that names none itself.
+"""The client networks of a share that names none itself.
 
-NFS takes whatever user number a client sends, so it is served only to networks that are named: those of the policy,
-else those that an administrator confirmed. SMB asks for a password and is served to the private networks of the ports
-too.
+NFS accepts any user number that a client sends, so it is exported only to networks that are named: those of the policy,
+else those that an administrator confirmed. SMB requires a password and is also served to the private networks of the
+ports.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,21 +25,21 @@ NO_NETWORK = f"no port has a private address; confirm the client networks: {LIST
 
 
 def nfs_networks(policy: Iterable[str], confirmed: Iterable[str]) -> list[str]:
-    """Networks in CIDR form, IPv4 first; those of the policy win. None means that NFS is closed."""
+    """Return networks in CIDR form, IPv4 first; those of the policy win. None means that NFS is closed."""
     return _in_order({ip_network(text) for text in policy} or {ip_network(text) for text in confirmed})
 
 
 def smb_networks(
     policy: Iterable[str], confirmed: Iterable[str], ports: Iterable[Interface], management: Sequence[str]
 ) -> list[str]:
-    """Networks in CIDR form, IPv4 first; those of the policy win, else the confirmed ones and the private ones."""
+    """Return networks in CIDR form, IPv4 first; those of the policy, else the confirmed and the private ones."""
     connected = (network for port in for_clients(ports, management) for network, _ in _connected(port))
     default = {*filter(_is_private, connected), *(ip_network(text) for text in confirmed)}
     return _in_order({ip_network(text) for text in policy} or default)
 
 
 def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> list[FoundNetwork]:
-    """The networks of the ports that serve clients; proposed are private ones that nobody else gave the port."""
+    """Return the networks of the ports that serve clients; proposed are private ones with a fixed address."""
     found: dict[Network, FoundNetwork] = {}
     for port in for_clients(ports, management):
         for network, leased in _connected(port):
@@ -56,13 +56,13 @@ def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> lis
 
 
 def remedy(found: Iterable[FoundNetwork]) -> str:
-    """The command that confirms what is proposed; where nothing is, the one that lists what there is."""
+    """Return the command that confirms the proposed networks; without any, the one that lists all."""
     proposed = [one.network for one in found if one.proposed]
     return f"millrace share networks set {' '.join(proposed)}" if proposed else LIST
 
 
 def on_management(networks: Iterable[str], ports: Iterable[Interface], management: Sequence[str]) -> str | None:
-    """The first network that management ports are in as well, in words."""
+    """Return the first network that management ports are in as well, in words; None where there is none."""
     for text in networks:
         network = ip_network(text)
         for port in (one for one in ports if one.mac in management):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the NFS server reads: its exports, its settings, and the environment of its unit."""
+"""The files that the NFS server reads: its exports, its settings, and the environment of its unit."""
 
 from collections.abc import Sequence
 
@@ -24,7 +24,7 @@ _SQUASH = {"root": "root_squash", "all": "all_squash", "none": "no_root_squash"}
 
 
 def exports(shares: Sequence[Share]) -> str:
-    """The text of millrace.exports, one line per share that has a client network."""
+    """Return the text of millrace.exports, one line for each share that has a client network."""
     # Here and not above: health looks at this module every 30 s and renders nothing.
     from millrace.system.render import render
 
@@ -32,9 +32,9 @@ def exports(shares: Sequence[Share]) -> str:
 
 
 def options(share: Share, client: NfsClient) -> str:
-    """The options of one client's entry, in brackets.
+    """Return the options of one client's entry, in brackets.
 
-    Last come sec and xprtsec: exports(5) applies what follows a flavour to that flavour only.
+    sec and xprtsec come last: exports(5) applies what follows a flavour to that flavour only.
     """
     words = [
         client.access,
@@ -54,19 +54,19 @@ def options(share: Share, client: NfsClient) -> str:
 
 
 def scope(pool: Pool) -> str:
-    """The name by which clients know that it is the same server: that of its pool, whatever the host is called."""
+    """Return the name by which clients recognise the server: that of its pool, whatever the host name."""
     return f"millrace-{pool.filesystem_uuid[:8]}"
 
 
 def settings(nfsd: Nfsd, rdma: bool, scope: str) -> str:
-    """The text of nfs.conf.d/millrace.conf."""
+    """Return the text of nfs.conf.d/millrace.conf."""
     from millrace.system.render import render
 
     return render(f"{SETTINGS}.j2", nfsd=nfsd, rdma=rdma, scope=scope)
 
 
 def environment(nfsd: Nfsd) -> str:
-    """The text of nfsd.env: what rpc.nfsd cannot be told and the unit does around it. Block size in bytes."""
+    """Return the text of nfsd.env: what rpc.nfsd has no option for and the unit sets instead. Block size in bytes."""
     values = {
         "THREADS_MIN": nfsd.threads_min,
         "THREADS_MAX": nfsd.threads_max,

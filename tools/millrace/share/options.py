@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person types on the command line, as models."""
+"""Options of the command line as models."""
 
 import re
 from typing import get_args

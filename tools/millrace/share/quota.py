@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A quota project of XFS for each share: its limit, and how much it holds."""
+"""A quota project of XFS for each share: its limit and its usage."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -31,12 +31,12 @@ _HEADER = "# Rendered by `millrace share render`: the quota projects of the shar
 
 
 def projects(shares: Sequence[Share]) -> str:
-    """The text of /etc/projects: which directory is which project."""
+    """Return the text of /etc/projects: the directory of each project."""
     return _HEADER + "".join(f"{share.project}:{share.path}\n" for share in shares)
 
 
 def project_names(shares: Sequence[Share]) -> str:
-    """The text of /etc/projid: the names of the projects."""
+    """Return the text of /etc/projid: the names of the projects."""
     return _HEADER + "".join(f"{share.name}:{share.project}\n" for share in shares)
 
 
@@ -47,10 +47,10 @@ def enabled(mountpoint: str) -> bool:
 
 
 def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection[str] = ()) -> list[str]:
-    """Make the directories of shares their projects, and set their limits; what XFS did not take, in words.
+    """Make the directories of shares their projects, and set their limits; return what XFS did not accept, in words.
 
-    What was done is remembered, as it means a walk over everything in a tree: a walk that was cut short is done over.
-    Shares named in `created` are done in any case.
+    What was done is recorded, since it walks over everything in a tree: a walk that was interrupted is repeated. Shares
+    named in `created` are done in any case.
     """
     mountpoint = pool.filesystem.mountpoint
     known = rendered.load().quotas
@@ -82,12 +82,12 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection
 
 
 def release(project: int, mountpoint: str, run: Runner) -> None:
-    """Take the limits off the tree of a share that is gone; its data stays and may still be moved."""
+    """Remove the limits of the tree of a removed share; its data remains and may still be moved."""
     run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
 
 
 def usage(mountpoint: str, run: Runner) -> dict[int, int]:
-    """Bytes held by each project; empty where quotas are off. Failed if they are on and XFS does not say."""
+    """Return the bytes used by each project; empty where quotas are off. Failed: they are on and cannot be read."""
     if not enabled(mountpoint):
         return {}
     out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
@@ -97,7 +97,7 @@ def usage(mountpoint: str, run: Runner) -> dict[int, int]:
 
 
 def parse_report(text: str) -> dict[int, int]:
-    """Bytes by project from `report -p -n -N -b`, which counts in KiB."""
+    """Return bytes by project from `report -p -n -N -b`, which counts in KiB."""
     found = {}
     for line in text.splitlines():
         match = re.match(r"#(\d+)\s+(\d+)\s", line)
@@ -107,7 +107,7 @@ def parse_report(text: str) -> dict[int, int]:
 
 
 def inodes(share: Share) -> int:
-    """The most files and directories that a share may hold; 0 is no limit, as where its size has none."""
+    """Return the most files and directories that a share may hold; 0 is no limit, as where its size has none."""
     size = share.size or share.soft_size
     return max(LEAST_INODES, size // BYTES_AN_INODE) if size else 0
 

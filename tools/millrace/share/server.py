@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""This server as a change of shares sees it."""
+"""This server, as a change of shares needs it."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from millrace.system.run import Runner, attempt
 
 @dataclass(frozen=True)
 class Server:
-    """The pool, the plan it was made from, the ports, and how tools are run. `pause` waits for some seconds."""
+    """The pool, the plan that it was made from, the ports, and how tools are run. `pause` waits for some seconds."""
 
     plan: Plan
     pool: Pool
@@ -32,23 +32,23 @@ class Server:
     pause: Callable[[float], None] = time.sleep
 
     def shares(self, config: Config) -> list[Share]:
-        """The shares of a wanted state on this server."""
+        """Return the shares of a desired state on this server."""
         return desired.resolve_all(config, self.here)
 
     def prepare(self, shares: Sequence[Share]) -> list[str]:
-        """Make what shares need beside files; what keeps them from being served or counted, in words."""
+        """Create what shares need beside files; return what keeps them from being served or counted, in words."""
         return services.prepare(self.pool, shares, self.run)
 
     def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
-        """What serves a wanted state, whose shares are `shares`, with the files that it reads."""
+        """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""
         ports = for_clients(self.ports, config.management)
         return services.services(self.plan, self.pool, shares, ports, self.run, config.domain)
 
     def apply(self, config: Config, force: bool = False) -> RenderReport:
-        """Render a wanted state and tell the servers; the caller holds its lock.
+        """Render a desired state and reload the servers; the caller holds its lock.
 
-        NFS comes first: an smb.conf that Samba refuses raises Failed, keeps the old one and leaves NFS serving. A file
-        that was edited by hand is kept and reported, or with `force` replaced and kept aside.
+        NFS comes first. Failed: Samba refuses its smb.conf; the old one stays and NFS serves the new state. A file that
+        was edited by hand is kept and reported, or with `force` replaced and a copy kept.
         """
         shares = self.shares(config)
         # Before the exports: without it the kernel gives out no handle of theirs.
@@ -64,7 +64,7 @@ class Server:
 
 
 def this_server() -> Server:
-    """This server; Failed or BadInput where its pool is not mounted or not there."""
+    """Return this server. Failed, BadInput: its pool is not mounted, or it has none."""
     from millrace.plan import policy_in_force
     from millrace.provision.pool import verify
     from millrace.provision.system import Linux

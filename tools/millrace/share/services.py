@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files of the shares, and how the servers that run take them on."""
+"""The files of the shares, and how running servers reload them."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -24,9 +24,9 @@ NFS, SMB = "nfs-server.service", "smbd.service"
 
 
 def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
-    """Make directories and set quotas; what keeps a share from being served or counted, in words.
+    """Create directories and set quotas; return what keeps a share from being served or counted, in words.
 
-    What XFS does not take is a warning here, as serving goes before counting.
+    What XFS refuses is a warning here, since serving comes before counting.
     """
     warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
     for share in shares:
@@ -94,12 +94,12 @@ def services(
 
 
 def restarted_for() -> Path:
-    """The addresses for which smbd was started again; whoever removes it asks for that once more."""
+    """The file with the addresses for which smbd was restarted; without it the next reload restarts smbd again."""
     return paths.run_dir() / "smbd-restarted-for"
 
 
 def restart_smbd(run: Runner) -> None:
-    """Start smbd again with the listeners of its configuration, which ends the sessions of clients."""
+    """Restart smbd with the listeners of its configuration, which ends the sessions of clients."""
     # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
     # unit, which waits for the lock of the change that this may run in.
     must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is connected: NFSv4 clients from the kernel, SMB sessions from smbd."""
+"""Connected clients: NFSv4 from the kernel, SMB from smbd."""
 
 import json
 import re
@@ -46,7 +46,7 @@ class SessionList(Contract):
 
 
 def sessions(run: Runner) -> SessionList:
-    """All clients of both protocols; a server that does not answer is a warning, not an empty list in silence."""
+    """Return all clients of both protocols; a server that does not answer is a warning."""
     found: list[Session] = []
     warnings: list[str] = []
     for look in (nfs_sessions, smb_sessions):
@@ -62,10 +62,10 @@ def sessions(run: Runner) -> SessionList:
 
 
 def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
-    """NFSv4 clients from /proc/fs/nfsd/clients. Failed if root's part of the kernel cannot be read.
+    """Return NFSv4 clients from /proc/fs/nfsd/clients. Failed: it cannot be read; only root can.
 
-    A trunked client has connections from several addresses of its own and the kernel names one of them only: the
-    others are its where it is the only client, else they are a warning.
+    A trunked client has connections from several addresses and the kernel names one of them only: the others are its
+    where it is the only client, else they are a warning.
     """
     directory = paths.ROOT / "proc/fs/nfsd/clients"
     if not directory.is_dir():
@@ -84,7 +84,7 @@ def nfs_sessions(run: Runner) -> tuple[list[Session], list[str]]:
 
 
 def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
-    """Sessions from `smbstatus --json`; Failed if it does not say."""
+    """Return sessions from `smbstatus --json`. Failed: smbstatus fails."""
     result = run(["smbstatus", "--json"])
     if result.status == 127:
         return [], []
@@ -102,7 +102,7 @@ def smb_sessions(run: Runner) -> tuple[list[Session], list[str]]:
 
 
 def parse_info(text: str) -> dict[str, str]:
-    """The lines of clients/*/info by key."""
+    """Return the lines of clients/*/info by key."""
     found = {}
     for line in text.splitlines():
         match = _LINE.match(line)

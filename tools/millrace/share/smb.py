@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What smbd reads, and Samba's own opinion on it before it replaces what works."""
+"""The configuration of smbd, verified by Samba's own tool before it replaces the old one."""
 
 import os
 import re
@@ -31,7 +31,7 @@ def configuration(
     domain: Domain | None = None,
     memory: int | None = None,
 ) -> str:
-    """The text of smb.conf for a server with `memory` bytes; without it, for this one."""
+    """Return the text of smb.conf for a server with `memory` bytes; without it, for this one."""
     return render(
         f"{CONFIGURATION}.j2",
         shares=shares,
@@ -44,18 +44,18 @@ def configuration(
 
 
 def processes(memory: int) -> int:
-    """How many clients smbd serves at once with `memory` bytes; connections that never sign in count, too."""
+    """Return how many clients smbd serves at once with `memory` bytes; connections that never sign in count, too."""
     return min(max(memory // PROCESS_BYTES, LEAST_PROCESSES), MOST_PROCESSES)
 
 
 def section(share: Share) -> list[str]:
-    """The lines of one share in smb.conf; none where it is not on SMB."""
+    """Return the lines of one share in smb.conf; none where it is not on SMB."""
     lines = configuration([share], []).splitlines()
     return lines[lines.index(f"[{share.name}]") :] if share.smb else []
 
 
 def interface_list(interfaces: Sequence[Interface]) -> str:
-    """The value of `interfaces`. By name: an address that DHCP changes must not leave smbd without a listener."""
+    """Return the value of `interfaces`, by name: a new address from DHCP must not leave smbd without a listener."""
     return " ".join(["lo", *(_entry(one) for one in interfaces)])
 
 
@@ -67,7 +67,7 @@ def _entry(interface: Interface) -> str:
 
 
 def validate(text: str, run: Callable[[Sequence[str]], Result]) -> None:
-    """Failed, with testparm's words, if Samba would not take `text` as it is meant."""
+    """Verify `text` with testparm. Failed: Samba would not accept it as it is meant, with testparm's words."""
     with tempfile.NamedTemporaryFile("w", prefix="millrace-smb-", suffix=".conf") as candidate:
         candidate.write(text)
         candidate.flush()

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The account that looks whether shares open over SMB: a local user without shell or home.
+"""The account that verifies whether shares open over SMB: a local user without shell or home.
 
-It has an SMB password, a random one, for the seconds of a look only.
+It has a random SMB password, for the seconds of a verification only.
 """
 
 import os
@@ -21,7 +21,7 @@ from millrace.system.smb_passwords import SMBPASSWD, set_smb_password
 
 @contextmanager
 def account(domain: Domain | None, run: Runner) -> Iterator[str]:
-    """The path of a credentials file that only root reads; the account is gone afterwards."""
+    """Return the path of a credentials file that only root reads; the account is removed afterwards."""
     if run(["getent", "passwd", CHECKER]).status != 0:
         must(run, ["useradd", "--system", "--no-create-home", "--shell", "/usr/sbin/nologin", CHECKER])
     password = secrets.token_urlsafe(32)
@@ -34,7 +34,7 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
 
 
 def drop(run: Runner) -> None:
-    """Remove the SMB account where there is one; a broken smb.conf does not keep it."""
+    """Remove the SMB account where there is one, also with a broken smb.conf."""
     run([*SMBPASSWD, "-x", CHECKER])
 
 

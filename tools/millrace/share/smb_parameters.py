@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a share's section of smb.conf says, by profile.
+"""The parameters of a share's section of smb.conf, by type.
 
 Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable handles alive beside byte-range locks,
-`ask sharemode = no` answers a stat without a look into locking.tdb, and io_uring costs the least processor time.
+`ask sharemode = no` answers a stat without reading locking.tdb, and io_uring costs the least processor time.
 """
 
 from typing import Final
@@ -59,7 +59,7 @@ _BOTH = {
 
 
 def parameters(share: Share) -> dict[str, str]:
-    """The lines of a share's section, in their order; empty for a share that is not on SMB."""
+    """Return the lines of a share's section, in their order; empty for a share that is not on SMB."""
     if share.smb is None:
         return {}
     home = share.profile == "home"

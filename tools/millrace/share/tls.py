@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NFS over TLS: what a share demands, and the helper of the kernel (tlshd) that shakes hands for it."""
+"""NFS over TLS: what a share demands, and tlshd, which makes the handshakes for the kernel."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal
@@ -21,25 +21,25 @@ DEMANDS: tuple[Demand | None, ...] = (None, "tls", "mtls")
 
 
 def demand(client: NfsClient) -> Demand | None:
-    """What this client's mount has to name; None where it may come without TLS."""
+    """Return what this client must name to mount; None where it may come without TLS."""
     if not client.xprtsec or "none" in client.xprtsec:
         return None
     return "tls" if "tls" in client.xprtsec else "mtls"
 
 
 def demands(share: Share) -> list[Demand | None]:
-    """All that the clients of a share have to name, the open door first."""
+    """Return all that the clients of a share must name, the least strict first."""
     found = {demand(client) for client in share.exports}
     return [one for one in DEMANDS if one in found]
 
 
 def wanted(clients: Iterable[NfsClient]) -> bool:
-    """Whether anybody is told to use TLS, or may."""
+    """Whether a client may or must use TLS."""
     return any({"tls", "mtls"} & set(client.xprtsec) for client in clients)
 
 
 def configuration() -> str:
-    """The text of tlshd's configuration."""
+    """Return the text of tlshd's configuration."""
     from millrace.system.render import render
 
     # Not through ROOT: tlshd reads it on the server.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are shares really served over NFS: they stand in the table, and they are found below the root that NFSv4 shows."""
+"""Whether shares are really served over NFS: they are in the table, and below the root that NFSv4 shows."""
 
 import os
 import tempfile
@@ -27,10 +27,9 @@ PAUSES = (1.0, 2.0, 4.0)
 
 
 def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner) -> list[str]:
-    """What was seen, in words; Failed says what is not as it should be. `gone` are paths that nobody may mount.
+    """Return what was verified, in words. Failed: a share is not served. `gone` are paths that no client may mount.
 
-    The mount from here is without Kerberos whatever the clients need: it shows the directory. The keys are looked at
-    apart.
+    The mount from this server is without Kerberos: it shows the directory. The keys are verified apart.
     """
     exported = [share for share in shares if share.exports]
     if not is_active("nfs-server.service", run):

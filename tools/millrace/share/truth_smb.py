@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Are shares really served over SMB: smbd lists them, and opens them to an account that exists only while it looks.
+"""Whether shares are really served over SMB: smbd lists them, and opens them to an account that exists only meanwhile.
 
-Anonymous listing is refused by policy, and no person's password is known here.
+Anonymous listing is refused by policy, and no user's password is known here.
 """
 
 from collections.abc import Callable, Sequence
@@ -28,7 +28,7 @@ Pause = Callable[[float], None]
 
 
 def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner, pause: Pause) -> list[str]:
-    """What was seen, in words; Failed says which share smbd does not serve, or still lists."""
+    """Return what was verified, in words. Failed: smbd does not serve a share, or still lists one."""
     shares = [share for share in wanted if share.smb is not None]
     names = [share.name for share in shares]
     hidden = [*gone, *(share.name for share in wanted if share.smb is None)]
@@ -45,7 +45,7 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
 
 
 def listing(text: str) -> list[str]:
-    """Names of the disk shares in the output of `smbclient -g -L`."""
+    """Return the names of the disk shares in the output of `smbclient -g -L`."""
     fields = [line.split("|") for line in text.splitlines()]
     return [one[1] for one in fields if len(one) >= 2 and one[0] == "Disk"]
 

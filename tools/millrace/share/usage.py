@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the shares hold: asked by root, and left for everybody else in /run/millrace/usage.json."""
+"""The usage of shares: read by root, and published in /run/millrace/usage.json."""
 
 import os
 from datetime import UTC, datetime
@@ -23,9 +23,9 @@ class Usage(Contract):
 
 
 def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
-    """Bytes by project and, in words, what is not known: asked now by root, else as root saw it last.
+    """Return bytes by project and, in words, what is not known: read now by root, else as root read it last.
 
-    XFS tells the usage of projects to root alone.
+    XFS shows the usage of projects to root alone.
     """
     mountpoint = pool.filesystem.mountpoint
     if not quota.enabled(mountpoint):
@@ -39,7 +39,7 @@ def usage(pool: Pool, run: Runner) -> tuple[dict[int, int], list[str]]:
 
 
 def write(run: Runner) -> None:
-    """Leave what the shares hold for those who may not ask; nothing where there is no pool or XFS does not say."""
+    """Publish the usage of shares; nothing where there is no pool or XFS does not report it."""
     try:
         pool = known_pool()
         if pool is None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the wanted state is kept."""
+"""The files of the desired state."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ _NUMBERED = re.compile(r"(\d{4,})\.json")
 
 
 def config_file() -> Path:
-    """What is wanted now."""
+    """The desired state."""
     return paths.state_dir() / "config.json"
 
 
@@ -25,17 +25,17 @@ def history_dir() -> Path:
 
 
 def history_file(number: int) -> Path:
-    """The change of this number."""
+    """The file of the change `number`."""
     return history_dir() / f"{number:04}.json"
 
 
 def lock_file() -> Path:
-    """Held by whoever changes or renders the wanted state."""
+    """The lock of changes and renderings of the desired state."""
     return paths.run_dir() / "config.lock"
 
 
 def history_numbers() -> list[int]:
-    """Numbers of the changes that are kept, oldest first."""
+    """Return the numbers of the changes that are kept, oldest first."""
     directory = history_dir()
     names = [path.name for path in directory.iterdir()] if directory.is_dir() else []
     return sorted(int(match[1]) for match in map(_NUMBERED.fullmatch, names) if match)

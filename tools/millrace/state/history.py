@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The last changes: who, when, what, and the whole state after each, which is what makes the way back simple."""
+"""The last changes: who, when, what, and the complete state after each, which makes rollback simple."""
 
 from typing import Literal
 
@@ -23,9 +23,9 @@ class Change(Wanted):
 
 
 def record(change: Change) -> None:
-    """Keep a change durably, and the last 50 of all.
+    """Write a change durably, and keep the last 50 of all.
 
-    A change above it was recorded and never became the state (the power went in between): it is gone with this.
+    A change above it was recorded and never became the state (the power failed in between): it is removed.
     """
     write_model(files.history_file(change.number), change)
     for number in files.history_numbers():
@@ -34,7 +34,7 @@ def record(change: Change) -> None:
 
 
 def read(number: int) -> Change:
-    """The change of this number; Refused if it is not kept, BadInput if its file cannot be understood."""
+    """Return the change `number`. Refused: it is not kept. BadInput: its file cannot be parsed."""
     if not files.history_file(number).exists():
         kept = files.history_numbers()
         span = f"kept are {kept[0]} to {kept[-1]}" if kept else "none is kept"
@@ -43,7 +43,7 @@ def read(number: int) -> Change:
 
 
 def last_good() -> Change | None:
-    """The newest change that can be read."""
+    """Return the newest change that can be read; None if there is none."""
     for number in reversed(files.history_numbers()):
         try:
             return read_model(files.history_file(number), Change)
@@ -53,7 +53,7 @@ def last_good() -> Change | None:
 
 
 def changes(up_to: int) -> list[Change]:
-    """All that can be read and took effect, newest first."""
+    """Return all changes that can be read and took effect, newest first."""
     found = []
     for number in reversed(files.history_numbers()):
         try:

@@ -86,7 +86,7 @@ class Nfs(Wanted):
 
     @property
     def follows_networks(self) -> bool:
-        """Whether the client networks of the server decide who mounts it."""
+        """Whether the client networks of the server decide which clients may mount it."""
         return self.enabled and not self.clients
 
 
@@ -253,24 +253,24 @@ class Config(Wanted):
         return self
 
     def share(self, name: str) -> Share | None:
-        """The share of this name."""
+        """Return the share of this name; None if there is none."""
         return next((one for one in self.shares if one.name == name), None)
 
     def user(self, name: str) -> User | None:
-        """The user of this name."""
+        """Return the user of this name; None if there is none."""
         return next((one for one in self.users if one.name == name), None)
 
     def group(self, name: str) -> Group | None:
-        """The group of this name."""
+        """Return the group of this name; None if there is none."""
         return next((one for one in self.groups if one.name == name), None)
 
     def port(self, mac: str) -> Port | None:
-        """The addresses that were given to a port."""
+        """Return the fixed addresses of a port; None if it has none."""
         return next((one for one in self.ports if one.mac == mac), None)
 
 
 def first_config() -> Config:
-    """What a server has on which nobody decided anything yet: the share `data`."""
+    """Return the state of a server without any decision: the share `data`."""
     data = Share(name="data", profile="mixed", project=FIRST_PROJECT)
     return Config(shares=[data], next_project=FIRST_PROJECT + 1)
 

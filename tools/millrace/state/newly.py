@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What no change may bring into the wanted state, and what is still read where it is there already.
+"""What a change may not add to the desired state, and what is still read where it is there already.
 
-The models refuse what cannot be served. A state file that they refuse serves nothing, so a rule that came later stands
-here: it holds for what a change makes or alters, and a server that has it from before goes on.
+The models refuse what cannot be served. A state file that they refuse serves nothing, so a later rule stands here: it
+holds for what a change adds or alters, and a server that has it from before keeps it.
 """
 
 from ipaddress import ip_address, ip_interface
@@ -17,7 +17,7 @@ PRIVILEGED = frozenset({"docker", "empower", "incus", "incus-admin", "libvirt", 
 
 
 def refuse(old: Config, new: Config) -> None:
-    """BadInput, in one sentence, for the first thing in `new` that is not in `old` and may not come."""
+    """Verify `new` against rules that `old` may break. BadInput: one sentence for the first thing that it adds."""
     # By name: looking each up among all takes a second of processor time for 4,000 shares.
     known = {share.name: share for share in old.shares}
     for share in new.shares:

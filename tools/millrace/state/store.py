@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state on disk: read with a way out, changed by one writer at a time, old or new and never torn."""
+"""The desired state on disk: read with a fallback, changed by one writer at a time, old or new and never torn."""
 
 import os
 import sys
@@ -23,14 +23,14 @@ Effect = Callable[[Config, Config], None]
 
 @dataclass(frozen=True)
 class Loaded:
-    """The wanted state, and what was wrong with its file where another had to stand in for it."""
+    """The desired state, and what was wrong with its file where another had to replace it."""
 
     config: Config
     problem: str | None = None
 
 
 def load() -> Config:
-    """The wanted state; says on standard error where the last good one had to stand in for it."""
+    """Return the desired state; warn on standard error where the last good one had to replace it."""
     loaded = look()
     if loaded.problem:
         print(f"millrace: {loaded.problem}", file=sys.stderr)
@@ -38,9 +38,9 @@ def load() -> Config:
 
 
 def look() -> Loaded:
-    """The wanted state: the file, else the last good change, else what a new server has.
+    """Return the desired state: the file, else the last good change, else that of a new server.
 
-    Failed where the file is damaged and no change can stand in: serving a default instead would open what was closed.
+    Failed: the file is damaged and no change can replace it; to serve a default instead would open what was closed.
     """
     try:
         return Loaded(read_model(files.config_file(), Config))
@@ -59,11 +59,11 @@ def look() -> Loaded:
 
 
 def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, overwrite: bool = False) -> Config:
-    """Change the wanted state: `mutate` makes the new one, `effect(old, new)` makes it true, then it is kept.
+    """Change the desired state: `mutate` returns the new one, `effect(old, new)` makes it true, then it is written.
 
-    Nothing is kept if either raises; an effect undoes what it did. Waits while another change is under way. BadInput
-    with one sentence where the new state does not agree with itself. `overwrite` is for an import: it does not mind an
-    old state that nothing can stand in for.
+    Nothing is written if either raises; an effect undoes what it did. Waits while another change is under way.
+    `overwrite` is for an import: it accepts an old state that cannot be read. BadInput: the new state contradicts
+    itself, with one sentence.
     """
     with only_writer():
         old = _look_if_readable() if overwrite else look()
@@ -75,7 +75,7 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, ov
 
 
 def would_be(mutate: Mutate) -> Config:
-    """The wanted state that a change would make; BadInput as for the change. Nothing is kept and no lock is held."""
+    """Return the desired state that a change would make; no lock is held. BadInput: as for the change."""
     return _asked_for(look().config, mutate)
 
 
@@ -93,7 +93,7 @@ def _look_if_readable() -> Loaded:
 
 
 def only_writer() -> AbstractContextManager[None]:
-    """Hold the lock of the desired state, waiting for it; Refused to anyone but root."""
+    """Hold the lock of the desired state, waiting for it. Refused: the caller is not root."""
     return locks.held(files.lock_file())
 
 

@@ -24,7 +24,7 @@ _NOT_THERE = 2  # exit status of getent
 
 
 def ensure_group(group: Group, run: Runner) -> bool:
-    """Make a group; whether it was not there. Refused if the system has another of this name."""
+    """Create a group; return whether it was missing. Refused: the system has another one of this name."""
     number = _number("group", group.name, run)
     if number is None:
         must(run, ["groupadd", "--gid", str(group.gid), group.name])
@@ -35,10 +35,10 @@ def ensure_group(group: Group, run: Runner) -> bool:
 
 
 def ensure_user(user: User, run: Runner) -> bool:
-    """Make a user with a group of the same name and number, who logs in nowhere but perhaps the web console.
+    """Create a user with a group of the same name and number, who can log in nowhere except perhaps to the web console.
 
-    Who may look at the web console has no shell and no way into shares, over SMB either. Returns whether there was
-    none. Refused if the system has another user of this name.
+    A user with web console access has no shell and opens no share, over SMB either. Return whether the user was
+    missing. Refused: the system has another user of this name.
     """
     ensure_group(Group(name=user.name, gid=user.uid), run)
     shell = LOOK_SHELL if user.console else NO_SHELL
@@ -57,14 +57,14 @@ def ensure_user(user: User, run: Runner) -> bool:
 
 
 def ensure(config: Config, run: Runner) -> list[str]:
-    """Make all users and groups that are not there; names of the users made, who have no password yet."""
+    """Create all users and groups that are missing; return the names of the users, who have no password yet."""
     for group in config.groups:
         ensure_group(group, run)
     return [user.name for user in config.users if ensure_user(user, run)]
 
 
 def remove_unwanted(old: Config, new: Config, run: Runner) -> None:
-    """Remove the accounts that are not wanted any more; what they own stays."""
+    """Remove the accounts that are not in the desired state; their files remain."""
     for user in old.users:
         if new.user(user.name) is None:
             remove_user(user.name, run)
@@ -88,7 +88,7 @@ def remove_group(name: str, run: Runner) -> None:
 
 
 def free_number(config: Config, run: Runner, name: str) -> int:
-    """The next number that neither we nor the system gave to another account."""
+    """Return the next number that neither the desired state nor the system has given to another account."""
     number = config.next_id
     while any(_holder(database, number, run) not in (None, name) for database in ("passwd", "group")):
         number += 1
@@ -96,13 +96,13 @@ def free_number(config: Config, run: Runner, name: str) -> int:
 
 
 def set_password(name: str, password: str, run: Runner) -> None:
-    """One password for login and SMB."""
+    """Set one password for login and SMB."""
     must(run, ["chpasswd"], f"{name}:{password}\n")
     set_smb_password(name, password, run)
 
 
 def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
-    """Password hashes of the system; without users that have none. Refused to anyone but root."""
+    """Return the password hashes of the system; without users that have none. Refused: the caller is not root."""
     try:
         text = (paths.ROOT / "etc/shadow").read_text()
     except PermissionError as error:
@@ -112,7 +112,7 @@ def shadow_hashes(names: Sequence[str]) -> dict[str, str]:
 
 
 def nt_hashes(names: Sequence[str], run: Runner) -> dict[str, str]:
-    """Password hashes of SMB, from the lines of smbpasswd(5)."""
+    """Return the password hashes of SMB, from the lines of smbpasswd(5)."""
     fields = [line.split(":") for line in must(run, [*PDBEDIT, "-L", "-w"]).splitlines()]
     return {
         one[0]: one[3]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The home directories of a user that came, or came into a group, on shares that exist already."""
+"""The home directories of a new user, or of a new member of a group, on shares that exist."""
 
 from millrace.errors import MillraceError
 from millrace.share import directories
@@ -7,7 +7,7 @@ from millrace.state.model import Config
 
 
 def make_homes(config: Config) -> None:
-    """Make them where the pool is mounted; else the next rendering of the shares does."""
+    """Create them where the pool is mounted; else the next rendering of the shares does."""
     if not any(one.profile == "home" for one in config.shares):
         return
     from millrace.share.server import this_server

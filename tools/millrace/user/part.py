@@ -11,9 +11,9 @@ from millrace.user import accounts
 
 
 class Accounts(Part):
-    """The accounts of a change, or with `every` all of its state; `made` are users that were not there.
+    """The accounts of a change, or with `every` all of its state; `made` are users that were missing.
 
-    Who was made has no password yet.
+    A new user has no password yet.
     """
 
     def __init__(self, run: Runner, every: bool = False) -> None:
@@ -22,7 +22,7 @@ class Accounts(Part):
         self._every = every
 
     def prepare(self, change: Change) -> None:
-        """Make groups and users that are not there or not like this; Refused or Failed where that cannot be."""
+        """Create or change groups and users. Refused, Failed: one cannot be created."""
         old, new = change.old, change.new
         for group in new.groups:
             before = old.group(group.name)
@@ -33,7 +33,7 @@ class Accounts(Part):
                 self._ensure(user, old.user(user.name), change)
 
     def finish(self, change: Change) -> None:
-        """Remove those that the new state does not have: a password that is gone cannot be undone."""
+        """Remove those that the new state does not have: a deleted password cannot be restored."""
         accounts.remove_unwanted(change.old, change.new, self._run)
 
     def _ensure(self, user: User, before: User | None, change: Change) -> None:
@@ -60,5 +60,5 @@ class Password(Part):
         self._run = run
 
     def prepare(self, change: Change) -> None:
-        """Set it; Failed where the system or Samba does not take it. It goes with the user where the change fails."""
+        """Set it. Failed: the system or Samba refuses it; it is removed with the user where the change fails."""
         accounts.set_password(self._name, self._password, self._run)

@@ -19,7 +19,10 @@ _REFUSED = 1  # exit status of pwscore
 
 
 def checked_password(password: str) -> str:
-    """A password of 12 to 200 characters that could be typed at a prompt; BadInput never repeats it."""
+    """Return a password of 12 to 200 characters that can be typed at a prompt.
+
+    BadInput: it is none; never repeats it.
+    """
     problem = PASSWORD.problem(password)
     if problem is not None:
         raise BadInput(problem)
@@ -27,9 +30,9 @@ def checked_password(password: str) -> str:
 
 
 def strong_password(name: str, password: str, run: Runner) -> str:
-    """A password of the user `name` that is in no list of those tried first; BadInput says why it is too weak.
+    """Return a password of the user `name` that is in no list of those tried first. BadInput: why it is too weak.
 
-    Failed where libpwquality does not work: then no password is set at all.
+    Failed: libpwquality does not work; then no password is set at all.
     """
     result = run(["pwscore", name], checked_password(password) + "\n")
     if result.status == _REFUSED:

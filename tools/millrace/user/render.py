@@ -7,7 +7,7 @@ from millrace.user import accounts, lockout
 
 
 def render(config: Config, run: Runner) -> list[User]:
-    """Make what is not there; the users made, who have no password yet."""
+    """Create what is missing; return the new users, who have no password yet."""
     made = accounts.ensure(config, run)
     lockout.enforce(run)
     return [user for user in config.users if user.name in made]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A password that was changed with passwd or in the web console is the one of SMB, too: called by pam_exec(8)."""
+"""A password that was changed with passwd or in the web console is also that of SMB: called by pam_exec(8)."""
 
 import os
 from typing import BinaryIO

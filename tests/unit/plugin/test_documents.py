@@ -10,9 +10,11 @@ import pytest
 from pydantic import TypeAdapter
 
 from host.layout import REPO
-from millrace.schema.outputs import LINES, OUTPUTS
+from millrace.schema.outputs import lines, outputs
 from tests.unit.schema.within import within
 
+OUTPUTS = outputs()
+LINES = lines()
 GOLDEN = REPO / "cockpit-plugin/test/golden"
 
 

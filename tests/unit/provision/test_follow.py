@@ -50,23 +50,22 @@ def finish() -> None:
 
 def test_progress_is_shown_until_the_pool_exists(world: World) -> None:
     journal = Journal(new_transaction(raid6_plan(), world.now()))
-    shown: list[follow.Progress] = []
     acts = [
         lambda: begin(journal),
         lambda: journal.done("partition D0"),
         finish,
     ]
-    follow.start_and_follow(Manager(world, acts), shown.append)
+    shown = list(follow.start_and_follow(Manager(world, acts)))
     assert [(now.done, now.total, now.step) for now in shown] == [(0, 9, "partition D0"), (1, 9, "partition D1")]
 
 
 def test_a_unit_that_ends_without_a_pool_is_an_error_with_its_last_words(world: World) -> None:
     with pytest.raises(Failed, match="drive D1 is not blank"):
-        follow.start_and_follow(Manager(world, [], state="failed"), print)
+        list(follow.start_and_follow(Manager(world, [], state="failed")))
 
 
 @pytest.mark.parametrize(("state", "verb"), [("inactive", "start"), ("active", "restart")])
 def test_a_unit_that_stayed_active_is_started_again(world: World, state: str, verb: str) -> None:
     manager = Manager(world, [finish], state)
-    follow.start_and_follow(manager, print)
+    assert list(follow.start_and_follow(manager)) == []
     assert ["systemctl", verb, "--no-block", follow.UNIT] in manager.commands

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from millrace import cli
 from millrace.schema import document, outputs, verbs
 from millrace.schema.document import schema
+from millrace.system.output import JsonOption
 
 # https://developer.mozilla.org/docs/Web/API: what a page has without an import
 OF_THE_BROWSER = {
@@ -22,28 +23,45 @@ OF_THE_BROWSER = {
 }  # fmt: skip
 
 
-def with_json(command: click.Command, words: str) -> Iterator[str]:
-    """The words of every verb below that takes --json."""
+OUTPUTS = outputs.outputs()
+LINES = outputs.lines()
+
+
+def options(command: click.Command, words: str) -> Iterator[tuple[str, click.Parameter]]:
+    """Every --json below, with the words of its verb."""
     if isinstance(command, click.Group):
         for name, one in command.commands.items():
-            yield from with_json(one, f"{words} {name}")
-    elif any("--json" in parameter.opts for parameter in command.params):
-        yield words
+            yield from options(one, f"{words} {name}")
+    for parameter in command.params:
+        if "--json" in parameter.opts:
+            yield words, parameter
 
 
-def every_verb() -> list[str]:
+def every_verb() -> dict[str, click.Parameter]:
     commands = {verb: getattr(import_module(module), verb) for verb, (module, _) in cli.VERBS.items()}
-    return [words for verb, command in commands.items() for words in with_json(command, verb)]
+    return {words: option for verb, command in commands.items() for words, option in options(command, verb)}
 
 
 @pytest.mark.parametrize("verb", every_verb())
-def test_every_verb_with_json_has_its_line(verb: str) -> None:
-    assert verb in outputs.OUTPUTS, f"add '{verb}' to OUTPUTS of tools/millrace/schema/outputs.py, then run the types"
+def test_every_verb_with_json_declares_its_model(verb: str) -> None:
+    assert isinstance(every_verb()[verb], JsonOption), f"give '{verb}' its --json by @prints(\"module:model\")"
+    assert verb in OUTPUTS
 
 
-def test_no_line_is_about_a_verb_that_is_gone() -> None:
-    assert {words.partition(" --")[0] for words in outputs.OUTPUTS} <= set(every_verb())
-    assert set(outputs.LINES) <= set(outputs.OUTPUTS)
+def test_options_that_print_another_model_are_options_of_their_verb() -> None:
+    commands = {verb: getattr(import_module(module), verb) for verb, (module, _) in cli.VERBS.items()}
+    seen = [words.partition(" --") for words in OUTPUTS if " --" in words]
+    assert seen
+    for words, _, option in seen:
+        first, *rest = words.split()
+        command = commands[first]
+        for word in rest:
+            command = command.commands[word]
+        assert any(f"--{option}" in one.opts for one in command.params)
+
+
+def test_streams_are_the_verbs_that_report_progress() -> None:
+    assert LINES == ["approve", "bench follow", "bench run", "watch"]
 
 
 def test_every_reference_leads_to_a_definition() -> None:
@@ -77,8 +95,8 @@ def test_the_verb_prints_the_document_or_the_list() -> None:
     assert re.search(r"^approve +ApproveLine, a line each$", listed, re.MULTILINE)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in outputs.OUTPUTS if verb not in outputs.LINES])
+@pytest.mark.parametrize("verb", [verb for verb in OUTPUTS if verb not in LINES])
 def test_every_document_says_its_version(verb: str) -> None:
     """A page refuses what does not."""
-    module, _, name = outputs.OUTPUTS[verb].partition(":")
+    module, _, name = OUTPUTS[verb].partition(":")
     assert "schema_version" in getattr(import_module(module), name).model_fields

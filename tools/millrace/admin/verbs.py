@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace admin …`."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
 
+from millrace.system.output import Output, prints
 from millrace.system.run import attempt
+
+if TYPE_CHECKING:
+    from millrace.admin.create import AdminReport, CheckReport
 
 
 @click.group()
@@ -12,32 +19,33 @@ def admin() -> None:
 
 
 @admin.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def create(as_json: bool) -> None:
+@prints("millrace.admin.create:AdminReport")
+def create(show: Output) -> None:
     """Create the user `admin`; the one-time password is shown on the console only."""
     from millrace.admin.create import create as create_admin
 
-    report = create_admin(attempt)
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
+    show(create_admin(attempt), _created)
+
+
+@admin.command()
+@prints("millrace.admin.create:CheckReport")
+def check(show: Output) -> None:
+    """Remove the one-time password from the console if it was changed."""
+    from millrace.admin.create import CheckReport
+    from millrace.admin.one_time import forget_if_used
+
+    show(CheckReport(forgotten=forget_if_used()), _forgotten)
+
+
+def _created(report: "AdminReport") -> Iterator[str]:
     words = {
         "exists": "The administrator exists; nothing to do.",
         "created": f"Created the administrator {report.user}.",
         "new-password": f"Set a new password for the administrator {report.user}.",
     }
-    click.echo(words[report.outcome] + (" The one-time password is on the console." if report.one_time else ""))
+    yield words[report.outcome] + (" The one-time password is on the console." if report.one_time else "")
 
 
-@admin.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def check(as_json: bool) -> None:
-    """Remove the one-time password from the console if it was changed."""
-    from millrace.admin.create import CheckReport
-    from millrace.admin.one_time import forget_if_used
-
-    report = CheckReport(forgotten=forget_if_used())
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-    elif report.forgotten:
-        click.echo("The one-time password was changed and has been removed from the console.")
+def _forgotten(report: "CheckReport") -> Iterator[str]:
+    if report.forgotten:
+        yield "The one-time password was changed and has been removed from the console."

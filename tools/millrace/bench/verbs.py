@@ -7,18 +7,20 @@ from typing import TYPE_CHECKING, BinaryIO, get_args
 import click
 
 from millrace.bench.result.choices import CheckpointModel, Format, Layer, Profile
+from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from millrace.bench.result.model import RunRequest
-    from millrace.bench.result.outputs import Progress
+    from millrace.bench.result.outputs import Progress, Stopped
 
 LAYERS = [one.value for one in Layer]
 PROFILES = [one.value for one in Profile]
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-_lines = click.option("--json", "as_json", is_flag=True, help="Print progress as JSON lines.")
+_run = prints("millrace.bench.result.model:Run")
+_clients = prints("millrace.bench.result.client:BenchClients")
+_lines = prints("millrace.bench.result.outputs:Progress", lines=True, words="Print progress as JSON lines.")
 
 
 def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
@@ -72,56 +74,49 @@ def bench() -> None:
 
 @bench.command()
 @_request
-@_json
-def estimate(as_json: bool, **options: object) -> None:
+@prints("millrace.bench.result.outputs:Estimate")
+def estimate(show: Output, **options: object) -> None:
     """Estimate duration and size of a run and list obstacles; start nothing."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
-    found = order.estimate(_made(options))
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(text.estimate(found)))
+    show(order.estimate(_made(options)), text.estimate)
 
 
 @bench.command()
 @_request
-@_json
-def start(as_json: bool, **options: object) -> None:
+@prints("millrace.bench.result.outputs:Started")
+def start(show: Output, **options: object) -> None:
     """Start a run in the background; closing this terminal does not stop the run."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
     ready, labels = order.ready(_made(options))
-    if not as_json:
-        click.echo("\n".join(text.estimate(ready.estimate)))
+    show.text(text.estimate(ready.estimate))
     started = order.start(ready, labels)
-    click.echo(
-        started.model_dump_json(indent=2)
-        if as_json
-        else f"{started.run} is running; follow it with `millrace bench follow`"
-    )
+    show(started, lambda one: [f"{one.run} is running; follow it with `millrace bench follow`"])
 
 
 @bench.command()
 @_request
 @_lines
-def run(as_json: bool, **options: object) -> None:
+def run(show: Output, **options: object) -> None:
     """Start a run and follow its progress; Ctrl-C leaves the run active."""
     from millrace.bench.report import text
     from millrace.bench.run import order
     from millrace.errors import Failed
 
     ready, labels = order.ready(_made(options))
-    if not as_json:
-        click.echo("\n".join(text.estimate(ready.estimate)))
+    show.text(text.estimate(ready.estimate))
     order.start(ready, labels)
-    last = _follow(as_json)
+    last = _follow(show)
     if last is not None and last.state != "done":
         raise Failed(f"the run {last.run} ended as {last.state}: {last.what}")
 
 
 @bench.command()
-@_json
-def stop(as_json: bool) -> None:
+@prints("millrace.bench.result.outputs:Stopped")
+def stop(show: Output) -> None:
     """Stop the active run and clean up after interrupted runs."""
     from millrace.bench.result.outputs import Stopped
     from millrace.bench.run import cleanup, unit
@@ -133,12 +128,7 @@ def stop(as_json: bool) -> None:
     if running:
         unit.stop()
     ended = Stopped(running=running, removed=cleanup.clean_up(attempt))
-    if as_json:
-        click.echo(ended.model_dump_json(indent=2))
-        return
-    click.echo("the benchmark has been stopped" if running else "no benchmark is running")
-    for line in ended.removed:
-        click.echo(f"removed: {line}")
+    show(ended, _stopped)
 
 
 @bench.command(hidden=True)
@@ -161,40 +151,37 @@ def sweep_() -> None:
 
 
 @bench.command("list")
-@_json
-def list_(as_json: bool) -> None:
+@prints("millrace.bench.result.outputs:RunList")
+def list_(show: Output) -> None:
     """List runs, newest first."""
     from millrace.bench.report import text
     from millrace.bench.result import store
 
-    found = store.listing()
-    click.echo(found.model_dump_json(indent=2)) if as_json else text.runs(found)
+    show(store.listing(), text.runs)
 
 
 @bench.command()
 @click.argument("name", metavar="RUN", default="latest")
-@_json
-def show(name: str, as_json: bool) -> None:
+@_run
+def show(name: str, show: Output) -> None:
     """Show one run: each measurement with its limit and bottleneck."""
     from millrace.bench.report import text
     from millrace.bench.result import store
 
-    found = store.load(name)
-    click.echo(found.model_dump_json(indent=2)) if as_json else text.run(found)
+    show(store.load(name), text.run)
 
 
 @bench.command()
 @click.argument("first", metavar="RUN")
 @click.argument("second", metavar="RUN")
-@_json
-def compare(first: str, second: str, as_json: bool) -> None:
+@prints("millrace.bench.report.compare:Comparison")
+def compare(first: str, second: str, show: Output) -> None:
     """Compare two runs; differences within noise are not significant."""
     from millrace.bench.report import text
     from millrace.bench.report.compare import compare as compared
     from millrace.bench.result import store
 
-    found = compared(store.load(first), store.load(second))
-    click.echo(found.model_dump_json(indent=2)) if as_json else text.comparison(found)
+    show(compared(store.load(first), store.load(second)), text.comparison)
 
 
 @bench.command()
@@ -219,8 +206,8 @@ def clients() -> None:
 @clients.command()
 @click.argument("host", metavar="HOST")
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input, one line.")
-@_json
-def add(host: str, token_stdin: bool, as_json: bool) -> None:
+@_clients
+def add(host: str, token_stdin: bool, show: Output) -> None:
     """Add a client that runs `millrace-bench.pyz --listen SERVER` (see `millrace client bench`).
 
     Prompts for the token that the client program shows; the token is never read from the command line.
@@ -231,55 +218,50 @@ def add(host: str, token_stdin: bool, as_json: bool) -> None:
 
     made = register.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"
-    click.echo(
-        clients.load().model_dump_json(indent=2) if as_json else f"{host} ({made.address}) has been added: {facts}"
-    )
+    show(clients.load(), lambda _: [f"{host} ({made.address}) has been added: {facts}"])
 
 
 @clients.command("list")
-@_json
-def list_clients(as_json: bool) -> None:
+@_clients
+def list_clients(show: Output) -> None:
     """List benchmark clients."""
     from millrace.bench.plan import clients
     from millrace.bench.report import text
 
-    found = clients.load()
-    click.echo(found.model_dump_json(indent=2)) if as_json else text.clients(found)
+    show(clients.load(), text.clients)
 
 
 @clients.command()
 @click.argument("host", metavar="HOST")
-@_json
-def remove(host: str, as_json: bool) -> None:
+@_clients
+def remove(host: str, show: Output) -> None:
     """Remove a benchmark client."""
     from millrace.bench.run.remote import register
 
-    left = register.remove(host)
-    click.echo(left.model_dump_json(indent=2) if as_json else f"{host} has been removed")
+    show(register.remove(host), lambda _: [f"{host} has been removed"])
 
 
 @clients.command()
 @click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
-@_json
-def take(file: Path, as_json: bool) -> None:
+@_run
+def take(file: Path, show: Output) -> None:
     """Store a result measured by hand on a client as a run (see `millrace client bench`)."""
     from millrace.bench.plan import site
     from millrace.bench.report import text
     from millrace.bench.run.remote.take import take as taken
     from millrace.system.run import attempt
 
-    made = taken(file, site.site(), attempt)
-    click.echo(made.model_dump_json(indent=2)) if as_json else text.run(made)
+    show(taken(file, site.site(), attempt), text.run)
 
 
 @bench.command()
 @_lines
-def follow(as_json: bool) -> None:
+def follow(show: Output) -> None:
     """Follow the active run until it ends."""
-    _follow(as_json)
+    _follow(show)
 
 
-def _follow(as_json: bool) -> "Progress | None":
+def _follow(show: Output) -> "Progress | None":
     from millrace.bench.report.text import bar
     from millrace.bench.result import live
     from millrace.bench.run import unit
@@ -287,13 +269,13 @@ def _follow(as_json: bool) -> "Progress | None":
 
     if not unit.active() and live.latest() is None:
         raise Refused("no benchmark ran since the server was started: `millrace bench list` has the older ones")
-    lines = live.follow(unit.active)
-    if not as_json:
-        return bar(lines)
-    line = None
-    for line in lines:
-        click.echo(line.model_dump_json())
-    return line
+    return show.each(live.follow(unit.active), bar)
+
+
+def _stopped(ended: "Stopped") -> "Iterator[str]":
+    yield "the benchmark has been stopped" if ended.running else "no benchmark is running"
+    for line in ended.removed:
+        yield f"removed: {line}"
 
 
 def _made(options: dict[str, object]) -> "RunRequest":

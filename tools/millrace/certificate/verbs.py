@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace certificate …`."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, TextIO
 
 import click
 
+from millrace.system.output import Output, prints
+
 if TYPE_CHECKING:
     from millrace.certificate.model import CertificateChange, TrustedAuthorities
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_change = prints("millrace.certificate.model:CertificateChange")
+_trusted = prints("millrace.certificate.model:TrustedAuthorities")
 _file = click.File("r", encoding="ascii", errors="replace")
 
 
@@ -19,39 +23,37 @@ def certificate() -> None:
 
 @certificate.command()
 @click.option("--ca", "authority", is_flag=True, help="Print only the CA certificate for clients, as PEM.")
-@_json
-def show(authority: bool, as_json: bool) -> None:
+@prints("millrace.certificate.model:CertificateReport")
+def show(authority: bool, show: Output) -> None:
     """Show subject, names, issuer, expiry date and fingerprint."""
     from millrace.certificate import show as picture
 
     if authority:
         click.echo(picture.authority_for_clients(), nl=False)
         return
-    found = picture.show()
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(picture.rows(found)))
+    show(picture.show(), picture.rows)
 
 
 @certificate.command()
 @click.argument("sources", nargs=-1, required=True, type=_file, metavar="FILE…")
-@_json
-def install(sources: tuple[TextIO, ...], as_json: bool) -> None:
+@_change
+def install(sources: tuple[TextIO, ...], show: Output) -> None:
     """Install a certificate from PEM files: certificate, intermediates and key; `-` reads stdin.
 
     Without a key, the certificate must match the last signing request.
     """
     from millrace.certificate.install import install as put
 
-    _report(put(_text(sources)), as_json)
+    _report(put(_text(sources)), show)
 
 
 @certificate.command()
-@_json
-def request(as_json: bool) -> None:
+@prints("millrace.certificate.model:CertificateRequest")
+def request(show: Output) -> None:
     """Print a certificate signing request (CSR) as PEM; the private key stays on this server."""
     from millrace.certificate.install import request as ask
 
-    made = ask()
-    click.echo(made.model_dump_json(indent=2) if as_json else made.pem, nl=as_json)
+    show(ask(), lambda made: [made.pem.removesuffix("\n")])
 
 
 @certificate.command()
@@ -63,14 +65,14 @@ def request(as_json: bool) -> None:
 @click.option(
     "--authority", is_flag=True, help="Also create a new CA; all clients must then import the new CA certificate."
 )
-@_json
-def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, as_json: bool) -> None:
+@_change
+def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, show: Output) -> None:
     """Create a new certificate issued by this server's own CA."""
     from millrace.certificate import renew as make
 
     if if_needed and (names or own or authority):
         raise click.UsageError("--if-needed cannot be combined with other options.")
-    _report(make.ensure() if if_needed else make.renew(names, own, authority), as_json)
+    _report(make.ensure() if if_needed else make.renew(names, own, authority), show)
 
 
 @certificate.group()
@@ -79,32 +81,32 @@ def trust() -> None:
 
 
 @trust.command("list")
-@_json
-def list_(as_json: bool) -> None:
+@_trusted
+def list_(show: Output) -> None:
     """List trusted CAs; the first is this server's own."""
     from millrace.certificate.trust import trusted
 
-    _list(trusted(), as_json)
+    show(trusted(), _authorities)
 
 
 @trust.command()
 @click.argument("sources", nargs=-1, required=True, type=_file, metavar="FILE…")
-@_json
-def add(sources: tuple[TextIO, ...], as_json: bool) -> None:
+@_trusted
+def add(sources: tuple[TextIO, ...], show: Output) -> None:
     """Trust the CAs in PEM files; `-` reads stdin."""
     from millrace.certificate.trust import add as put
 
-    _list(put(_text(sources)), as_json)
+    show(put(_text(sources)), _authorities)
 
 
 @trust.command()
 @click.argument("fingerprint")
-@_json
-def remove(fingerprint: str, as_json: bool) -> None:
+@_trusted
+def remove(fingerprint: str, show: Output) -> None:
     """Remove a trusted CA; a prefix of the fingerprint is sufficient."""
     from millrace.certificate.trust import remove as take
 
-    _list(take(fingerprint), as_json)
+    show(take(fingerprint), _authorities)
 
 
 def _text(sources: tuple[TextIO, ...]) -> str:
@@ -117,21 +119,17 @@ def _text(sources: tuple[TextIO, ...]) -> str:
     return "\n".join(texts)
 
 
-def _report(report: "CertificateChange", as_json: bool) -> None:
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
+def _report(report: "CertificateChange", show: Output) -> None:
+    show(report, _changed, report.warnings)
+
+
+def _changed(report: "CertificateChange") -> Iterator[str]:
     found = report.certificate
     words = f"The certificate was changed ({report.reason})" if report.changed else "Nothing to do"
     named = ", ".join([*found.names, *found.addresses])
-    click.echo(f"{words}: {found.subject}, for {named}, until {found.not_after[:10]}.")
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    yield f"{words}: {found.subject}, for {named}, until {found.not_after[:10]}."
 
 
-def _list(found: "TrustedAuthorities", as_json: bool) -> None:
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
+def _authorities(found: "TrustedAuthorities") -> Iterator[str]:
     for one in found.trusted:
-        click.echo(f"{one.fingerprint}  to {one.not_after[:10]}  {one.subject}")
+        yield f"{one.fingerprint}  to {one.not_after[:10]}  {one.subject}"

@@ -7,6 +7,7 @@ import click
 
 from millrace.bench.verbs import PROFILES as LOADS
 from millrace.client.choices import Profile, Protocol
+from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
     from millrace.client.model import Recipe
@@ -20,7 +21,6 @@ _protocol = click.option(
 _share = click.option("--share", metavar="NAME", help="Share name; optional if only one share exists.")
 _host = click.option("--host", metavar="NAME", help="Host name of this server for clients [default: an IP address].")
 _user = click.option("--user", metavar="NAME", help="SMB user, NAME or DOMAIN\\NAME.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 
 @click.group()
@@ -34,24 +34,22 @@ def client() -> None:
 @_share
 @_host
 @_user
-@_json
-def recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, as_json: bool) -> None:
+@prints("millrace.client.model:Recipe")
+def recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, show: Output) -> None:
     """Print mount recipes for clients."""
     from millrace.client import text
 
-    made = _recipe(profile, protocol, share, host, user)
-    click.echo(made.model_dump_json(indent=2) if as_json else "\n".join(text.lines(made)))
+    show(_recipe(profile, protocol, share, host, user), text.lines)
 
 
 @client.command()
 @_profile
 @_protocol
 @_share
-@_json
-def expect(profile: str, protocol: str, share: str | None, as_json: bool) -> None:
+@prints("millrace.client.model:Expect")
+def expect(profile: str, protocol: str, share: str | None, show: Output) -> None:
     """Print the values that check.py expects of the mount, as JSON."""
-    del as_json
-    click.echo(_recipe(profile, protocol, share, None, None).expect.model_dump_json(indent=2))
+    show(_recipe(profile, protocol, share, None, None).expect)
 
 
 @client.command()
@@ -105,8 +103,8 @@ def bench(output: BinaryIO, **options: object) -> None:
 
 @client.command()
 @_host
-@_json
-def zone(host: str | None, as_json: bool) -> None:
+@prints("millrace.client.model:Zone")
+def zone(host: str | None, show: Output) -> None:
     """Print DNS records: one name with all data addresses of this server."""
     import socket
 
@@ -117,7 +115,7 @@ def zone(host: str | None, as_json: bool) -> None:
 
     ports = net.for_clients(net.serving(), load().management)
     made = make(host or socket.gethostname(), reachable(ports, []))
-    click.echo(made.model_dump_json(indent=2) if as_json else made.text, nl=as_json)
+    show(made, lambda one: [one.text.removesuffix("\n")])
 
 
 def _recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":

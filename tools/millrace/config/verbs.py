@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace config …`."""
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from millrace.system.documents import Contract
+from millrace.system.output import Output, prints
 from millrace.system.run import attempt
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+if TYPE_CHECKING:
+    from millrace.config.replace import ReplaceReport
+
+_replaced = prints("millrace.config.replace:ReplaceReport")
 _file = click.argument("file", type=click.Path(path_type=Path, dir_okay=False))
 
 
@@ -35,17 +40,17 @@ def config() -> None:
 
 
 @config.command()
-@_json
-def show(as_json: bool) -> None:
+@prints("millrace.state.model:Config")
+def show(show: Output) -> None:
     """Print the desired state, always as one JSON document."""
     from millrace.state.store import load
 
-    click.echo(load().model_dump_json(indent=2))
+    show(load())
 
 
 @config.command("history")
-@_json
-def history_(as_json: bool) -> None:
+@prints("millrace.config.verbs:History")
+def history_(show: Output) -> None:
     """List recent changes: number, time, user, command."""
     from millrace.state import history, store
 
@@ -53,18 +58,12 @@ def history_(as_json: bool) -> None:
     found = History(
         changes=[HistoryEntry(number=one.number, who=one.who, when=one.when, what=one.what) for one in kept]
     )
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
-    for one in found.changes:
-        click.echo(f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}")
-    if not found.changes:
-        click.echo("No changes yet.")
+    show(found, _changes)
 
 
 @config.command()
-@_json
-def diff(as_json: bool) -> None:
+@prints("millrace.config.diff:ConfigDiff")
+def diff(show: Output) -> None:
     """Compare rendered files with the desired state: what would change, what was edited by hand.
 
     Writes nothing. Files of shares are rendered by millrace share render (--force replaces edited files, copies are
@@ -73,18 +72,17 @@ def diff(as_json: bool) -> None:
     from millrace.config.diff import diff as compare
     from millrace.config.diff import lines
 
-    found = compare(attempt)
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    show(compare(attempt), lines)
 
 
 @config.command()
 @click.argument("number", type=click.IntRange(min=1))
-@_json
-def rollback(number: int, as_json: bool) -> None:
+@_replaced
+def rollback(number: int, show: Output) -> None:
     """Roll back to the state after change NUMBER."""
     from millrace.config import replace
 
-    _report(replace.rollback(number, attempt), as_json)
+    _report(replace.rollback(number, attempt), show)
 
 
 @config.command()
@@ -103,24 +101,21 @@ def export(file: Path) -> None:
 
 @config.command("import")
 @_file
-@_json
-def import_(file: Path, as_json: bool) -> None:
+@_replaced
+def import_(file: Path, show: Output) -> None:
     """Replace the desired state with an exported one."""
     from millrace.config import portable, replace
 
-    _report(replace.take_over(portable.read(file), attempt), as_json)
+    _report(replace.take_over(portable.read(file), attempt), show)
 
 
-def _report(report: object, as_json: bool) -> None:
-    from millrace.config.replace import ReplaceReport
+def _changes(found: History) -> Iterator[str]:
+    for one in found.changes:
+        yield f"{one.number:>5}  {one.when}  {one.who:<12} {one.what}"
+    if not found.changes:
+        yield "No changes yet."
 
-    assert isinstance(report, ReplaceReport)
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
-    for line in report.verified:
-        click.echo(line)
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    for name in report.without_password:
-        click.echo(f"{name} has no password yet: millrace user passwd {name}")
+
+def _report(report: "ReplaceReport", show: Output) -> None:
+    show(report, lambda done: done.verified, report.warnings)
+    show.text(f"{name} has no password yet: millrace user passwd {name}" for name in report.without_password)

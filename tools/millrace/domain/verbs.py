@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.ask import secret
+from millrace.system.output import Output, prints
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
     from millrace.membership.model import MembershipChange
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+_change = prints("millrace.membership.model:MembershipChange")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
 
 
@@ -28,47 +29,40 @@ def domain() -> None:
     "--ou", "unit", metavar="UNIT", help="Organisational unit of the machine account, for example Servers/Storage."
 )
 @_stdin
-@_json
-def join(realm: str, account: str, dns: tuple[str, ...], unit: str | None, password_stdin: bool, as_json: bool) -> None:
+@_change
+def join(realm: str, account: str, dns: tuple[str, ...], unit: str | None, password_stdin: bool, show: Output) -> None:
     """Join the domain REALM with ACCOUNT; the password is prompted for, never read from the command line."""
     from millrace.domain.join import Request
     from millrace.domain.join import join as join_domain
 
-    _report(join_domain(Request(realm, account, _password(account, password_stdin), dns, unit)), as_json)
+    _report(join_domain(Request(realm, account, _password(account, password_stdin), dns, unit)), show)
 
 
 @domain.command()
 @click.argument("account", required=False)
 @_stdin
-@_json
-def leave(account: str | None, password_stdin: bool, as_json: bool) -> None:
+@_change
+def leave(account: str | None, password_stdin: bool, show: Output) -> None:
     """Leave the domain; with ACCOUNT, also delete the machine account."""
     from millrace.domain.leave import leave as leave_domain
 
-    _report(leave_domain(account, _password(account, password_stdin) if account else None), as_json)
+    _report(leave_domain(account, _password(account, password_stdin) if account else None), show)
 
 
 @domain.command()
-@_json
-def show(as_json: bool) -> None:
+@prints("millrace.membership.model:DomainReport")
+def show(show: Output) -> None:
     """Show the membership: controller, trust, clock, keys and ID ranges."""
     from millrace.domain.show import lines
     from millrace.domain.show import show as look
     from millrace.state.store import load
 
-    found = look(load().domain, attempt)
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    show(look(load().domain, attempt), lines)
 
 
 def _password(account: str, from_stdin: bool) -> str:
     return secret(f"Password of {account}", from_stdin, "--password-stdin")
 
 
-def _report(report: "MembershipChange", as_json: bool) -> None:
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
-    for line in report.verified:
-        click.echo(line)
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+def _report(report: "MembershipChange", show: Output) -> None:
+    show(report, lambda done: done.verified, report.warnings)

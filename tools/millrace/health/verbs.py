@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace health` and `millrace status`."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
+
+from millrace.system.output import Output, prints
+
+if TYPE_CHECKING:
+    from millrace.health.model import Health
 
 
 @click.command()
 @click.option("--write", "write_files", is_flag=True, help="Write health.json and the console banner; print nothing.")
 @click.option("--smart", is_flag=True, hidden=True, help="Read SMART of all drives into smart.json; print nothing.")
 @click.option("--stopped", is_flag=True, hidden=True, help="Record that the health check has stopped; print nothing.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def health(write_files: bool, smart: bool, stopped: bool, as_json: bool) -> None:
+@prints("millrace.health.model:Health")
+def health(write_files: bool, smart: bool, stopped: bool, show: Output) -> None:
     """Run all health checks; print one line per check with the remedy."""
     if smart or stopped:
         _for_units(smart)
@@ -24,13 +32,14 @@ def health(write_files: bool, smart: bool, stopped: bool, as_json: bool) -> None
         from millrace.health.write import write
 
         write(found)
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-    elif not write_files:
-        for finding in found.findings:
-            click.echo(f"{finding.level:<7} {finding.check:<10} {finding.sentence}")
-            if finding.todo:
-                click.echo(f"{'':18} {finding.todo}")
+    show(found, lambda one: () if write_files else _rows(one))
+
+
+def _rows(found: "Health") -> Iterator[str]:
+    for finding in found.findings:
+        yield f"{finding.level:<7} {finding.check:<10} {finding.sentence}"
+        if finding.todo:
+            yield f"{'':18} {finding.todo}"
 
 
 def _for_units(smart: bool) -> None:
@@ -47,12 +56,11 @@ def _for_units(smart: bool) -> None:
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def status(as_json: bool) -> None:
+@prints("millrace.health.status:Status")
+def status(show: Output) -> None:
     """Show health, pool, shares and next steps on one screen."""
     from millrace.health.host import Host
     from millrace.health.status import lines
     from millrace.health.status import status as look
 
-    seen = look(Host())
-    click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join(lines(seen)))
+    show(look(Host()), lines)

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.output import Output, prints
+
 if TYPE_CHECKING:
     from millrace.inventory.model import Inventory
 
@@ -13,14 +15,14 @@ FILE = click.Path(path_type=Path)
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@prints("millrace.inventory.model:Inventory")
 @click.option("--wait", is_flag=True, help="Wait until the list of drives is stable, at most 60 s.")
 @click.option("--write", is_flag=True, help="Also store it for the other verbs (/run/millrace/inventory.json).")
 @click.option("--sysroot", type=FILE, help="Read a capture (archive or directory) instead of this server.")
 @click.option("--capture", "capture_file", type=FILE, help="Also write a capture of this server: FILE.tar.zst.")
 @click.option("--keep-serials", is_flag=True, help="Keep the serial numbers of drives in the capture.")
 def inventory(
-    as_json: bool, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
+    show: Output, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
 ) -> None:
     """List drives, network ports and processors of this server; write nothing."""
     if sysroot and (write or wait or capture_file):
@@ -36,12 +38,17 @@ def inventory(
     if capture_file:
         hidden = "names and addresses" if keep_serials else "names, addresses and serial numbers"
         click.echo(f"Captured in {capture_file}; {hidden} in it are not the real ones.", err=True)
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-    elif not capture_file:
-        from millrace.inventory.table import show
+    show(found, _nothing if capture_file else _table)
 
-        show(found)
+
+def _table(found: "Inventory") -> None:
+    from millrace.inventory.table import show as print_table
+
+    print_table(found)
+
+
+def _nothing(_: "Inventory") -> None:
+    """The file of the capture is what was asked for."""
 
 
 def _collected(wait: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool) -> "Inventory":

@@ -6,13 +6,18 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.output import Output, prints
+
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from millrace.inventory.model import Inventory
-    from millrace.plan.model import Proposal
+    from millrace.plan.explain import Explanation
+    from millrace.plan.model import PlanFile
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@prints("millrace.plan.model:PlanFile", {"--explain": "millrace.plan.explain:Explanation"})
 @click.option(
     "--inventory",
     "inventory_file",
@@ -24,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--explain", "decision", metavar="DECISION", help="Show the reasons for one decision, with figures.")
 @click.pass_context
 def plan(
-    context: click.Context, as_json: bool, inventory_file: str | None, write: bool, again: bool, decision: str | None
+    context: click.Context, show: Output, inventory_file: str | None, write: bool, again: bool, decision: str | None
 ) -> None:
     """Show the plan of the pool and its reasons; with a pool, the plan that the pool was created from.
 
@@ -50,26 +55,26 @@ def plan(
     if write:
         write_model(paths.plan_file(), file)
     if decision is not None:
-        _explain(file.proposal, decision, as_json)
-    elif as_json:
-        click.echo(file.model_dump_json(indent=2))
-    else:
-        from millrace.plan.table import as_text, stdout_is_terminal
+        from millrace.plan.explain import explanation
 
-        click.echo(as_text(file, stdout_is_terminal(), in_force=in_force is not None), nl=False, color=True)
+        show(explanation(file.proposal, decision), _explained)
+    else:
+        show(file, lambda one: _table(one, in_force is not None))
     if file.sha256 is None and not write and not again:
         context.exit(1)
 
 
-def _explain(proposal: "Proposal", name: str, as_json: bool) -> None:
-    from millrace.plan.explain import as_text, explanation
+def _table(file: "PlanFile", in_force: bool) -> "Iterator[str]":
+    from millrace.plan.table import as_text, stdout_is_terminal
+
+    yield as_text(file, stdout_is_terminal(), in_force).removesuffix("\n")
+
+
+def _explained(found: "Explanation") -> "Iterator[str]":
+    from millrace.plan.explain import as_text
     from millrace.plan.table import stdout_is_terminal
 
-    found = explanation(proposal, name)
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-    else:
-        click.echo(as_text(found.decision, stdout_is_terminal()), nl=False, color=True)
+    yield as_text(found.decision, stdout_is_terminal()).removesuffix("\n")
 
 
 def _inventory(file: str | None) -> "Inventory":

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching millrace-provision.service build the pool."""
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from typing import Literal
 
 from millrace import paths
@@ -30,8 +30,8 @@ class Progress(Contract):
 ApproveLine = Approval | Progress | Pool
 
 
-def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
-    """Start the unit and return when the pool exists. Failed: the unit ends without one; its last lines."""
+def start_and_follow(system: System) -> Iterator[Progress]:
+    """Start the unit and yield its progress until the pool exists. Failed: it ends without one; its last lines."""
     # A oneshot that stays active after a run without approval would not start again.
     verb = "restart" if _state(system)["ActiveState"] == "active" else "start"
     must(system.attempt, ["systemctl", verb, "--no-block", UNIT])
@@ -40,7 +40,7 @@ def start_and_follow(system: System, show: Callable[[Progress], None]) -> None:
         state = _state(system)
         progress = _progress()
         if progress is not None and progress != shown:
-            show(progress)
+            yield progress
             shown = progress
         waiting = state.get("Job", "") not in ("", "0")
         if (

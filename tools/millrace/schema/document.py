@@ -4,14 +4,14 @@
 import json
 import re
 from collections import Counter
-from importlib import import_module
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, JsonValue, TypeAdapter
+from pydantic import ConfigDict, Field, JsonValue, TypeAdapter
 
-from millrace.schema.outputs import LINES, OUTPUTS
+from millrace.schema.outputs import lines, outputs
 from millrace.schema.rules import CHOICES, TEXTS
 from millrace.system.documents import Contract
+from millrace.system.output import contract
 
 PREFIX = "#/$defs/"
 # pydantic names classes of the same name by their module: millrace__plan__finding__Finding
@@ -27,6 +27,8 @@ class Schema(Contract):
     patterns in their order, each with the sentence for what does not match; $0 stands for the text, $1 for its length.
     """
 
+    model_config = ConfigDict(serialize_by_alias=True)
+
     schema_version: Literal[1] = 1
     outputs: dict[str, dict[str, JsonValue]]
     lines: list[str]
@@ -36,28 +38,23 @@ class Schema(Contract):
 
 def schema() -> Schema:
     """The schemas of everything that the verbs print."""
-    inputs = [(verb, "serialization", TypeAdapter(_type(where))) for verb, where in OUTPUTS.items()]
+    inputs = [(verb, "serialization", TypeAdapter(contract(where))) for verb, where in outputs().items()]
     schemas, shared = TypeAdapter.json_schemas(inputs, ref_template=PREFIX + "{model}")  # type: ignore[arg-type]
     definitions = shared.get("$defs", {})
     names = _names(list(definitions))
     renamed = _renamed({verb: one for (verb, _), one in schemas.items()}, names)
     return Schema(
         outputs=dict(sorted(renamed.items())),
-        lines=sorted(LINES),
+        lines=lines(),
         inputs=_inputs(),
         definitions=dict(sorted((names[old], _whole(one)) for old, one in _renamed(definitions, names).items())),
     )
 
 
 def _inputs() -> dict[str, dict[str, JsonValue]]:
-    texts = {name: TypeAdapter(Annotated[str, _type(where)]) for name, where in TEXTS.items()}
-    choices = {name: TypeAdapter(_type(where)) for name, where in CHOICES.items()}
+    texts = {name: TypeAdapter(Annotated[str, contract(where)]) for name, where in TEXTS.items()}
+    choices = {name: TypeAdapter(contract(where)) for name, where in CHOICES.items()}
     return {name: one.json_schema() for name, one in (texts | choices).items()}
-
-
-def _type(where: str) -> Any:
-    module, _, name = where.partition(":")
-    return getattr(import_module(module), name)
 
 
 def _names(keys: list[str]) -> dict[str, str]:

@@ -1,86 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb that takes `--json`, and the model of what it prints: whoever adds a verb adds its line."""
+"""Every verb that takes `--json` and the model of what it prints, as the verb declares it with `prints`."""
 
-# "verb words": "module:model". A verb with an option that prints something else has a line with the option.
-OUTPUTS = {
-    "admin check": "millrace.admin.create:CheckReport",
-    "admin create": "millrace.admin.create:AdminReport",
-    "approve": "millrace.provision.follow:ApproveLine",
-    "assemble": "millrace.provision.model:Pool",
-    "bench clients add": "millrace.bench.result.client:BenchClients",
-    "bench clients list": "millrace.bench.result.client:BenchClients",
-    "bench clients remove": "millrace.bench.result.client:BenchClients",
-    "bench clients take": "millrace.bench.result.model:Run",
-    "bench compare": "millrace.bench.report.compare:Comparison",
-    "bench estimate": "millrace.bench.result.outputs:Estimate",
-    "bench follow": "millrace.bench.result.outputs:Progress",
-    "bench list": "millrace.bench.result.outputs:RunList",
-    "bench run": "millrace.bench.result.outputs:Progress",
-    "bench show": "millrace.bench.result.model:Run",
-    "bench start": "millrace.bench.result.outputs:Started",
-    "bench stop": "millrace.bench.result.outputs:Stopped",
-    "certificate install": "millrace.certificate.model:CertificateChange",
-    "certificate renew": "millrace.certificate.model:CertificateChange",
-    "certificate request": "millrace.certificate.model:CertificateRequest",
-    "certificate show": "millrace.certificate.model:CertificateReport",
-    "certificate trust add": "millrace.certificate.model:TrustedAuthorities",
-    "certificate trust list": "millrace.certificate.model:TrustedAuthorities",
-    "certificate trust remove": "millrace.certificate.model:TrustedAuthorities",
-    "client expect": "millrace.client.model:Expect",
-    "client recipe": "millrace.client.model:Recipe",
-    "client zone": "millrace.client.model:Zone",
-    "config diff": "millrace.config.diff:ConfigDiff",
-    "config history": "millrace.config.verbs:History",
-    "config import": "millrace.config.replace:ReplaceReport",
-    "config rollback": "millrace.config.replace:ReplaceReport",
-    "config show": "millrace.state.model:Config",
-    "domain join": "millrace.membership.model:MembershipChange",
-    "domain leave": "millrace.membership.model:MembershipChange",
-    "domain show": "millrace.membership.model:DomainReport",
-    "group create": "millrace.user.edit:AccountReport",
-    "group list": "millrace.user.edit:GroupList",
-    "group remove": "millrace.user.edit:AccountReport",
-    "health": "millrace.health.model:Health",
-    "inventory": "millrace.inventory.model:Inventory",
-    "plan": "millrace.plan.model:PlanFile",
-    "plan --explain": "millrace.plan.explain:Explanation",
-    "pool acknowledge": "millrace.provision.unclean:UncleanStarts",
-    "pool record": "millrace.provision.model:Pool",
-    "pool show": "millrace.pool.model:PoolState",
-    "pool unclean": "millrace.provision.unclean:UncleanStarts",
-    "pool verify": "millrace.provision.model:Pool",
-    "port list": "millrace.port.model:PortList",
-    "port set": "millrace.port.model:PortReport",
-    "provision": "millrace.provision.apply:Outcome",
-    "provision --dry-run": "millrace.provision.apply:Steps",
-    "schema": "millrace.schema.document:Schema",
-    "session list": "millrace.share.session:SessionList",
-    "share create": "millrace.share.model:ChangeReport",
-    "share create --dry-run": "millrace.share.model:Preview",
-    "share list": "millrace.share.model:ShareList",
-    "share networks list": "millrace.share.model:ClientNetworks",
-    "share networks set": "millrace.share.model:ChangeReport",
-    "share remove": "millrace.share.model:ChangeReport",
-    "share render": "millrace.share.model:RenderReport",
-    "share set": "millrace.share.model:ChangeReport",
-    "share set --dry-run": "millrace.share.model:Preview",
-    "share verify": "millrace.share.model:LookReport",
-    "status": "millrace.health.status:Status",
-    "topology": "millrace.topology.model:Topology",
-    "tune": "millrace.tune.model:TuneReport",
-    "user create": "millrace.user.edit:AccountReport",
-    "user list": "millrace.user.edit:UserList",
-    "user passwd": "millrace.user.edit:AccountReport",
-    "user remove": "millrace.user.edit:AccountReport",
-    "user render": "millrace.user.edit:UserList",
-    "user set": "millrace.user.edit:AccountReport",
-    "watch": "millrace.watch.model:Watch",
-}
+from collections.abc import Iterator
+from importlib import import_module
 
-# These print lines, one JSON document each, until they are done; the others print one document.
-LINES = (
-    "approve",
-    "bench follow",
-    "bench run",
-    "watch",
-)
+import click
+
+from millrace.cli import VERBS
+from millrace.system.output import JsonOption
+
+
+def outputs() -> dict[str, str]:
+    """Map "verb words" to "module:model", sorted; an option that prints something else has a line of its own."""
+    return dict(
+        sorted(
+            (f"{words} {option}".strip(), where)
+            for words, json in _options()
+            for option, where in json.contracts.items()
+        )
+    )
+
+
+def lines() -> list[str]:
+    """List the verbs that print one document a line until they are done; the others print one document."""
+    return sorted(words for words, json in _options() if json.lines)
+
+
+def _options() -> Iterator[tuple[str, JsonOption]]:
+    for verb, (module, _) in VERBS.items():
+        yield from _below(getattr(import_module(module), verb), verb)
+
+
+def _below(command: click.Command, words: str) -> Iterator[tuple[str, JsonOption]]:
+    for parameter in command.params:
+        if isinstance(parameter, JsonOption):
+            yield words, parameter
+    if isinstance(command, click.Group):
+        for name, one in command.commands.items():
+            yield from _below(one, f"{words} {name}")

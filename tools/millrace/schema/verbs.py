@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace schema`."""
 
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
 import click
+
+from millrace.system.output import Output, prints
+
+if TYPE_CHECKING:
+    from millrace.schema.document import Schema
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document: the schemas.")
-def schema(as_json: bool) -> None:
+@prints("millrace.schema.document:Schema", words="Print one JSON document: the schemas.")
+def schema(show: Output) -> None:
     """Print the JSON Schema of each verb's --json output; without --json, list the verbs."""
-    from millrace.schema.outputs import LINES, OUTPUTS
+    from millrace.schema.document import schema as made
 
-    if as_json:
-        from millrace.schema.document import schema as made
+    show(made(), _rows)
 
-        click.echo(made().model_dump_json(indent=2, by_alias=True))
-        return
-    width = max(map(len, OUTPUTS))
-    for verb, where in OUTPUTS.items():
-        click.echo(f"{verb:<{width}}  {where.partition(':')[2]}" + (", a line each" if verb in LINES else ""))
+
+def _rows(found: "Schema") -> Iterator[str]:
+    from millrace.schema.outputs import outputs
+
+    models = outputs()
+    width = max(map(len, models))
+    for verb, where in models.items():
+        yield f"{verb:<{width}}  {where.partition(':')[2]}" + (", a line each" if verb in found.lines else "")

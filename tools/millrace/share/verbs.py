@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace share …`."""
 
-from collections.abc import Sequence
-from typing import Any, get_args
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
 from millrace.provision.pool_file import known_pool
 from millrace.state.choices import Encryption, Profile
+from millrace.system.output import Output, prints
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+if TYPE_CHECKING:
+    from millrace.share.model import ChangeReport, LookReport, RenderReport
+
+_change = prints("millrace.share.model:ChangeReport")
+_change_or_preview = prints("millrace.share.model:ChangeReport", {"--dry-run": "millrace.share.model:Preview"})
 _dry_run = click.option("--dry-run", is_flag=True, help="Show the result; change nothing.")
 _profile = click.option(
     "--profile",
@@ -62,21 +67,16 @@ def share() -> None:
 
 
 @share.command("list")
-@_json
-def list_(as_json: bool) -> None:
+@prints("millrace.share.model:ShareList")
+def list_(show: Output) -> None:
     """List shares with allowed clients and usage."""
     from millrace.share.listing import listed, rows
     from millrace.share.model import ShareList
 
     pool = known_pool()
-    found = ShareList(shares=listed(pool) if pool else [])
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
     if pool is None:
-        click.echo("No shares yet: no pool. `millrace status` shows the next step.")
-    for row in rows(found.shares):
-        click.echo(row)
+        show.text(["No shares yet: no pool. `millrace status` shows the next step."])
+    show(ShareList(shares=listed(pool) if pool else []), lambda found: rows(found.shares))
 
 
 @share.command()
@@ -84,15 +84,15 @@ def list_(as_json: bool) -> None:
 @_profile
 @_settings
 @_dry_run
-@_json
-def create(names: tuple[str, ...], dry_run: bool, as_json: bool, **settings: Any) -> None:
+@_change_or_preview
+def create(names: tuple[str, ...], dry_run: bool, show: Output, **settings: Any) -> None:
     """Create shares, all or none; an existing directory of that name is used with its contents."""
     from millrace.share.edit import create_shares, creation
 
     if dry_run:
-        _preview(names, creation(names, settings), as_json)
+        _preview(names, creation(names, settings), show)
     else:
-        _report(create_shares(names, settings), as_json)
+        _report(create_shares(names, settings), show)
 
 
 @share.command("set")
@@ -100,52 +100,44 @@ def create(names: tuple[str, ...], dry_run: bool, as_json: bool, **settings: Any
 @_profile
 @_settings
 @_dry_run
-@_json
-def set_(name: str, dry_run: bool, as_json: bool, **settings: Any) -> None:
+@_change_or_preview
+def set_(name: str, dry_run: bool, show: Output, **settings: Any) -> None:
     """Change the named options of a share; keep all others."""
     from millrace.share.edit import set_share, setting
 
     if dry_run:
-        _preview([name], setting(name, settings), as_json)
+        _preview([name], setting(name, settings), show)
     else:
-        _report(set_share(name, settings), as_json)
+        _report(set_share(name, settings), show)
 
 
 @share.command()
 @click.argument("name")
 @click.option("--delete-data", metavar="NAME", help="Also delete the data; repeat NAME to confirm.")
-@_json
-def remove(name: str, delete_data: str | None, as_json: bool) -> None:
+@_change
+def remove(name: str, delete_data: str | None, show: Output) -> None:
     """Remove a share; its data stays."""
     from millrace.share.edit import remove_share
 
-    _report(remove_share(name, delete_data), as_json)
+    _report(remove_share(name, delete_data), show)
 
 
 @share.command()
 @click.argument("names", nargs=-1, metavar="[NAME]…")
-@_json
-def verify(names: tuple[str, ...], as_json: bool) -> None:
+@prints("millrace.share.model:LookReport")
+def verify(names: tuple[str, ...], show: Output) -> None:
     """Verify shares: mount them over NFS and open them over SMB, on this server."""
     from millrace.share.look import verify as look
 
-    report = look(names)
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
-    for one in report.shares:
-        for line in one.seen:
-            click.echo(f"{one.name}: {line}")
-        if one.problem:
-            click.echo(f"{one.name}: NOT SERVED: {one.problem}")
+    show(look(names), _verified)
 
 
 @share.command()
 @click.option(
     "--force", is_flag=True, help="Replace files that were edited by hand; the edited files are kept as copies."
 )
-@_json
-def render(force: bool, as_json: bool) -> None:
+@prints("millrace.share.model:RenderReport")
+def render(force: bool, show: Output) -> None:
     """Write the configuration of the NFS and SMB servers; change only what differs."""
     from millrace.share.leftovers import sweep
     from millrace.share.server import this_server
@@ -155,20 +147,7 @@ def render(force: bool, as_json: bool) -> None:
         server = this_server()
         sweep(server.run)
         report = server.apply(load(), force)
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
-    for path in report.changed:
-        click.echo(f"changed {path}")
-    for service in report.reloaded:
-        click.echo(f"reloaded {service}")
-    for path in report.drift:
-        click.echo(
-            f"{path} had been edited by hand: "
-            + ("replaced, the edit is in /var/lib/millrace/replaced" if force else "kept; see millrace health")
-        )
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}")
+    show(report, lambda found: _rendered(found, force))
 
 
 @share.group()
@@ -177,41 +156,48 @@ def networks() -> None:
 
 
 @networks.command("list")
-@_json
-def list_networks(as_json: bool) -> None:
+@prints("millrace.share.model:ClientNetworks")
+def list_networks(show: Output) -> None:
     """List confirmed client networks and the networks of this server's ports."""
     from millrace.share.confirm import client_networks, lines
     from millrace.system import net
 
-    found = client_networks(net.serving())
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(lines(found)))
+    show(client_networks(net.serving()), lines)
 
 
 @networks.command("set")
 @click.argument("named", nargs=-1, required=True, metavar="NETWORK…")
-@_json
-def set_networks(named: tuple[str, ...], as_json: bool) -> None:
+@_change
+def set_networks(named: tuple[str, ...], show: Output) -> None:
     """Confirm client networks in CIDR form (10.1.0.0/24), replacing all others; 'none' closes NFS.
 
     Shares that name their own clients are not changed.
     """
     from millrace.share.confirm import confirm
 
-    _report(confirm(named), as_json)
+    _report(confirm(named), show)
 
 
-def _preview(names: Sequence[str], mutate: Any, as_json: bool) -> None:
+def _preview(names: Sequence[str], mutate: Any, show: Output) -> None:
     from millrace.share.look import preview
 
-    seen = preview(names, mutate)
-    click.echo(seen.model_dump_json(indent=2) if as_json else "\n".join([*seen.exports, *seen.smb]))
+    show(preview(names, mutate), lambda seen: [*seen.exports, *seen.smb])
 
 
-def _report(report: Any, as_json: bool) -> None:
-    if as_json:
-        click.echo(report.model_dump_json(indent=2))
-        return
-    for line in report.verified:
-        click.echo(line)
-    for warning in report.warnings:
-        click.echo(f"warning: {warning}", err=True)
+def _report(report: "ChangeReport", show: Output) -> None:
+    show(report, lambda done: done.verified, report.warnings)
+
+
+def _verified(report: "LookReport") -> Iterator[str]:
+    for one in report.shares:
+        yield from (f"{one.name}: {line}" for line in one.seen)
+        if one.problem:
+            yield f"{one.name}: NOT SERVED: {one.problem}"
+
+
+def _rendered(report: "RenderReport", force: bool) -> Iterator[str]:
+    yield from (f"changed {path}" for path in report.changed)
+    yield from (f"reloaded {service}" for service in report.reloaded)
+    done = "replaced, the edit is in /var/lib/millrace/replaced" if force else "kept; see millrace health"
+    yield from (f"{path} had been edited by hand: {done}" for path in report.drift)
+    yield from (f"warning: {warning}" for warning in report.warnings)

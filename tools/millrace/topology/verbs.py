@@ -5,20 +5,21 @@ from typing import TYPE_CHECKING
 
 import click
 
+from millrace.system.output import Output, prints
+
 if TYPE_CHECKING:
     from millrace.topology.model import Topology, TopologyDrive, TopologyPort
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def topology(as_json: bool) -> None:
+@prints("millrace.topology.model:Topology")
+def topology(show: Output) -> None:
     """Show NUMA nodes with drives, ports and NFS threads, and hardware audit findings."""
     from millrace.system import net
     from millrace.system.run import quickly
     from millrace.topology.build import topology as look
 
-    found = look(net.serving(), quickly)
-    click.echo(found.model_dump_json(indent=2) if as_json else "\n".join(_lines(found)))
+    show(look(net.serving(), quickly), _lines)
 
 
 def _lines(found: "Topology") -> list[str]:

@@ -2,18 +2,21 @@
 """`millrace user …` and `millrace group …`."""
 
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import click
 
 from millrace.system.ask import secret
+from millrace.system.output import Output, prints
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
     from millrace.state.model import Group, User
+    from millrace.user.edit import GroupList, UserList
 
-_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 _stdin = click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
+_account = prints("millrace.user.edit:AccountReport")
 _groups = click.option("--group", "groups", multiple=True, help="Repeat it.")
 
 _console = click.option(
@@ -29,20 +32,13 @@ def user() -> None:
 
 
 @user.command("list")
-@_json
-def list_users(as_json: bool) -> None:
+@prints("millrace.user.edit:UserList")
+def list_users(show: Output) -> None:
     """List users."""
     from millrace.state.store import load
     from millrace.user.edit import UserList
 
-    found = UserList(users=load().users)
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
-    for one in found.users:
-        click.echo(f"{one.name:<32} {one.uid}  {', '.join(one.groups)}")
-    if not found.users:
-        click.echo("No users besides admin.")
+    show(UserList(users=load().users), _users)
 
 
 @user.command("create")
@@ -50,54 +46,54 @@ def list_users(as_json: bool) -> None:
 @_groups
 @_console
 @_stdin
-@_json
-def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, as_json: bool) -> None:
+@_account
+def create_user(name: str, groups: tuple[str, ...], console: bool | None, password_stdin: bool, show: Output) -> None:
     """Create a user; the password is prompted for, never read from the command line."""
     from millrace.user.edit import create_user as create
 
     made = create(name, groups, _password(password_stdin), attempt, bool(console))
-    _report(f"Created user {made.name} with UID {made.uid}.", as_json, user=made)
+    _report(f"Created user {made.name} with UID {made.uid}.", show, user=made)
 
 
 @user.command("set")
 @click.argument("name")
 @_groups
 @_console
-@_json
-def set_user(name: str, groups: tuple[str, ...], console: bool | None, as_json: bool) -> None:
+@_account
+def set_user(name: str, groups: tuple[str, ...], console: bool | None, show: Output) -> None:
     """Set the groups of a user, replacing all others, and the access to the web console."""
     from millrace.user.edit import set_user as change
 
     changed = change(name, groups, attempt, console)
-    _report(f"{name}: {', '.join(changed.groups) or 'no group'}", as_json, user=changed)
+    _report(f"{name}: {', '.join(changed.groups) or 'no group'}", show, user=changed)
 
 
 @user.command()
 @click.argument("name")
 @_stdin
-@_json
-def passwd(name: str, password_stdin: bool, as_json: bool) -> None:
+@_account
+def passwd(name: str, password_stdin: bool, show: Output) -> None:
     """Set a new password for login and SMB."""
     from millrace.user.edit import change_password
 
     change_password(name, _password(password_stdin), attempt)
-    _report(f"The password of {name} has been changed.", as_json)
+    _report(f"The password of {name} has been changed.", show)
 
 
 @user.command("remove")
 @click.argument("name")
-@_json
-def remove_user(name: str, as_json: bool) -> None:
+@_account
+def remove_user(name: str, show: Output) -> None:
     """Remove a user; files of the user stay."""
     from millrace.user.edit import remove_user as remove
 
     remove(name, attempt)
-    _report(f"{name} has been removed.", as_json)
+    _report(f"{name} has been removed.", show)
 
 
 @user.command("render")
-@_json
-def render_users(as_json: bool) -> None:
+@prints("millrace.user.edit:UserList")
+def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
     from millrace.state.store import load, only_writer
     from millrace.user.edit import UserList
@@ -105,11 +101,7 @@ def render_users(as_json: bool) -> None:
 
     with only_writer():
         made = render(load(), attempt)
-    if as_json:
-        click.echo(UserList(users=made).model_dump_json(indent=2))
-        return
-    for one in made:
-        click.echo(f"Created {one.name} without a password: millrace user passwd {one.name}")
+    show(UserList(users=made), _rendered)
 
 
 @user.command("sync-smb", hidden=True)
@@ -126,48 +118,60 @@ def group() -> None:
 
 
 @group.command("list")
-@_json
-def list_groups(as_json: bool) -> None:
+@prints("millrace.user.edit:GroupList")
+def list_groups(show: Output) -> None:
     """List groups."""
     from millrace.state.store import load
     from millrace.user.edit import GroupList
 
-    found = GroupList(groups=load().groups)
-    if as_json:
-        click.echo(found.model_dump_json(indent=2))
-        return
-    for one in found.groups:
-        click.echo(f"{one.name:<32} {one.gid}")
-    if not found.groups:
-        click.echo("No groups yet.")
+    show(GroupList(groups=load().groups), _group_rows)
 
 
 @group.command("create")
 @click.argument("name")
-@_json
-def create_group(name: str, as_json: bool) -> None:
+@_account
+def create_group(name: str, show: Output) -> None:
     """Create a group."""
     from millrace.user.edit import create_group as create
 
     made = create(name, attempt)
-    _report(f"Created group {made.name} with GID {made.gid}.", as_json, group=made)
+    _report(f"Created group {made.name} with GID {made.gid}.", show, group=made)
 
 
 @group.command("remove")
 @click.argument("name")
-@_json
-def remove_group(name: str, as_json: bool) -> None:
+@_account
+def remove_group(name: str, show: Output) -> None:
     """Remove a group; files of the group stay."""
     from millrace.user.edit import remove_group as remove
 
     remove(name, attempt)
-    _report(f"{name} has been removed.", as_json)
+    _report(f"{name} has been removed.", show)
 
 
-def _report(done: str, as_json: bool, user: "User | None" = None, group: "Group | None" = None) -> None:
+def _users(found: "UserList") -> Iterator[str]:
+    for one in found.users:
+        yield f"{one.name:<32} {one.uid}  {', '.join(one.groups)}"
+    if not found.users:
+        yield "No users besides admin."
+
+
+def _rendered(made: "UserList") -> Iterator[str]:
+    for one in made.users:
+        yield f"Created {one.name} without a password: millrace user passwd {one.name}"
+
+
+def _group_rows(found: "GroupList") -> Iterator[str]:
+    for one in found.groups:
+        yield f"{one.name:<32} {one.gid}"
+    if not found.groups:
+        yield "No groups yet."
+
+
+def _report(done: str, show: Output, user: "User | None" = None, group: "Group | None" = None) -> None:
     from millrace.user.edit import AccountReport
 
-    click.echo(AccountReport(user=user, group=group, done=done).model_dump_json(indent=2) if as_json else done)
+    show(AccountReport(user=user, group=group, done=done), lambda report: [report.done])
 
 
 def _password(from_stdin: bool) -> str:

@@ -4,10 +4,12 @@
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import click
+
+from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
     from millrace.watch.model import ProtocolRates, Watch
@@ -21,13 +23,11 @@ LONGEST_REST = 30.0
 
 
 @click.command()
-@click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-def watch(as_json: bool) -> None:
+@prints("millrace.watch.model:Watch", lines=True, words="Print JSON lines.")
+def watch(show: Output) -> None:
     """Print throughput, latency, clients and running jobs every second (less often on a slow server) until stopped."""
     try:
-        for one in _lines():
-            click.echo(one.model_dump_json() if as_json else _text(one))
-            sys.stdout.flush()
+        show.each(_lines(), _print)
     except BrokenPipeError:
         # Whoever read has what they wanted. Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -56,6 +56,11 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
 def pause(took: float) -> float:
     """Seconds until the next look, after one that took so long."""
     return max(INTERVAL - took, min(REST * took, LONGEST_REST))
+
+
+def _print(lines: "Iterable[Watch]") -> None:
+    for one in lines:
+        click.echo(_text(one))
 
 
 def _text(one: "Watch") -> str:

@@ -103,7 +103,7 @@ def revision() -> str:
 
 
 def report(of: str, room: str, seed: int, total: int, sample: Sequence[str], left: dict[str, str]) -> str:
-    """Return a row of the table of docs/mutants.md, and the survivors below it."""
+    """Return a row of the table of docs/mutants.md, and the survivors below it; `total` counts all mutants."""
     killed = len(sample) - len(left)
     row = f"| {of} | {room} | {seed} | {total} | {len(sample)} | {killed} | {100 * killed // len(sample)} % |"
     return "\n".join([row, *(f"- `{name}`: {word}" for name, word in left.items())])

@@ -108,7 +108,10 @@ def utilisation(steps: Sequence[tuple[float, float]], block: float, excluded: in
 
 
 def search(training: Training, probe: Callable[[int, float], Probe], seconds: float, most: int) -> Found:
-    """Double until the floor breaks, bisect from where the closed form points, confirm over `seconds`."""
+    """Double until the floor breaks, bisect from where the closed form points, confirm over `seconds`.
+
+    At most `most` accelerators; a probe returns what so many of them reach in so many seconds.
+    """
     probes: list[Probe] = []
 
     def holds(count: int, length: float) -> bool:
@@ -173,7 +176,7 @@ class Together:
             self.over.value = 1
 
     def add(self, size: int, files: int) -> None:
-        """A batch was taken."""
+        """Count a batch of `size` bytes from so many files."""
         with self.bytes.get_lock():
             self.bytes.value += size
             self.files.value += files
@@ -342,7 +345,7 @@ class ProgressReporter:
 
 
 def document(size: int, files: int, seconds: float, **more: Any) -> str:
-    """One of fio's documents: bytes and whole files read in so many seconds."""
+    """Return one of fio's documents: `size` bytes and so many whole files read in so many seconds."""
     read = {"io_bytes": size, "total_ios": files, "runtime": max(1, round(seconds * 1000)), "short_ios": 0}
     return json.dumps({"jobs": [{"jobname": "train", "error": 0, "read": read}], **more}, indent=0)
 

@@ -167,7 +167,7 @@ class Inside:
 
 @contextlib.contextmanager
 def entered(name: str, parent: int | None = None) -> Iterator[int]:
-    """The descriptor of a directory that is no link."""
+    """Open a directory that is no link, below the descriptor `parent`; its descriptor."""
     descriptor = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
     try:
         yield descriptor
@@ -196,7 +196,7 @@ def ready(plan: dict[str, Any], files: Inside) -> None:
 
 
 def small(name: str, size: int, here: int) -> None:
-    """A file of zeros; what has its name already stays."""
+    """Create a file of `size` zero bytes in the directory descriptor `here`; an existing one stays."""
     try:
         descriptor = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600, dir_fd=here)
     except FileExistsError:
@@ -206,7 +206,7 @@ def small(name: str, size: int, here: int) -> None:
 
 
 def forget(name: str, here: int) -> None:
-    """Drop what this client keeps of a file. A pipe in its place is not waited for."""
+    """Drop this client's cache of a file in the directory descriptor `here`. A pipe in its place is not waited for."""
     try:
         descriptor = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=here)
     except OSError:

@@ -360,7 +360,7 @@ def _parameter(module: str, name: str, least: int, status: str, system: System) 
 
 
 def check_route(expect: dict[str, Any], route: Route, slots: int) -> list[Finding]:
-    """MTU, speed and round trip of the way to the server."""
+    """Check MTU, speed and round trip of the route to the server; `slots` are the requests in flight of a session."""
     return [_mtu(expect, route), _speed(route), _round_trip(expect, route, slots)]
 
 

@@ -135,7 +135,7 @@ def _read_into(descriptor: int, memory: mmap.mmap, done: int) -> int:
 
 
 def document(jobs: list[Job], begin: float) -> str:
-    """One of fio's documents."""
+    """Return one of fio's documents; `begin` is the start in monotonic seconds."""
     milliseconds = max(1, round((time.monotonic() - begin) * 1000))
     said = [
         {

@@ -99,7 +99,7 @@ def clear() -> None:
 
 
 def local_address(family: int, server: Any) -> str:
-    """The address of this client that packets to the server carry."""
+    """Return the address of this client that packets to the server carry; `family` is AF_INET or AF_INET6."""
     with socket.socket(family, socket.SOCK_DGRAM) as look:
         look.connect(server)
         return str(look.getsockname()[0])

@@ -44,7 +44,7 @@ class Benchmark:
 
 
 def drives(latency_us: int = LATENCY_US, bandwidth: int = 0, size: int = setups.DATA_MIB) -> dict[str, Model]:
-    """The drives of the 1U12; bandwidth in MB/s of each, 0 without a limit, size of the data drives in MiB."""
+    """Return the drives of the 1U12: latency in µs, bandwidth of each in MB/s (0: no limit), size in MiB."""
     data = Model(setups.DATA_DRIVES, size, latency_us, bandwidth, FILLED)
     log = Model(setups.LOG_DRIVES, setups.LOG_MIB, latency_us, bandwidth, setups.LOG_MIB)
     return {"data": data, "log": log}
@@ -224,5 +224,5 @@ def known(name: str) -> str:
 
 
 def job(name: str, boot: int = 1) -> Job:
-    """Return what the guest is told to do."""
+    """Return the job of the guest in its boot number `boot`."""
     return Job(name, boot, BENCHMARKS[name].drives(), BENCHMARKS[name].setups())

@@ -80,7 +80,10 @@ def summary(results: Iterable[Result]) -> str:
 
 
 def report(results: list[Result], date: str, system: str, null: float, drift: float) -> str:
-    """Return the whole report; `system` is that of emulator.Image."""
+    """Return the whole report; `system` is that of emulator.Image.
+
+    `null` is the ratio of the control, `drift` the part by which two boots of one job differ.
+    """
     head = [
         "# Millrace against the defaults of mdadm, mkfs.xfs and nfsd",
         "",

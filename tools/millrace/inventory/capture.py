@@ -70,7 +70,7 @@ class Recorder:
         return result
 
     def read(self, device: Path, size: int) -> list[Finding]:
-        """Probe the first and last bytes of a drive and record the findings."""
+        """Probe the first and last bytes of a drive of `size` bytes and record the findings."""
         found = self._read(device, size)
         self.surfaces.append((server_path(self._sysroot, str(device)), found))
         return found

@@ -61,7 +61,7 @@ class Replay:
         return Result(answer.status, answer.out, answer.err)
 
     def read(self, device: Path, size: int) -> list[Finding]:
-        """Return the captured findings in the first and last bytes of a drive."""
+        """Return the captured findings in the first and last bytes of a drive of `size` bytes."""
         answer = self._answers.get(("surface", server_path(self._root, str(device))))
         if answer is None or answer.surface is None:
             return [failed("read", "not in the capture")]

@@ -28,7 +28,7 @@ class Surface:
     tail: bytes
 
     def at(self, offset: int, length: int) -> bytes:
-        """Return bytes at an offset from the start of the drive; empty where they were not read."""
+        """Return `length` bytes at an offset from the start of the drive; empty where they were not read."""
         tail_start = self.size - len(self.tail)
         if offset >= 0 and offset + length <= len(self.head):
             return self.head[offset : offset + length]

@@ -49,7 +49,10 @@ class UncleanStarts(Contract):
 
 
 def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
-    """Return the members with which an unclean, degraded array can be started; none where force does not help."""
+    """Return the members with which an unclean, degraded array can be started; none where force does not help.
+
+    The array needs `needed` members to start.
+    """
     members = [block for block in latest_members(list(blocks)) if not block.recovering]
     slots = {block.slot for block in members}
     unclean = any(not block.clean for block in members)

@@ -82,7 +82,10 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection
 
 
 def release(project: int, mountpoint: str, run: Runner) -> None:
-    """Remove the limits of the tree of a removed share; its data remains and may still be moved."""
+    """Remove the limits of the tree of a removed share; its data remains and may still be moved.
+
+    `project` is the number of its quota project.
+    """
     run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
 
 

@@ -53,7 +53,7 @@ def last_good() -> Change | None:
 
 
 def changes(up_to: int) -> list[Change]:
-    """Return all changes that can be read and took effect, newest first."""
+    """Return all changes with a number of at most `up_to` that can be read, newest first: later ones took no effect."""
     found = []
     for number in reversed(files.history_numbers()):
         try:

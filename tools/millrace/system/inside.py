@@ -53,7 +53,10 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
 
 
 def make_file(name: str, size: int, at: int, owner: tuple[int, int] | None = None) -> bool:
-    """A file of `size` zeros for `owner` alone; False, and nothing done, where anything of this name is there."""
+    """Create a file of `size` zero bytes for `owner` (uid, gid) in the directory descriptor `at`.
+
+    Return False, and do nothing, where anything of this name exists.
+    """
     try:
         descriptor = os.open(name, _NEW_FILE, 0o600, dir_fd=at)
     except FileExistsError:

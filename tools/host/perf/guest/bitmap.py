@@ -30,7 +30,7 @@ def bench(lab: Lab) -> None:
 
 
 def random(depth: int, count: int = COUNT) -> Load:
-    """4 KiB writes all over the array, elsewhere in each run: stripes that were touched before are cached."""
+    """Write 4 KiB blocks all over the array, elsewhere in each run: stripes that were written before are cached."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": "randwrite", "bs": "4k"}
     options |= {"direct": 1, "iodepth": depth, "size": f"{SPREAD}m", "io_size": count * 4096}
     return lambda number: fio(**options, randseed=number)

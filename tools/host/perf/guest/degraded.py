@@ -33,7 +33,7 @@ def loads(lab: Lab, level: str, state: str) -> None:
 
 
 def small(rw: str, depth: int = 16) -> Load:
-    """Small blocks all over the array, elsewhere in each run."""
+    """Move small blocks all over the array, elsewhere in each run; `depth` requests in flight."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": rw, "bs": "4k", "direct": 1}
     options |= {
         "iodepth": depth,

@@ -42,13 +42,13 @@ def files(streams: int) -> str:
 
 
 def readers(streams: int) -> Load:
-    """Through the page cache; fio has the kernel forget the files first."""
+    """Read `streams` files through the page cache; fio drops the cached files first."""
     options = options_of(streams)
     return lambda _: fio(**options, ioengine="psync", rw="read", bs="128k")
 
 
 def writers(streams: int) -> Load:
-    """Past the page cache."""
+    """Write `streams` files past the page cache."""
     options = options_of(streams)
     return lambda _: fio(**options, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=2)
 

@@ -27,7 +27,7 @@ def bench(lab: Lab) -> None:
 
 
 def rebuilding(lab: Lab, setup: Setup, variant: str, speed: int) -> None:
-    """A reader beside a rebuild of a drive that is new; how long that takes."""
+    """Measure a reader beside a rebuild of a drive that is new, and how long that takes; `speed` in KiB/s."""
     md = Path("/sys/block") / pool.kernel_name(DATA) / "md"
     write(md / "sync_speed_max", speed)
     write(md / "sync_speed_min", 1000)

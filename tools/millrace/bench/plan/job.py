@@ -84,5 +84,5 @@ def directory_of(job: Job) -> Path:
 
 
 def folder(work: Work, copy: int) -> str:
-    """Return the name of the directory of a workload's files."""
+    """Return the name of the directory of a workload's files; `copy` is the number of the client's own set."""
     return work.layout if copy == 0 else f"{work.layout}.{copy}"

@@ -96,7 +96,7 @@ def clients(found: BenchClients) -> None:
 
 
 def rate(quantity: Quantity, value: float) -> str:
-    """Return a figure with its unit: bytes/s or operations/s."""
+    """Return a figure with its unit; `value` in bytes/s or operations/s."""
     return f"{size(round(value))}/s" if quantity == "bandwidth" else f"{value:,.0f}/s"
 
 

@@ -29,7 +29,7 @@ def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
 
 
 def checkpoint(model: str, measured: int, save: float | None, load: float | None) -> Checkpoint:
-    """Return what a whole checkpoint takes at these speeds in bytes/s; `measured` bytes were moved."""
+    """Return what a whole checkpoint takes: `save` and `load` are speeds in bytes/s, `measured` bytes were moved."""
     size = CHECKPOINTS[model]
     return Checkpoint(
         model=model,

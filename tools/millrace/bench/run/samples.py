@@ -56,7 +56,7 @@ class Sampler:
         )
 
     def moment(self, before: Look, now: Look, began: float) -> Moment:
-        """Return what happened between two samples."""
+        """Return what happened between two samples; `began` is the start of the rung in monotonic seconds."""
         seconds = max(now.at - before.at, 1e-3)
         drives = [one for name in self.drives if (one := _between(before, now, name)) is not None]
         array = _between(before, now, self.array) if self.array else None

@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A share is a project of XFS with its limits; what XFS refuses is reported share by share."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from millrace.errors import Failed, Refused
+from millrace.etc import rendered
+from millrace.share import quota
+from millrace.share.edit import create_shares, set_share
+from millrace.share.model import ChangeReport
+from millrace.state import store
+from millrace.system.documents import write_model
+from millrace.system.run import Result
+from tests.fakes.mounts import mount
+from tests.unit.share.appliance import Appliance
+
+
+def create(appliance: Appliance, name: str, **settings: Any) -> ChangeReport:
+    return create_shares([name], settings, appliance.server)
+
+
+def names() -> list[str]:
+    return [one.name for one in store.load().shares]
+
+
+def test_share_is_a_project_with_its_limits(appliance: Appliance) -> None:
+    create(appliance, "train", size="1T", soft_size="900G")
+    [line] = [line for line in appliance.called("xfs_quota") if "/train" in line]
+    limits = "limit -p bsoft=943718400k bhard=1073741824k ihard=67108864 1002"
+    assert line == f"xfs_quota -x -c project -s -p /srv/pool/train 1002 -c {limits} /srv/pool"
+    assert "1002:/srv/pool/train\n" in (appliance.root / "etc/projects").read_text()
+    assert "train:1002\n" in (appliance.root / "etc/projid").read_text()
+
+
+def test_tree_is_walked_once(appliance: Appliance) -> None:
+    create(appliance, "train", size="1T")
+    appliance.calls.clear()
+    set_share("train", {"size": "2T"}, appliance.server)
+    create(appliance, "other")
+    assert not [line for line in appliance.called("xfs_quota -x -c project") if "/train " in line]
+    assert len([line for line in appliance.called("xfs_quota -x -c limit") if line.endswith(" 1002 /srv/pool")]) == 1
+
+
+def test_limit_is_removed(appliance: Appliance) -> None:
+    create(appliance, "train", size="1T")
+    set_share("train", {"size": "none"}, appliance.server)
+    assert appliance.called("xfs_quota -x -c limit -p bsoft=0k bhard=0k ihard=0 1002")
+
+
+@pytest.mark.parametrize(
+    ("limits", "inodes"),
+    [
+        ({"size": "10T"}, 10 << 26),  # one for each 16 KiB
+        ({"size": "1M"}, 1 << 20),  # and a million for the smallest
+        ({"size": "1T", "soft_size": "500G"}, 1 << 26),
+        ({"soft_size": "1T"}, 1 << 26),
+        ({}, 0),
+    ],
+)
+def test_number_of_files_is_limited_too(appliance: Appliance, limits: dict[str, str], inodes: int) -> None:
+    create(appliance, "train", **limits)
+    [line] = [line for line in appliance.called("xfs_quota") if "/train" in line]
+    assert f" ihard={inodes} 1002 " in line
+
+
+def test_limits_of_an_earlier_release_get_inodes_without_another_walk(appliance: Appliance) -> None:
+    create(appliance, "train", size="1T")
+    record = rendered.load()
+    before = {tree: state.partition(" ihard=")[0] for tree, state in record.quotas.items()}
+    write_model(rendered.record_file(), record.model_copy(update={"quotas": before}))
+    appliance.calls.clear()
+    appliance.server().apply(store.load())
+    [line] = appliance.called("xfs_quota")
+    assert "project -s" not in line and "ihard=67108864 1002" in line
+
+
+def test_walk_that_exceeds_its_time_is_not_repeated_for_each_share(appliance: Appliance) -> None:
+    appliance.broken["xfs_quota -x -c project"] = Result(124, "", "")
+    with pytest.raises(Refused, match=r"did not end in 30 minutes.*; nothing was changed") as error:
+        create_shares(["a", "b", "c"], {"size": "1T"}, appliance.server)
+    assert "\n" not in str(error.value)
+    # once for all of them, and none of it without an end
+    assert len(appliance.called("xfs_quota -x -c project -s -p /srv/pool/a")) == 1
+    assert all(call[:2] == ["timeout", "1800"] for call in appliance.calls if "project -s" in " ".join(call))
+    assert names() == ["data"]
+
+
+def test_limit_on_a_pool_without_quotas_is_refused(appliance: Appliance) -> None:
+    mount(appliance.root, "/dev/md127", "/srv/pool", "xfs", "rw,noquota")
+    with pytest.raises(Refused, match="prjquota"):
+        create(appliance, "train", size="1T")
+    assert names() == ["data"] and not (appliance.root / "srv/pool/train").exists()
+    report = create(appliance, "train")
+    assert any("without project quotas" in warning for warning in report.warnings)
+
+
+def test_tree_that_xfs_refuses_leaves_the_limits_of_others(appliance: Appliance) -> None:
+    create_shares(["good", "bad"], {"size": "1T"}, appliance.server)
+    (appliance.root / "var/lib/millrace/rendered.json").unlink()
+
+    def refuses(words: Sequence[str], stdin: str) -> Result:
+        bad = any("/srv/pool/bad" in word for word in words)
+        return Result(0, "", "xfs_quota: cannot open /srv/pool/bad: Structure needs cleaning\n" if bad else "")
+
+    appliance.broken["xfs_quota"] = refuses
+    report = appliance.server().apply(store.load())
+    assert report.warnings == [
+        "the quota of bad is not set: xfs_quota project: xfs_quota: cannot open /srv/pool/bad: Structure needs cleaning"
+    ]
+    appliance.calls.clear()
+    appliance.server().apply(store.load())
+    assert all("good" not in line for line in appliance.called("xfs_quota"))
+
+
+def test_pipe_in_the_tree_is_no_error(appliance: Appliance) -> None:
+    appliance.broken["xfs_quota -x -c project"] = Result(0, "", "xfs_quota: skipping special file /srv/pool/x/p\n")
+    assert create(appliance, "train", size="1T").share
+
+
+def test_unknown_usage_is_an_error(appliance: Appliance) -> None:
+    appliance.broken["xfs_quota"] = Result(0, "", "xfs_quota: cannot setup path for mount /srv/pool\n")
+    with pytest.raises(Failed, match="cannot setup path"):
+        quota.usage("/srv/pool", appliance)
+
+
+def test_usage_is_read_from_xfs(appliance: Appliance) -> None:
+    appliance.usage = "#0  12 0 0 00 [--------]\n#1001  2048 0 0 00 [--------]\n#1002  7 900 1000 00 [6 days]\n\n"
+    assert quota.usage("/srv/pool", appliance) == {0: 12288, 1001: 2 << 20, 1002: 7168}

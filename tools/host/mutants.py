@@ -17,7 +17,14 @@ from pathlib import Path
 from host.layout import REPO, cache_root
 from millrace.errors import Failed, Refused
 
-ROOMS = ("plan", "provision", "etc", "share", "bench")
+# each room and what of it is mutated: of the benchmark what decides, not what prints
+ROOMS = {
+    "plan": ["plan"],
+    "provision": ["provision"],
+    "etc": ["etc"],
+    "share": ["share"],
+    "bench": ["bench/plan", "bench/run", "bench/result"],
+}
 # mutmut 3.8 names a mutant by its path, and takes off `src.` alone: the names must be those that the tests import
 SOURCE = "src"
 FOUND = {"killed", "timeout", "segfault"}
@@ -48,7 +55,7 @@ def configure(tree: Path, room: str) -> None:
     beside = sorted(path.name for path in tree.iterdir() if path.name != SOURCE)
     lines = {
         "source_paths": [SOURCE],
-        "only_mutate": [f"{SOURCE}/millrace/{room}/*.py"],
+        "only_mutate": [f"{SOURCE}/millrace/{part}/*.py" for part in ROOMS[room]],
         "also_copy": beside,
         "pytest_add_cli_args_test_selection": [f"tests/unit/{room}"],
         "pytest_add_cli_args": ["-p", "no:cacheprovider"],
@@ -68,7 +75,7 @@ def mutants(tree: Path, room: str) -> list[str]:
         from mutmut.mutation.file_mutation import mutate_file_contents
         from mutmut.utils.format_utils import get_mutant_name
 
-        files = sorted(Path(SOURCE, "millrace", room).rglob("*.py"))
+        files = sorted(path for part in ROOMS[room] for path in Path(SOURCE, "millrace", part).rglob("*.py"))
         return [
             get_mutant_name(path, name)
             for path in files

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two looks at the counters of the kernel make a moment."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from millrace.bench.result.figures import middle
 from millrace.bench.result.model import Moment
-from millrace.bench.run.samples import Sampler
+from millrace.bench.run.samples import Look, Sampler
 
 STAT = "cpu  {user} 0 100 {idle} 0 {irq} 0 0 0 0\ncpu0 {user} 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 {idle} 0 0 0 0 0 0\n"
 
@@ -68,3 +69,62 @@ def test_the_middle_of_a_rung_is_a_median_and_keeps_what_is_unknown() -> None:
     found = middle([Moment(at=1, cpu=0.1), Moment(at=2, cpu=0.9), Moment(at=3, cpu=0.5)])
     assert found == Moment(at=3, cpu=0.5)
     assert middle([]) is None
+
+
+def test_what_drives_write_is_not_what_they_read(tmp_path: Path) -> None:
+    line = " 259 0 {} 9 9 {} 9 9 9 {} 9 9 {} {} 0 0 0 0 0 0\n"
+
+    def disks(*values: tuple[str, int, int, int, int]) -> None:
+        (tmp_path / "proc").mkdir(exist_ok=True)
+        (tmp_path / "proc/diskstats").write_text("short line\n" + "".join(line.format(*one) for one in values))
+
+    sampler = Sampler(["a", "b", "gone"], "md1", None, tmp_path)
+    disks(("a", 100, 10, 5, 7), ("b", 200, 20, 5, 7), ("md1", 0, 0, 0, 0))
+    before = sampler.look(3.0)
+    disks(("a", 110, 14, 1005, 1007), ("b", 220, 26, 5005, 7), ("md1", 0, 0, 9000, 0))
+    moment = sampler.moment(before, sampler.look(5.0), 1.0)
+    assert (moment.at, moment.read, moment.written) == (4.0, 30 * 512 / 2, 10 * 512 / 2)
+    # nothing is more than always busy; the mean depth is that of all drives
+    assert (moment.drives_busy, moment.array_busy, moment.drives_depth) == (1.0, 1.0, 0.5)
+    assert moment.cpu is None and moment.nfsd_queued is None and moment.rpc_queue is None
+
+
+def test_waiting_for_disks_is_idle_and_soft_interrupts_are_interrupts(tmp_path: Path) -> None:
+    def look(at: float, *ticks: int) -> Look:
+        (tmp_path / "proc").mkdir(exist_ok=True)
+        (tmp_path / "proc/stat").write_text(f"cpu  {' '.join(map(str, ticks))} 99 99\nintr 1\n")
+        return Sampler([], None, None, tmp_path).look(at)
+
+    before = look(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    # user nice system idle iowait irq softirq steal
+    now = look(1, 10, 10, 10, 20, 20, 5, 15, 10)
+    moment = Sampler([], None, None, tmp_path).moment(before, now, 0)
+    assert (moment.cpu, moment.interrupts, moment.busiest) == (0.6, 0.2, None)
+    # a clock that stood still says nothing about load
+    still = Sampler([], None, None, tmp_path).moment(now, now, 0)
+    assert (still.cpu, still.interrupts) == (0.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "share"),
+    [("100 40", "200 90", 0.5), ("100 40", "100 40", None), ("200 40", "100 40", None), ("0 0", "10 0", 1.0)],
+)
+def test_requests_that_waited_for_a_thread_are_those_without_one_woken(
+    tmp_path: Path, before: str, now: str, share: float | None
+) -> None:
+    def look(text: str) -> Look:
+        (tmp_path / "proc/fs/nfsd").mkdir(parents=True, exist_ok=True)
+        (tmp_path / "proc/fs/nfsd/pool_stats").write_text(f"# pool packets\n\n0 7 {text} 0\n")
+        return Sampler([], None, None, tmp_path).look(0)
+
+    assert Sampler([], None, None, tmp_path).moment(look(before), look(now), 0).nfsd_queued == share
+
+
+def test_a_mount_that_answered_nothing_has_no_time_in_the_queue(tmp_path: Path) -> None:
+    sampler = Sampler([], None, "/run/m", tmp_path)
+    counters(tmp_path, 1)
+    look = sampler.look(1.0)
+    assert look.rpc == (100, 300)
+    assert sampler.moment(look, look, 0).rpc_queue is None
+    assert sampler.moment(replace(look, rpc=None), look, 0).rpc_queue is None
+    assert sampler.moment(look, replace(look, rpc=None), 0).rpc_queue is None

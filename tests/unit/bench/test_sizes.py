@@ -2,6 +2,7 @@
 """How much, how long and how often follows from the mode and the server."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,3 +78,107 @@ def test_another_model_is_a_size_equivalent() -> None:
     measure = sizes(request(model="405b", size=50 << 40), 100 << 40, 64 * GIB, 16)
     (save, _) = works([Profile.CHECKPOINT])
     assert measure.files(save).scaled == "size-equivalent of a 405B checkpoint in the 8B layout"
+
+
+@pytest.mark.parametrize(
+    ("mode", "free", "memory", "cores", "layouts", "budget", "jobs"),
+    [
+        # half of the memory for a quick look, 32 GiB at most, and a tenth of what is free
+        ("quick", 1 << 40, 32 * GIB, 32, 1, 16 * GIB, 16),
+        ("quick", 1 << 40, 128 * GIB, 8, 1, 32 * GIB, 8),
+        ("quick", 100 * GIB, 64 * GIB, 1, 1, 10 * GIB, 2),
+        # twice the memory, 1 TiB at most, and a quarter of what is free
+        ("full", 10 << 40, 64 * GIB, 16, 1, 128 * GIB, 16),
+        ("full", 10 << 40, 1 << 40, 16, 1, 1024 * GIB, 16),
+        ("full", 100 * GIB, 64 * GIB, 4, 5, 5 * GIB, 4),
+        # 64 MiB of one set is the least, and half of it where several share
+        ("quick", 1 << 40, 64 << 20, 4, 1, 64 << 20, 4),
+        ("quick", 1 << 40, 64 << 20, 4, 8, 32 << 20, 4),
+    ],
+)
+def test_a_run_takes_its_part_of_the_memory_and_of_what_is_free(
+    mode: str, free: int, memory: int, cores: int, layouts: int, budget: int, jobs: int
+) -> None:
+    found = sizes(request(mode=mode), free, memory, cores, layouts)
+    assert (found.budget, found.jobs) == (budget, jobs)
+    defaults = {"quick": (5, 2, 3), "full": (30, 10, 5)}
+    assert (found.seconds, found.warm, found.repeats) == defaults[mode]
+
+
+def test_what_was_asked_for_counts_up_to_its_limits() -> None:
+    found = sizes(request(seconds=1, repeats=1, size=80 * GIB, model="70b"), 100 * GIB, GIB, 4)
+    assert (found.seconds, found.warm, found.repeats, found.budget) == (1, 1, 1, 80 * GIB)
+    assert found.checkpoint == "70b"
+    most = sizes(request(seconds=3600, repeats=100, size=64 << 20), 100 * GIB, GIB, 4)
+    assert (most.seconds, most.repeats, most.budget) == (3600, 100, 64 << 20)
+    with pytest.raises(BadInput, match="--size must be at least 64 MiB"):
+        sizes(request(size=(64 << 20) - 1), 100 * GIB, GIB, 4)
+    with pytest.raises(Refused, match="80 GiB exceed 80% of the 100 GiB that are free in the pool: reduce --size"):
+        sizes(request(size=80 * GIB + 1), 100 * GIB, GIB, 4)
+    assert sizes(request(), 640 << 20, GIB, 4).budget == 64 << 20
+    with pytest.raises(Refused, match="the pool has 100 MiB free, a benchmark needs 10 times 64 MiB"):
+        sizes(request(), 100 << 20, GIB, 4)
+
+
+MEBI = 1 << 20
+JPEG, BLOCK = 316 << 10, 2 << 20
+TABLE = {
+    # a large server: the most files of each kind
+    ("full", 1 << 40, 128 * GIB, 32): {
+        "common": (1, 16 * GIB, 16 * GIB, None),
+        "meta": (12_000, 4096, 4096, None),
+        "unet3d": (50, 54 * MEBI, 203 * MEBI, None),
+        "retinanet": (5000, JPEG, JPEG, None),
+        "checkpoint": (1, 105 * GIB // 8, 105 * GIB // 8, None),
+        "kvcache": (2000, BLOCK, BLOCK, None),
+    },
+    # in between: as many as there is room for
+    ("full", 100 * GIB, 4 * GIB, 4): {
+        "common": (1, 2 * GIB, 2 * GIB, None),
+        "meta": (12_000, 4096, 4096, None),
+        "unet3d": (15, 54 * MEBI, 203 * MEBI, None),
+        "retinanet": (5000, JPEG, JPEG, None),
+        "checkpoint": (1, GIB, GIB, "7.62% of the 8B checkpoint"),
+        "kvcache": (1024, BLOCK, BLOCK, None),
+    },
+    # a virtual machine: volumes and ranks are cut down and say so
+    ("quick", 2 * GIB, GIB, 1): {
+        "common": (1, 102 * MEBI, 102 * MEBI, None),
+        "meta": (2000, 4096, 4096, None),
+        "unet3d": (2, 18 * MEBI, 67 * MEBI, "volumes of 57 to 213 MB at 1/3 of their size"),
+        "retinanet": (331, JPEG, JPEG, None),
+        "checkpoint": (1, 16 * MEBI, 16 * MEBI, "0.12% of the 8B checkpoint"),
+        "kvcache": (51, BLOCK, BLOCK, None),
+    },
+}
+
+
+@pytest.mark.parametrize("server", TABLE, ids=str)
+def test_files_fill_the_budget_as_far_as_they_are_worth_it(server: tuple[str, int, int, int]) -> None:
+    mode, free, memory, cores = server
+    measure = sizes(request(mode=mode), free, memory, cores)
+    found = {work.layout: measure.files(work) for work in WORKS if work.operation != "fsync"}
+    assert {name: (one.per_job, one.least, one.most, one.scaled) for name, one in found.items()} == TABLE[server]
+
+
+def test_the_fewest_files_are_worth_measuring_beyond_the_budget() -> None:
+    measure = replace(sizes(request(seconds=1), 1 << 40, GIB, 16), budget=1 * MEBI)
+    found = {work.layout: measure.files(work).per_job for work in WORKS}
+    assert found == {"common": 1, "meta": 50, "unet3d": 2, "retinanet": 8, "checkpoint": 1, "kvcache": 4}
+    assert {measure.files(work).most for work in works([Profile.SEQ])} == {MEBI}
+    # 400 files a second of a repeat, 20,000 at most
+    assert [replace(measure, budget=GIB, seconds=one).files(works([Profile.META])[0]).per_job for one in (2, 60)] == [
+        800,
+        16_384,
+    ]
+    assert replace(measure, budget=16 * GIB, seconds=60).files(works([Profile.META])[0]).per_job == 20_000
+
+
+def test_the_mean_of_a_volume_is_between_its_limits() -> None:
+    assert sizes(request(mode="full"), 1 << 40, 128 * GIB, 32).files(works([Profile.UNET3D])[0]).mean == 257 * MEBI // 2
+
+
+def test_a_part_of_another_model_says_both() -> None:
+    measure = sizes(request(model="405b", size=64 * GIB), 1 << 40, 64 * GIB, 16)
+    scaled = measure.files(works([Profile.CHECKPOINT])[0]).scaled
+    assert scaled == "size-equivalent: 1.21% of the 405B checkpoint in the 8B layout"

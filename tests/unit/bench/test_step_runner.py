@@ -5,21 +5,27 @@ import os
 import pwd
 import socket
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from millrace.bench.plan.job import Job, Target
 from millrace.bench.plan.sizes import Files, Sizes
+from millrace.bench.plan.steps import Step, pending, planned_steps
 from millrace.bench.plan.workloads import works
-from millrace.bench.result.choices import Profile
+from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.fio_output import Outcome
+from millrace.bench.result.model import Moment, Rung, State
 from millrace.bench.run import space
 from millrace.bench.run.local import Live
 from millrace.bench.run.step_runner import StepRunner
 from millrace.errors import Failed
 from millrace.system import inside
+from tests.unit.bench.rungs import repeat
+from tests.unit.bench.sites import request, site
 
 SIZES = Sizes(seconds=1, warm=1, repeats=1, budget=1 << 20, jobs=2, checkpoint="8b")
 
@@ -169,3 +175,166 @@ def test_what_is_no_directory_is_not_opened_as_one(victim: Path, plant: Plant) -
         raise AssertionError
     with inside.directory(victim.parent) as at, pytest.raises(Failed, match="planted is not a directory"):
         inside.make_directory("planted", 0o700, at, (1, 1))
+
+
+class Watched:
+    """A monitor that notes what it is told and has one moment."""
+
+    def __init__(self) -> None:
+        self.notes: list[Any] = []
+
+    def rung(self, mount: str | None) -> None:
+        self.notes.append(("rung", mount))
+
+    def record(self, on: bool) -> None:
+        self.notes.append(("record", on))
+
+    def moments(self) -> list[Moment]:
+        return [Moment(at=1, read=7.0)]
+
+
+class Measures:
+    """Notes its jobs among what the monitor notes, and reports `found` of each that is not a layout."""
+
+    def __init__(self, notes: list[Any], found: Outcome | Failed) -> None:
+        self.notes, self.found, self.jobs = notes, found, []  # type: ignore[var-annotated]
+
+    def run(self, job: Job, live: Live | None = None) -> Outcome:
+        self.jobs.append(job)
+        self.notes.append("laid out" if job.create_only else f"ran for {job.seconds} s")
+        if live:
+            live(Outcome())
+        if isinstance(self.found, Failed):
+            raise self.found
+        return self.found
+
+
+def step(name: str, **wanted: Any) -> Step:
+    (found,) = [one for one in planned_steps(request(**wanted), site()) if one.id == name]
+    return found
+
+
+def measured(tmp_path: Path, doing: Step, target: Target, found: Outcome | Failed, repeats: int = 2) -> Any:
+    """A rung whose step ran, with everything that happened in order, and its jobs."""
+    (tmp_path / "bench").mkdir()
+    measure = replace(SIZES, seconds=9, warm=3, repeats=repeats, budget=1 << 30)
+    watched = Watched()
+    measurer = Measures(watched.notes, found)
+    of = StepRunner(measure, tmp_path / "bench", tmp_path / "run", watched, user=None)  # type: ignore[arg-type]
+
+    def tell(number: int, now: Outcome | None) -> None:
+        watched.notes.append(("told", number, now is not None))
+
+    made: Rung | None = None
+    try:
+        made = of.run(pending(doing, measure), doing, target, measurer, tell)
+    except Failed as error:
+        assert error is found
+    return made, watched.notes, measurer.jobs
+
+
+def test_a_rung_is_laid_out_warmed_up_and_measured_in_repeats(tmp_path: Path) -> None:
+    target = Target(directory=tmp_path / "mounted", mount="/run/mounted")
+    doing = step("L1/xfs/seq/read", layers=["L1"], profiles=["seq"])
+    made, notes, jobs = measured(tmp_path, doing, target, repeat(bandwidth=5e9))
+    begun = ["laid out", ("rung", "/run/mounted"), ("told", 0, False), "ran for 3 s"]
+    each = [[("told", n, False), ("record", True), "ran for 9 s", ("told", n, True), ("record", False)] for n in (1, 2)]
+    assert notes == [*begun, *each[0], *each[1]]
+    layout, warm, *repeats = jobs
+    files = Files(1, 512 << 20, 512 << 20)
+    # laid out through the pool itself, measured through the mount
+    assert layout == Job(doing.work, Target(directory=tmp_path / "bench"), 2, files, None, create_only=True)
+    assert warm == Job(doing.work, target, 2, files, 3)
+    assert repeats == [Job(doing.work, target, 2, files, 9)] * 2
+    assert (made.state, made.find("bandwidth").values) == (State.DONE, [5e9, 5e9])
+    assert made.timeline == [Moment(at=1, read=7.0)]
+    assert made.raw == ["raw/L1-xfs-seq-read-1.json.gz", "raw/L1-xfs-seq-read-2.json.gz"]
+    assert all((tmp_path / "run" / name).is_file() for name in made.raw)
+    assert 0 <= made.seconds < 60
+
+
+def test_a_repeat_that_fails_is_not_recorded_any_longer(tmp_path: Path) -> None:
+    doing = step("L1/xfs/kvcache/mixed", layers=["L1"], profiles=["kvcache"])
+    doing = replace(doing, work=replace(doing.work, warmed=False))
+    made, notes, _ = measured(tmp_path, doing, Target(directory=tmp_path), Failed("no"))
+    assert made is None
+    assert notes == [
+        ("rung", None),
+        ("told", 1, False),
+        ("record", True),
+        "ran for 9 s",
+        ("told", 1, True),
+        ("record", False),
+    ]
+
+
+def test_a_layout_that_fails_is_not_measured(tmp_path: Path) -> None:
+    doing = step("L1/xfs/retinanet/train", layers=["L1"], profiles=["retinanet"])
+    made, notes, _ = measured(tmp_path, doing, Target(directory=tmp_path), Failed("no"))
+    assert made is None and notes == ["laid out"]
+
+
+def test_work_of_a_given_amount_is_warmed_up_in_full(tmp_path: Path) -> None:
+    doing = step("L1/xfs/checkpoint/save", layers=["L1"], profiles=["checkpoint"])
+    made, _, jobs = measured(tmp_path, doing, Target(directory=tmp_path), repeat("write", bandwidth=1e9), repeats=1)
+    assert [(job.seconds, job.create_only, job.jobs) for job in jobs] == [(None, False, 8)] * 2
+    # in the words of those who train models
+    assert made.checkpoint.model == "8b" and made.checkpoint.save_seconds > 0
+
+
+def test_a_training_is_not_warmed_up(tmp_path: Path) -> None:
+    doing = step("L1/xfs/retinanet/train", layers=["L1"], profiles=["retinanet"])
+    _, notes, jobs = measured(tmp_path, doing, Target(directory=tmp_path), repeat(), repeats=1)
+    assert [(job.create_only, job.seconds) for job in jobs] == [(True, None), (False, 9)]
+    assert ("told", 0, False) not in notes
+
+
+def test_a_drive_that_is_written_keeps_both_ends(tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    with node.open("wb") as file:
+        file.truncate(200 << 20)
+    doing = step("L0/BLANK1/seq/write", layers=["L0"], profiles=["seq"], write_drives=["BLANK1"])
+    target = Target(devices=(("BLANK1", str(node)),), write_devices=True, offset=64 << 20)
+    _, _, jobs = measured(tmp_path, doing, target, repeat("write"), repeats=1)
+    room = (200 - 2 * 64) << 20
+    # a warm-up and a repeat, and no files
+    assert [(job.files, job.jobs, job.target) for job in jobs] == [(Files(1, room, room), 1, target)] * 2
+    assert list((tmp_path / "bench").iterdir()) == []
+
+
+def test_of_a_large_drive_only_the_budget_is_written(tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    with node.open("wb") as file:
+        file.truncate(1 << 40)
+    doing = step("L0/BLANK1/rand/write", layers=["L0"], profiles=["rand"], write_drives=["BLANK1"])
+    target = Target(devices=(("BLANK1", str(node)),), write_devices=True)
+    _, _, (_, job) = measured(tmp_path, doing, target, repeat("write"), repeats=1)
+    assert job.files == Files(1, 1 << 30, 1 << 30)
+
+
+def test_files_are_laid_out_once_for_each_client(tmp_path: Path, owners: dict[int, tuple[int, int]]) -> None:
+    (tmp_path / "bench").mkdir()
+    of = StepRunner(SIZES, tmp_path / "bench", tmp_path, Watched(), user="x")  # type: ignore[arg-type]
+    measurer = Measures([], repeat())
+    shared = Target(directory=Path("/mnt"), copies=2)
+    for profile, operation in [(Profile.SEQ, "read"), (Profile.FSYNC, "fsync"), (Profile.RETINANET, "read")]:
+        (work,) = [one for one in works([profile]) if one.operation == operation]
+        rung = pending(Step(Layer.L3, "nfs-tcp", work, copies=2), SIZES)
+        of.run(rung, Step(Layer.L3, "nfs-tcp", work, copies=2), shared, measurer, lambda *_: None)
+    here = tmp_path / "bench"
+    laid_out = [(job.work.layout, job.target, job.jobs) for job in measurer.jobs if job.create_only]
+    assert laid_out == [
+        ("common", Target(directory=here, copy=0), 2),
+        ("common", Target(directory=here, copy=1), 2),
+        ("retinanet", Target(directory=here, copy=0), 2),
+        ("retinanet", Target(directory=here, copy=1), 2),
+    ]
+    names = {path.name: path.stat().st_mode & 0o7777 for path in here.iterdir()}
+    assert names == dict.fromkeys(("common", "common.1", "retinanet", "retinanet.1"), 0o700)
+    assert set(owners.values()) == {(4242, 4243)}
+
+
+def test_one_job_uses_some_of_the_files_of_the_others(tmp_path: Path) -> None:
+    doing = step("L1/xfs/fsync/fsync", layers=["L1"], profiles=["fsync"])
+    _, _, (layout, _, job) = measured(tmp_path, doing, Target(directory=tmp_path), repeat("commit"), repeats=1)
+    assert (layout.jobs, job.jobs) == (2, 1)

@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.bench.plan.sizes import sizes
-from millrace.bench.plan.steps import Step, pending, planned_steps
+from millrace.bench.plan.steps import Step, layouts, pending, planned_steps
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import State
 from millrace.errors import BadInput, Refused
@@ -67,3 +67,55 @@ def test_clients_are_named_or_not_measured() -> None:
 def test_work_on_files_needs_files() -> None:
     with pytest.raises(Refused, match="meta cannot be measured at L0"):
         planned_steps(request(layers=["L0"], profiles=["meta"]), site())
+
+
+def test_each_step_names_the_devices_that_it_measures() -> None:
+    steps = planned_steps(request(mode="full", profiles=["seq"], write_drives=["BLANK1"]), site())
+    found = {step.id: (step.devices, step.names) for step in steps if step.devices}
+    data = [(f"/dev/nvme{number}n1", f"SN{number:03}") for number in range(12)]
+    assert found == {
+        "L0/drives/seq/read": tuple(zip(*data[:10], strict=True)),
+        **{f"L0/{serial}/seq/read": ((path,), (serial,)) for path, serial in data},
+        "L0/BLANK1/seq/read": (("/dev/nvme20n1",), ("BLANK1",)),
+        "L0/BLANK1/seq/write": (("/dev/nvme20n1",), ("BLANK1",)),
+        "L1/array/seq/read": (("/dev/md/millrace-data",), ("array",)),
+    }
+
+
+def test_a_quick_run_has_the_quick_profiles_at_this_server_only() -> None:
+    steps = planned_steps(request(), site())
+    assert {step.work.profile.value for step in steps} == {"seq", "rand", "mixed", "fsync", "meta"}
+    assert {step.layer.value for step in steps} == {"L0", "L1", "L2"}
+
+
+def test_only_the_layers_that_were_asked_for_are_measured() -> None:
+    for layer in ("L0", "L1", "L2"):
+        assert {step.layer.value for step in planned_steps(request(layers=[layer]), site())} == {layer}
+
+
+def test_a_refusal_names_the_workload_and_the_layer() -> None:
+    sentence = "meta, fsync cannot be measured at L0: this workload needs files; choose L1 or L2"
+    with pytest.raises(Refused) as why:
+        planned_steps(request(layers=["L0"], profiles=["meta", "fsync"]), site())
+    assert str(why.value) == sentence
+
+
+def test_a_step_on_files_waits_with_its_jobs_and_bytes() -> None:
+    measure = sizes(request(mode="full"), 100 * GIB, 64 * GIB, 4)
+    steps = {step.id: pending(step, measure) for step in planned_steps(request(mode="full"), site())}
+    stream = steps["L1/xfs/seq/read"]
+    assert (stream.jobs, stream.size, stream.flags, stream.state) == (4, 25 * GIB, [], State.PENDING)
+    assert (stream.layer, stream.target, stream.reason) == (Layer.L1, "xfs", None)
+    rank = steps["L1/xfs/checkpoint/save"]
+    assert (rank.jobs, rank.size, rank.flags) == (8, 25 * GIB, ["scaled"])
+    assert rank.workload.equivalent == "23.81% of the 8B checkpoint"
+    # drives are read as they are: a job each, and no files
+    drives = steps["L0/drives/seq/read"]
+    assert (drives.jobs, drives.size, drives.flags, drives.workload.equivalent) == (10, 0, [], None)
+
+
+def test_files_of_each_set_are_counted_once() -> None:
+    steps = planned_steps(request(mode="full"), site(protocols=["nfs-tcp", "smb"]))
+    # common, unet3d, retinanet, checkpoint and kvcache; small files count for nothing
+    assert layouts(steps) == 5
+    assert layouts([step for step in steps if step.devices or step.skipped or step.work.layout == "meta"]) == 0

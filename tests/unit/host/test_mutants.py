@@ -41,6 +41,18 @@ def test_one_room_is_mutated_and_its_own_tests_run(tmp_path: Path) -> None:
     assert (tmp_path / "mutants/tools").readlink() == Path("src")
 
 
+def test_what_prints_the_results_of_the_benchmark_is_not_mutated(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    mutants.configure(tmp_path, "bench")
+    read = configparser.ConfigParser()
+    read.read(tmp_path / "setup.cfg")
+    assert read["mutmut"]["only_mutate"].split() == [
+        "src/millrace/bench/plan/*.py",
+        "src/millrace/bench/run/*.py",
+        "src/millrace/bench/result/*.py",
+    ]
+
+
 @pytest.mark.parametrize("arguments", [["nowhere"], ["plan", "--sample", "0"], []])
 def test_a_wrong_command_line_is_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:

@@ -30,7 +30,7 @@ def bundle(request: RunRequest, site: Site) -> bytes:
     out.seek(0, io.SEEK_END)
     contents = {"__main__.py": source("__main__.py"), "plan.json": json.dumps(plan(request, site))}
     contents |= {f"millrace_client/{name}": source(name) for name in PARTS}
-    with zipfile.ZipFile(out, "a", zipfile.ZIP_DEFLATED) as archive:
+    with zipfile.ZipFile(out, "a") as archive:
         for name, text in contents.items():
             archive.writestr(zipfile.ZipInfo(name, THEN), text)
     return out.getvalue()

@@ -11,6 +11,7 @@ from millrace.bench.run import guard
 from millrace.bench.run.remote import tokens
 from millrace.bench.verbs import bench
 from millrace.errors import BadInput
+from millrace.system.run import Result
 from tests.fakes.mounts import mount
 from tests.unit.bench.remotes import TOKEN, client, listening
 from tests.unit.bench.sites import request, site
@@ -45,7 +46,8 @@ def test_a_client_that_went_away_is_in_the_way_of_a_run(root: Path, monkeypatch:
     mount(root, "/dev/md127", "/srv/pool", "xfs", "rw")
     here = site(clients=[client("gpu1")])
     tokens.keep("gpu1", TOKEN)
+    tools = Tools({"smbstatus --json": Result(0, '{"sessions": {}}', "")})
     with listening(monkeypatch):
-        assert guard.check(request(clients=["gpu1"]), here, Tools(), False).obstacles == []
-    (obstacle,) = guard.check(request(clients=["gpu1"]), here, Tools(), False).obstacles
+        assert guard.check(request(clients=["gpu1"]), here, tools, False).obstacles == []
+    (obstacle,) = guard.check(request(clients=["gpu1"]), here, tools, False).obstacles
     assert obstacle.startswith("client gpu1 does not answer")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Is it all right? OK, WARN, FAIL or UNKNOWN, with a sentence and what to do; never a guess."""
+"""Health: OK, WARN, FAIL or UNKNOWN, with a sentence and a remedy; never a guess."""

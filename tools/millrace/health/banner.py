@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the console says above the login prompt: who this is, where to go, how it is, what to do next."""
+"""The console banner above the login prompt: name, addresses, health, next step."""
 
 from collections.abc import Sequence
 
@@ -20,7 +20,7 @@ _WORDS = {
 
 
 def banner(version: str, interfaces: Sequence[Interface], health: Health) -> str:
-    """The text of the banner, with agetty's escapes taken care of."""
+    """Return the text of the banner, with agetty's escapes escaped."""
     verdict = f"Health: {health.level}, {_WORDS[health.level]}"
     lines = ["", f"Millrace {version}", "", *_addresses(interfaces), "", verdict]
     for finding in health.findings:
@@ -39,12 +39,12 @@ def _addresses(interfaces: Sequence[Interface]) -> list[str]:
 
 
 def url(address: Address) -> str:
-    """The web console on an address."""
+    """Return the URL of the web console on an address."""
     return f"https://[{address.ip}]:9090" if address.version == 6 else f"https://{address.ip}:9090"
 
 
 def image_version() -> str:
-    """IMAGE_VERSION of os-release, or `(unknown version)`."""
+    """Return IMAGE_VERSION of os-release, or `(unknown version)`."""
     for name in ("etc/os-release", "usr/lib/os-release"):
         path = paths.ROOT / name
         for line in path.read_text().splitlines() if path.exists() else []:
@@ -55,10 +55,10 @@ def image_version() -> str:
 
 
 def write_banner(text: str) -> bool:
-    """Write the banner; whether it changed."""
+    """Write the banner; return whether it changed."""
     return write_text(paths.ROOT / BANNER, text)
 
 
 def refresh_consoles() -> None:
-    """Every login prompt that nobody has typed at is drawn again."""
+    """Let agetty draw every login prompt again that has no input yet."""
     attempt(["agetty", "--reload"], timeout=20)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Run every check; one that cannot look is UNKNOWN and does not keep the others from looking."""
+"""Run every check; one that fails to run is UNKNOWN and does not prevent the others."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -54,14 +54,14 @@ CHECKS: Mapping[str, Check] = {
 
 
 def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> Health:
-    """The health of this server, now."""
+    """Return the health of this server, now."""
     server = host or Host()
     findings = [finding for name, check in checks.items() for finding in run_check(name, check, server)]
     return Health(at=datetime.now(UTC).isoformat(timespec="seconds"), level=worst(findings), findings=findings)
 
 
 def run_check(name: str, check: Check, host: Host) -> list[Finding]:
-    """What a check says; UNKNOWN where it cannot look."""
+    """Return the findings of a check; UNKNOWN where it fails to run."""
     try:
         return check(host)
     except (OSError, ValueError, MillraceError) as error:

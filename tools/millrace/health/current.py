@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The health for whoever asks: root looks at everything, others get what root saw last and look where they may."""
+"""The current health: root runs all checks, other users get the last results of root and what they may check."""
 
 import os
 from datetime import UTC, datetime
@@ -20,7 +20,7 @@ STALE_SECONDS = 120
 
 
 def current(host: Host) -> Health:
-    """The health now; a timer that has stopped is a failure of its own: console and others see what was once."""
+    """Return the health now; a timer that has stopped is a failure of its own, since the results are old."""
     if os.geteuid() != 0:
         return last_recorded(host)
     found, written = collect(host), _last_written()
@@ -30,7 +30,7 @@ def current(host: Host) -> Health:
 
 
 def last_recorded(host: Host, now: datetime | None = None) -> Health:
-    """What millrace-health.service wrote, with the state of pool, arrays and file system as it is this moment."""
+    """Return what millrace-health.service wrote, with the state of pool, arrays and file system of now."""
     written, at = _last_written(), (now or datetime.now(UTC))
     live = [finding for name, check in UNPRIVILEGED.items() for finding in run_check(name, check, host)]
     if written is None:
@@ -46,14 +46,14 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
 
 
 def overdue(at: str) -> Finding:
-    """The check of health itself has failed: what is shown is from `at`."""
+    """Return the finding that the health check itself has failed: the results are from `at`."""
     sentence = f"The health check has stopped; the results shown are from {at}."
     todo = "systemctl status millrace-health.timer millrace-health.service"
     return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
 def stopped() -> Health:
-    """What millrace-health.service wrote last, for when it does not end any more."""
+    """Return what millrace-health.service wrote last, with the failure that it does not end any more."""
     written = _last_written()
     at = written.at if written else datetime.now(UTC).isoformat(timespec="seconds")
     findings = [overdue(at), *(one for one in (written.findings if written else []) if one.check != NAME)]
@@ -75,7 +75,7 @@ def _late(written: Health, now: datetime) -> list[Finding]:
 
 
 def level_now(host: Host) -> Level:
-    """The level alone, cheaply enough for every second, also for root."""
+    """Return the level alone, cheap enough for every second, also for root."""
     return last_recorded(host).level
 
 

@@ -20,7 +20,7 @@ DIRECTORY, FILE = paths.POOL_OWN, "heartbeat"
 
 
 def main(argv: list[str]) -> None:
-    """`heartbeat MOUNTPOINT RESULT`: leave what happened in the file RESULT; a pool that fails is a result too."""
+    """Run `heartbeat MOUNTPOINT RESULT`: write the result to the file RESULT; a pool that fails is a result too."""
     mountpoint, result = Path(argv[0]), Path(argv[1])
     found: dict[str, object] = {"problem": None, "error": None}
     try:
@@ -35,7 +35,7 @@ def main(argv: list[str]) -> None:
 
 
 def beat(mountpoint: Path) -> dict[str, int]:
-    """Write, sync, read back from the drives; the space in bytes. OSError where any of it fails."""
+    """Write, sync, read back from the drives; return the space in bytes. OSError: any of it fails."""
     pool = os.open(mountpoint, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if not _is_mounted(pool, mountpoint):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask the pool for a heartbeat with a deadline; the process that asks never touches the pool."""
+"""Request a heartbeat of the pool with a deadline; the process that requests it never touches the pool."""
 
 import time
 from collections.abc import Callable, Sequence
@@ -31,7 +31,7 @@ class Heartbeat(Contract):
 
 
 def last() -> Heartbeat | None:
-    """What was found last, for users who may only look; None where nothing was looked at in this boot."""
+    """Return the last heartbeat, for users without privileges; None where there was none in this boot."""
     try:
         return read_model(paths.heartbeat_file(), Heartbeat)
     except MillraceError:
@@ -39,9 +39,9 @@ def last() -> Heartbeat | None:
 
 
 def request(run: Callable[[Sequence[str]], Result]) -> Heartbeat:
-    """A heartbeat now.
+    """Return a heartbeat of now.
 
-    systemd starts the unit once however often it is asked: one process hangs with a pool that hangs, never two.
+    systemd starts the unit once for any number of requests: one process hangs with a pool that hangs, never two.
     """
     result = run(["systemctl", "start", UNIT])
     found = last()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the checks look at, read at most once per run."""
+"""What the checks read, at most once in each run."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -21,7 +21,7 @@ from millrace.system.run import Result, Runner, last_words, quickly
 
 @dataclass(frozen=True)
 class Probes:
-    """Ask a server as its clients do, at an address; None where it answers, else what happened instead, in words."""
+    """Probes of a server as its clients use it, at an address; None where it answers, else what happened, in words."""
 
     nfs: Callable[[str], str | None]
     smb: Callable[[str], str | None]
@@ -39,12 +39,12 @@ class Host:
 
     @cached_property
     def pool(self) -> Pool | None:
-        """The pool that exists; BadInput if neither its file nor any older copy can be understood."""
+        """The pool that exists. BadInput: neither its file nor an older copy can be parsed."""
         return known_pool()
 
     @cached_property
     def heartbeat(self) -> Heartbeat:
-        """What a read and an fsync on the pool, which must be mounted, end with now."""
+        """The result of a read and an fsync on the pool, which must be mounted."""
         return heartbeats.request(self._run)
 
     @cached_property
@@ -61,13 +61,13 @@ class Host:
         return bays()
 
     def place(self, serial: str) -> str:
-        """`bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""
+        """Return `bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""
         bay = self.bays.get(serial)
         return f"bay {bay} ({serial})" if bay else f"drive {serial}"
 
     @cached_property
     def ip_addresses(self) -> str:
-        """What iproute2 says of all addresses, as JSON; Failed if it does not."""
+        """All addresses as iproute2 prints them, as JSON. Failed: it fails."""
         result = self._run(["ip", "-j", "addr"])
         if result.status != 0:
             raise Failed(f"ip does not list the addresses: {last_words(result)}")
@@ -75,17 +75,17 @@ class Host:
 
     @cached_property
     def starting(self) -> bool:
-        """Whether the boot is still under way: what is not there yet may come."""
+        """Whether the boot is still under way: what is missing may still appear."""
         # Without a status: is-system-running exits with 1 for every answer but "running".
         return self._run(["systemctl", "is-system-running"]).out.strip() in ("initializing", "starting")
 
     def query(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        """What a tool says that only looks."""
+        """Run a tool that only reads; return its output."""
         return self._run(argv)
 
     @cached_property
     def failed_units(self) -> list[str]:
-        """Names of the units that failed; Failed if systemd does not say."""
+        """Names of the units that failed. Failed: systemd does not list them."""
         result = self._run(["systemctl", "--failed", "--output=json"])
         try:
             return [str(unit["unit"]) for unit in json.loads(result.out)]
@@ -94,18 +94,18 @@ class Host:
 
     @cached_property
     def ports(self) -> list[Interface]:
-        """The ports on which clients reach this server; Failed if the kernel's list cannot be read."""
+        """The ports on which clients reach this server. Failed: they cannot be listed."""
         return net.serving(lambda: self._run(["ip", "-j", "addr"]).out)
 
     def active_state(self, unit: str) -> str:
-        """systemd's ActiveState; Failed if systemd does not say."""
+        """Return systemd's ActiveState of a unit. Failed: systemd does not report it."""
         result = self._run(["systemctl", "show", "--property=ActiveState", "--value", unit])
         if result.status != 0 or not result.out.strip():
             raise Failed(f"systemctl does not report the state of {unit}: {last_words(result)}")
         return result.out.strip()
 
     def absent(self, check: str, sentence: str, todo: str) -> Finding:
-        """Something that should be there is not: FAIL, or WARN while the boot is under way."""
+        """Return a finding of something that is missing: FAIL, or WARN while the boot is under way."""
         if self.starting:
             return Finding(check=check, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
         return Finding(check=check, level=Level.FAIL, sentence=sentence, todo=todo)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Long work that goes on by itself: building the pool, rebuilds, checks, benchmarks."""
+"""Jobs that run by themselves: building the pool, rebuilds, checks, benchmarks."""
 
 import time
 from typing import Literal
@@ -27,7 +27,7 @@ class Job(Contract):
 
 
 def jobs(pool: Pool | None) -> list[Job]:
-    """What goes on now; reads what everybody may read."""
+    """Return the running jobs; needs no privileges."""
     return _provisioning() if pool is None else [*_synchronising(pool), *_benchmark()]
 
 

@@ -40,7 +40,7 @@ class Counters(Contract):
 
 
 def load() -> Counters:
-    """What is kept; nothing where the document is missing or cannot be understood: counting begins again then."""
+    """Return the counters; none where the document is missing or cannot be parsed: counting begins again then."""
     try:
         return read_model(paths.media_errors_file(), Counters)
     except MillraceError:
@@ -48,7 +48,7 @@ def load() -> Counters:
 
 
 def count(before: Counters, now: Mapping[str, int], today: date) -> Counters:
-    """The counters with what the drives say now, by serial. Pure."""
+    """Return the counters updated with the counts that the drives report now, by serial. Pure."""
     found = {one.serial: one for one in before.drives}
     for serial, errors in now.items():
         found[serial] = _counted(found.get(serial), serial, errors, today.isoformat())
@@ -57,13 +57,13 @@ def count(before: Counters, now: Mapping[str, int], today: date) -> Counters:
 
 
 def recent(counters: Counters, today: date) -> dict[str, Counter]:
-    """The drives whose count has grown within a month, by serial. Pure."""
+    """Return the drives whose count has grown within a month, by serial. Pure."""
     since = (today - RECENT).isoformat()
     return {one.serial: one for one in counters.drives if one.grown is not None and one.grown >= since}
 
 
 def save(counters: Counters) -> None:
-    """Write them down; a boot drive that is full or read-only must not hide what the drives say now."""
+    """Write the counters; a boot drive that is full or read-only must not hide what the drives report now."""
     try:
         write_model(paths.media_errors_file(), counters)
     except OSError as error:

@@ -47,5 +47,5 @@ class Health(Contract):
 
 
 def worst(findings: Sequence[Finding]) -> Level:
-    """The worst level; UNKNOWN where nothing was looked at."""
+    """Return the worst level; UNKNOWN where nothing was checked."""
     return max((one.level for one in findings), key=SEVERITY.index, default=Level.UNKNOWN)

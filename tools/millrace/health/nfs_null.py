@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask nfsd whether a thread of it is free to answer: procedure NULL of NFS version 4 (RFC 5531, RFC 7530)."""
+"""Request procedure NULL of NFS version 4, which needs a free thread of nfsd (RFC 5531, RFC 7530)."""
 
 import secrets
 import struct
@@ -13,7 +13,7 @@ _CALL, _REPLY, _RPC_VERSION, _AUTH_NONE, _LAST_FRAGMENT = 0, 1, 2, 0, 1 << 31
 
 
 def problem(address: str, port: int = PORT, seconds: float = SECONDS) -> str | None:
-    """None where the server answers within `seconds`, else what happened, in words."""
+    """Return None where the server answers within `seconds`, else what happened, in words."""
     xid = secrets.randbits(32)
     call = struct.pack(">10I", xid, _CALL, _RPC_VERSION, PROGRAM, VERSION, NULL, _AUTH_NONE, 0, _AUTH_NONE, 0)
     try:

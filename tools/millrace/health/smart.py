@@ -56,7 +56,7 @@ class SmartReport(Contract):
 
 
 def last() -> SmartReport | None:
-    """What was read last; None before the first time, and where it cannot be understood."""
+    """Return the last report; None before the first one, and where it cannot be parsed."""
     try:
         return read_model(paths.smart_file(), SmartReport)
     except MillraceError:
@@ -64,7 +64,7 @@ def last() -> SmartReport | None:
 
 
 def write(run: Runner = _IN_TIME) -> None:
-    """Read all drives, at the same time, and leave what they say."""
+    """Read all drives at the same time and write the report."""
     system = drives_in_use(paths.ROOT).system
     here = [one for one in present() if one.size]
     with ThreadPoolExecutor(max_workers=max(len(here), 1)) as together:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Ask smbd for the dialect that it would speak with a client: SMB2 NEGOTIATE ([MS-SMB2] 2.2.3), and no more."""
+"""Request the dialect of smbd: SMB2 NEGOTIATE ([MS-SMB2] 2.2.3), and no more."""
 
 import secrets
 import struct
@@ -16,7 +16,7 @@ _HEADER, _REQUEST = 64, 36
 
 
 def problem(address: str, port: int = PORT, seconds: float = SECONDS) -> str | None:
-    """None where the server answers within `seconds`, else what happened, in words."""
+    """Return None where the server answers within `seconds`, else what happened, in words."""
     try:
         # [MS-SMB2] 2.1: four bytes with the length in front, the first of them zero.
         answer = tcp.exchange(address, port, 0, request(), 4 + 14, seconds)[4:]
@@ -30,7 +30,7 @@ def problem(address: str, port: int = PORT, seconds: float = SECONDS) -> str | N
 
 
 def request() -> bytes:
-    """A NEGOTIATE for SMB 3.0.2 and 3.1.1."""
+    """Return a NEGOTIATE for SMB 3.0.2 and 3.1.1."""
     header = struct.pack("<4sHHIHHIIQIIQ16s", _MAGIC, _HEADER, 0, 0, _NEGOTIATE, 1, 0, 0, 0, 0, 0, 0, b"")
     dialects = struct.pack(f"<{len(_DIALECTS)}H", *_DIALECTS)
     # Contexts begin at a multiple of eight from the header.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One screen for a person, and the overview of the web console: health, pool, shares, jobs, what to do next."""
+"""One screen, and the overview of the web console: health, pool, shares, jobs, next steps."""
 
 import os
 import socket
@@ -68,7 +68,7 @@ class Status(Contract):
 
 
 def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> Status:
-    """How the server is, for whoever asks."""
+    """Return the state of the server, as far as the user may see it."""
     found = current(host)
     notes: list[str] = []
     reached = _value_or_note(ports, notes) or []
@@ -102,7 +102,7 @@ def _address(interface: str, address: net.Address) -> Address:
 
 
 def worst_first(health: Health) -> list[Finding]:
-    """The findings in the order in which they matter."""
+    """Return the findings, the worst first."""
     return sorted(health.findings, key=lambda one: SEVERITY.index(one.level), reverse=True)
 
 
@@ -111,7 +111,7 @@ def _next(health: Health) -> list[str]:
 
 
 def space_of(mountpoint: str) -> Space | None:
-    """Size and free space, as the last heartbeat found them; None where nothing is mounted or it does not answer."""
+    """Return size and free space of the last heartbeat; None where nothing is mounted or it does not answer."""
     beat = heartbeats.last() if mounted(mountpoint) is not None else None
     if beat is None or beat.size is None or beat.used is None or beat.free is None:
         return None
@@ -119,7 +119,7 @@ def space_of(mountpoint: str) -> Space | None:
 
 
 def lines(status: Status) -> list[str]:
-    """One screen, however much there is of everything."""
+    """Return one screen of text, whatever the number of shares and drives."""
     wrong = [one for one in worst_first(status.health) if one.level is not Level.OK]
     return [
         f"Health   {status.health.level}",

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One question to a server over TCP, with a deadline: a server that hangs cannot hang who asks."""
+"""One request to a server over TCP, with a deadline: a server that hangs cannot hang the caller."""
 
 import socket
 import struct
 
 
 def exchange(address: str, port: int, mark: int, question: bytes, count: int, seconds: float) -> bytes:
-    """Send a question behind the 32-bit record mark that NFS and SMB have; up to `count` bytes of the answer.
+    """Send a request behind the 32-bit record mark of NFS and SMB; return up to `count` bytes of the reply.
 
-    OSError where nothing answers within `seconds`.
+    OSError: no reply within `seconds`.
     """
     found = b""
     with socket.create_connection((address, port), seconds) as server:

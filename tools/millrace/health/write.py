@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leave the health where others look: the file for Cockpit, the banner for the console."""
+"""Write the health: the file for Cockpit, the banner for the console."""
 
 from collections.abc import Callable
 
@@ -22,7 +22,7 @@ def write(
     refresh: Callable[[], None] = refresh_consoles,
     run: Runner = quickly,
 ) -> None:
-    """Leave the health and the usage of the shares, and forget a one-time password that was used."""
+    """Write health and usage of the shares, and remove a used one-time password from the console."""
     # A pool that has failed is not asked what it holds: the answer may never come.
     if not any(one.check == filesystem.NAME and one.level is Level.FAIL for one in health.findings):
         usage.write(run)
@@ -34,7 +34,7 @@ def publish(
     ports: Callable[[], list[Interface]] = net.serving,
     refresh: Callable[[], None] = refresh_consoles,
 ) -> None:
-    """Write health.json and the banner; the consoles are drawn again where something changed."""
+    """Write health.json and the banner; login prompts are drawn again where it changed."""
     write_model(paths.health_file(), health)
     try:
         found = ports()

@@ -9,9 +9,9 @@ from millrace.errors import BadInput
 
 
 def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> str:
-    """A secret that is typed, twice with `confirm`, or the first line of standard input.
+    """Prompt for a secret, twice with `confirm`, or read it from the first line of standard input.
 
-    BadInput where it would have to be typed and there is no terminal; `option` is what reads standard input.
+    BadInput: it would have to be typed and there is no terminal; `option` is what reads standard input.
     """
     if from_stdin:
         return sys.stdin.readline().removesuffix("\n")

@@ -24,19 +24,19 @@ Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
 class Contract(BaseModel):
-    """Unknown keys are refused in what people write; `read_model` ignores them in what Millrace wrote."""
+    """The base of all documents; unknown keys are refused in input, ignored in what Millrace wrote (`read_model`)."""
 
     # Built at the first use: a command uses few of the models that it imports (a seventh of the time of a short one).
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def write_model(path: Path, model: BaseModel, mode: int = 0o644) -> bool:
-    """Write a contract as indented JSON; False if nothing changed."""
+    """Write a contract as indented JSON; return False if nothing changed."""
     return write_text(path, model.model_dump_json(indent=2) + "\n", mode)
 
 
 def read_model(path: Path, kind: type[Model]) -> Model:
-    """Read a document that Millrace wrote; BadInput names the file and the first key that is wrong.
+    """Read a document that Millrace wrote. BadInput: it is not valid; names the file and the first wrong key.
 
     Keys that this release does not know are ignored and the schema may be the one before (see `migration`): an update
     or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known.
@@ -55,7 +55,7 @@ def read_model(path: Path, kind: type[Model]) -> Model:
 
 
 def read_input(path: Path, kind: type[Model]) -> Model:
-    """Read a document that people name or write; an unknown key is a mistake. BadInput as for `read_model`."""
+    """Read a document that a user wrote or named; an unknown key is an error. BadInput: as for `read_model`."""
     try:
         return kind.model_validate_json(_text(path))
     except ValidationError as error:
@@ -76,7 +76,7 @@ def migration(kind: type[BaseModel]) -> Callable[[Migration], Migration]:
 
 
 def sentence(error: ValidationError) -> str:
-    """The first complaint; with the key where the complaint does not speak for itself."""
+    """Return the first error, with the key where the error does not name it."""
     first = error.errors()[0]
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, ValueError):
@@ -88,7 +88,7 @@ def sentence(error: ValidationError) -> str:
 
 
 def checked(make: Callable[[], Result]) -> Result:
-    """What `make` returns; BadInput with one sentence where a model refuses it."""
+    """Return what `make` returns. BadInput: a model refuses it; one sentence."""
     try:
         return make()
     except ValidationError as error:

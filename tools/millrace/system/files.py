@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
-    """Write `text` to `path` atomically and durably; False if it already said so.
+    """Write `text` to `path` atomically and durably; return False if the file has this text already.
 
     The directory is synced too: after a power cut the old or the new file is there.
     """
@@ -30,7 +30,7 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
 
 
 def replace_link(path: Path, target: str) -> None:
-    """Make `path` a symbolic link to `target`, atomically and durably, in the place of what was there."""
+    """Make `path` a symbolic link to `target`, atomically and durably, in place of what was there."""
     path.parent.mkdir(parents=True, exist_ok=True)
     made = path.with_name(f".{path.name}")
     made.unlink(missing_ok=True)
@@ -40,7 +40,7 @@ def replace_link(path: Path, target: str) -> None:
 
 
 def sync(directory: Path) -> None:
-    """Make the names in a directory outlive a power cut."""
+    """Make the names in a directory survive a power cut."""
     descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(descriptor)
@@ -49,6 +49,6 @@ def sync(directory: Path) -> None:
 
 
 def describe(error: OSError) -> str:
-    """What the operating system said of a file, for a sentence: of the pool's, whose file system may have shut down."""
+    """Return the operating system's error of a file, for a sentence; the pool's file system may have shut down."""
     where = f"{error.filename} fails" if error.filename else "a file of this server fails"
     return f"{where} ({error.strerror or error}): millrace health says what is wrong"

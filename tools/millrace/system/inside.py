@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Working as root in directories that clients write: by descriptors, never by a name that may have become a link.
+"""Work of root in directories that clients write: by descriptors, never by a name that may have become a link.
 
-A client that can write a directory can put a link in the place of anything in it at any moment, also between a look
-and an action (path_resolution(7), symlink(7)).
+A client that can write a directory can put a link in place of anything in it at any moment, also between a check and an
+action (path_resolution(7), symlink(7)).
 """
 
 import os
@@ -18,7 +18,7 @@ _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 @contextmanager
 def directory(name: str | Path, at: int | None = None) -> Iterator[int]:
-    """A directory, by its name in the directory `at`; Failed where it is something else, a link too."""
+    """Open a directory by its name in the directory descriptor `at`. Failed: it is something else, a link too."""
     try:
         descriptor = os.open(name, _DIRECTORY, dir_fd=at)
     except NotADirectoryError as error:
@@ -32,9 +32,9 @@ def directory(name: str | Path, at: int | None = None) -> Iterator[int]:
 
 
 def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None = None) -> bool:
-    """A directory in the directory `at`; whether it was not there. A new one is given to `owner` (user, group).
+    """Create a directory in the directory descriptor `at` for `owner` (uid, gid); return whether it was missing.
 
-    Failed where something else is in its place.
+    Failed: something else is in its place.
     """
     mask = os.umask(0)
     try:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who listens on which address, from the kernel's table of sockets."""
+"""Addresses with a listener, from the kernel's table of sockets."""
 
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address
@@ -14,7 +14,7 @@ Address = IPv4Address | IPv6Address
 
 
 def unheard(addresses: Iterable[Address], port: int) -> list[Address]:
-    """Those of `addresses` on which nobody listens on a TCP port."""
+    """Return those of `addresses` that have no listener on a TCP port."""
     found = _listening_on(port)
     # A socket on :: takes IPv4 as well, unless it says otherwise; nfsd and smbd open one of each kind.
     everywhere = {4: ip_address("0.0.0.0"), 6: ip_address("::")}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lock that one process holds and that dies with it."""
+"""A lock that one process holds; the kernel frees it with the process."""
 
 import fcntl
 import os
@@ -12,9 +12,9 @@ from millrace.errors import Refused
 
 @contextmanager
 def held(path: Path, refusal: str | None = None) -> Iterator[None]:
-    """Hold the lock at `path`, waiting for it, or with `refusal` not: then Refused, with that sentence, if it is held.
+    """Hold the lock at `path`, waiting for it.
 
-    Refused to anyone but root.
+    Refused: the caller is not root, or, with `refusal` as the sentence, another process holds the lock.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is mounted where: the one reader of proc_pid_mountinfo(5)."""
+"""Mounts: the one reader of proc_pid_mountinfo(5)."""
 
 import re
 from dataclasses import dataclass

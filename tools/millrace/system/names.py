@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may stand in a name, a comment or a client of NFS. Each refusal is one sentence.
+"""What may be in a name, a comment or a client of NFS. Each refusal is one sentence.
 
-Everything here ends up in files that other programs parse: what passes needs no quoting in exports(5) or smb.conf(5).
+Everything here is written to files that other programs parse: what passes needs no quoting in exports(5) or
+smb.conf(5).
 """
 
 import re
@@ -115,7 +116,7 @@ client = Rule(
 
 
 def port_address(text: str) -> str:
-    """An address of a port with the length of its network, or ValueError."""
+    """Return the address of a port with the length of its network. ValueError: it is none."""
     try:
         if "%" in text or "/" not in text:
             raise ValueError(text)
@@ -132,7 +133,7 @@ def port_address(text: str) -> str:
 
 
 def collector(text: str) -> str:
-    """The URL of a host that receives the journal, always with its port (a TCP port number), or ValueError."""
+    """Return the URL of a host that receives the journal, always with its TCP port. ValueError: it is none."""
     found = _COLLECTOR.fullmatch(text)
     port = int(found["port"] or COLLECTOR_PORT) if found else 0
     if found is None or not 0 < port < 1 << 16 or not _is_host(found["v6"], found["host"]):
@@ -159,5 +160,5 @@ def is_network(text: str) -> bool:
 
 
 def several(names: Sequence[str]) -> str:
-    """Names in a sentence: all of a few, the first and the last of many."""
+    """Return names for a sentence: all of a few, the first and the last of many."""
     return ", ".join(names) if len(names) <= SPOKEN else f"{names[0]}, {names[1]} … {names[-1]} ({len(names)} in all)"

@@ -34,12 +34,12 @@ class Interface:
 
 
 def addresses_json() -> str:
-    """The kernel's addresses as iproute2 prints them."""
+    """Return the kernel's addresses as iproute2 prints them."""
     return must(quickly, ["ip", "-j", "addr"])
 
 
 def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:
-    """Interfaces of physical ports that carry a usable address, by name; Failed if the list cannot be read."""
+    """Return interfaces of physical ports that carry a usable address, by name. Failed: they cannot be listed."""
     try:
         links = json.loads(source())
     except ValueError as error:
@@ -49,7 +49,7 @@ def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:
 
 
 def for_clients(found: Iterable[Interface], management: Collection[str]) -> list[Interface]:
-    """Those that serve clients: all but the management ports, which are named by their MAC addresses."""
+    """Return those that serve clients: all but the management ports, which are named by their MAC addresses."""
     return [one for one in found if one.mac not in management]
 
 

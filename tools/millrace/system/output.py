@@ -30,7 +30,7 @@ class JsonOption(click.Option):
 
 
 class Output:
-    """Prints for one verb; the verb takes it as its parameter `show`."""
+    """Prints for one verb; the verb receives it as its parameter `show`."""
 
     def __init__(self, option: JsonOption, as_json: bool) -> None:
         self._option = option

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a text may be, as patterns with one sentence each: models check with it, and the pages' rules are made from it.
+"""Rules for text, as patterns with one sentence each: models check with them, and the pages' rules are made from them.
 
-A pattern is read by Python's re and by a browser's RegExp alike (host/rules.py says what differs). What no pattern can
-say, such as the bits of an address, is checked where the rule is used; a page asks a dry run about it.
+A pattern is read by Python's re and by a browser's RegExp alike (host/rules.py lists the differences). What no pattern
+can express, such as the bits of an address, is checked where the rule is used; a page requests a dry run for it.
 """
 
 import re

@@ -12,7 +12,7 @@ from millrace.errors import Failed
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool said: exit status, standard output and standard error as text."""
+    """The result of a tool: exit status, standard output and standard error as text."""
 
     status: int
     out: str
@@ -28,9 +28,9 @@ class Runner(Protocol):
 
 
 def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None = None) -> Result:
-    """Run a tool and report what it said, whatever its exit status; a missing tool is status 127.
+    """Run a tool and return its output, whatever its exit status; a missing tool is status 127.
 
-    `stdin` is how secrets are passed. `timeout` in seconds; a tool that outlives it is status 124.
+    `stdin` is how secrets are passed. `timeout` in seconds; a tool that exceeds it is status 124.
     """
     try:
         done = subprocess.run(
@@ -51,7 +51,7 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
 
 
 def within(seconds: float) -> Runner:
-    """Return a runner that gives every tool so many seconds; one that outlives them is status 124."""
+    """Return a runner that gives every tool so many seconds; one that exceeds them is status 124."""
 
     def run(argv: Sequence[str], stdin: str | None = None) -> Result:
         return attempt(argv, stdin, seconds)
@@ -64,12 +64,12 @@ quickly = within(20)
 
 
 def last_words(result: Result) -> str:
-    """The last line that a tool said, for a sentence."""
+    """Return the last line that a tool printed, for a sentence."""
     return (result.err.strip() or result.out.strip() or "no message").splitlines()[-1].rstrip(".")
 
 
 def must(run: Runner, argv: Sequence[str], stdin: str | None = None) -> str:
-    """Run a tool that must succeed and return its output; Failed carries its last words."""
+    """Run a tool that must succeed; return its output. Failed: it fails, with its last line."""
     result = run(argv, stdin)
     if result.status != 0:
         raise Failed(f"{' '.join(argv[:3])} failed with status {result.status}: {last_words(result)}")

@@ -48,6 +48,6 @@ def pci_function(device: Path) -> Path | None:
 
 
 def numa_node(function: Path | None) -> int | None:
-    """Return the NUMA node of a PCI function; None where the firmware does not say (-1 in sysfs)."""
+    """Return the NUMA node of a PCI function; None where the firmware does not report it (-1 in sysfs)."""
     node = number(function / "numa_node") if function else None
     return node if node is not None and node >= 0 else None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Text for people: bytes in words, and what others wrote made fit for a terminal."""
+"""Text for terminals: bytes in words, and foreign text without control characters."""
 
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
@@ -7,19 +7,19 @@ LONGEST = 600
 
 
 def printable(text: str) -> str:
-    """Text that others wrote, on one line: control characters become escapes such as \\x1b."""
+    """Return foreign text on one line: control characters become escapes such as \x1b."""
     return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in text)
 
 
 def shown(text: str) -> str:
-    """What was typed, fit for one line of an error."""
+    """Return input of a user, fit for one line of an error."""
     return f"'{text[:40].encode('unicode_escape').decode()}{'…' if len(text) > 40 else ''}'"
 
 
 def one_line(text: str) -> str:
-    """Text that may quote what others wrote, fit for a terminal: one line, no control characters, LONGEST characters.
+    """Return text that may quote foreign text: one line, no control characters, at most LONGEST characters.
 
-    The middle of a longer text is left out.
+    The middle of a longer text is omitted.
     """
     words = printable(text)
     if len(words) <= LONGEST:
@@ -29,7 +29,7 @@ def one_line(text: str) -> str:
 
 
 def size(count: int) -> str:
-    """Name a capacity in bytes in powers of ten, as drives are sold: `7.68 TB`, `61.4 TB`, `960 GB`."""
+    """Return a capacity in bytes in powers of ten, as drives are sold: `7.68 TB`, `61.4 TB`, `960 GB`."""
     value, unit = float(count), "B"
     for larger in ("kB", "MB", "GB", "TB", "PB"):
         # 999.96 kB is 1 MB, not 1000 kB
@@ -41,7 +41,7 @@ def size(count: int) -> str:
 
 
 def binary(count: int) -> str:
-    """Name an amount of memory, a chunk or a stripe in bytes in powers of two: `128 KiB`, `1 MiB`, `503.4 GiB`."""
+    """Return an amount of memory, a chunk or a stripe in bytes in powers of two: `128 KiB`, `1 MiB`, `503.4 GiB`."""
     for factor, unit in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):
         if count >= factor:
             return f"{round(count / factor, 2):g} {unit}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What systemd says of its units."""
+"""The state of systemd units."""
 
 from millrace.system.run import Runner
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who is at the keyboard, for the history."""
+"""The user of this process, for the history, and what only root may do."""
 
 import os
 import pwd
@@ -11,7 +11,7 @@ from millrace.errors import Refused
 
 
 def who() -> str:
-    """The user that became root by sudo or polkit, else the user of this process."""
+    """Return the user that became root by sudo or polkit, else the user of this process."""
     name = os.environ.get("SUDO_USER")
     if name:
         return name
@@ -24,7 +24,7 @@ def who() -> str:
 
 
 def only_root() -> None:
-    """Refused to anyone but root."""
+    """Verify that the caller is root. Refused: it is not."""
     if os.geteuid() != 0:
         raise Refused("changing this server requires root; run this command with sudo")
 

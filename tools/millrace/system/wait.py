@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Waiting for something that another program does in its own time."""
+"""Wait for something that another program does in its own time."""
 
 import time
 from collections.abc import Callable, Iterable
@@ -14,7 +14,7 @@ def wait_until(
     pauses: Iterable[float],
     pause: Callable[[float], None] = time.sleep,
 ) -> Seen:
-    """Look, and again after each of `pauses` (in seconds) until `done`; return what was seen last, done or not."""
+    """Check, and again after each of `pauses` (in seconds) until `done`; return the last result, done or not."""
     seen = look()
     for seconds in pauses:
         if done(seen):

@@ -19,7 +19,7 @@ _GONE = ("missing", "faulty")
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding for the state of each array of the pool, and one for each further thing that is wrong with it."""
+    """Return one finding for the state of each array of the pool, and one for each further problem of it."""
     if host.pool is None:
         return []
     live = live_arrays(host.pool, {})

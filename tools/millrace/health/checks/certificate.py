@@ -16,7 +16,7 @@ SOON_DAYS = RENEW_DAYS - 3
 
 
 def check(host: Host) -> list[Finding]:
-    """The certificate in use, with or without a pool."""
+    """Check the certificate in use, with or without a pool."""
     used = files.find_current()
     if used is None:
         sentence = "This server has made no certificate: the web console makes one for localhost, NFS over TLS fails."

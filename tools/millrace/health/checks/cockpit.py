@@ -8,7 +8,7 @@ NAME = "cockpit"
 
 
 def check(host: Host) -> list[Finding]:
-    """Cockpit's socket, with or without a pool."""
+    """Check Cockpit's socket, with or without a pool."""
     state = host.active_state("cockpit.socket")
     if state == "active":
         return [Finding(check=NAME, level=Level.OK, sentence="Cockpit responds on port 9090.")]

@@ -15,7 +15,7 @@ CLOCK_WARNING = MOST_SECONDS // 2
 
 
 def check(host: Host) -> list[Finding]:
-    """The membership of a server that is in a domain."""
+    """Check the membership of a server that is in a domain."""
     domain = store.look().config.domain
     if domain is None:
         return []

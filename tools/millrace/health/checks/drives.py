@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the drives say of themselves (SMART), the boot drive's too; each is named with its bay and serial."""
+"""SMART of all drives, including the boot drive; each is named with its bay and serial."""
 
 import time
 
@@ -22,7 +22,7 @@ _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Le
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding for each drive that warns, wears out or does not answer; with or without a pool."""
+    """Return one finding for each drive that warns, wears out or does not answer; with or without a pool."""
     report = smart.last()
     if report is None:
         return [] if host.starting else [_unread("SMART of the drives has not been read in this boot.")]

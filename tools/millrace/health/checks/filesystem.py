@@ -23,14 +23,14 @@ _ROOM = "Delete or move what is not needed any more."
 
 
 def check(host: Host) -> list[Finding]:
-    """The pool's file system: mounted, read-write, written to and read from just now, percentage in use."""
+    """Check the pool's file system: mounted, read-write, written and read just now, percentage in use."""
     if host.pool is None:
         return []
     return not_mounted(host) or [_failure(host) or _space(host), *_options(host)]
 
 
 def not_mounted(host: Host) -> list[Finding]:
-    """What everybody may see at once, without touching the pool: it is not mounted, or read-only."""
+    """Return what needs no access to the pool and no privileges: it is not mounted, or read-only."""
     if host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
@@ -46,7 +46,7 @@ def not_mounted(host: Host) -> list[Finding]:
 
 
 def unserved(host: Host, check: str, who: str) -> list[Finding]:
-    """A server that runs on a pool that has failed serves nothing: FAIL, with the cause; empty where the pool is up."""
+    """Return FAIL with the cause for a server whose pool has failed: it serves nothing; empty where the pool is up."""
     if host.pool is None or not_mounted(host) or not host.heartbeat.problem or not host.heartbeat.known:
         return []
     sentence = f"{who} get errors: the file system of the pool has failed."

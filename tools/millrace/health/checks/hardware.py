@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does the hardware do what it could? The findings of the planner, with the links and the heat of now."""
+"""Hardware that costs speed or safety: the findings of the planner, with the links and the heat of now."""
 
 from millrace import paths
 from millrace.health.checks import drives
@@ -18,7 +18,7 @@ _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Le
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding for each thing that costs speed or safety; nothing before there is a plan to judge by."""
+    """Return one finding for each thing that costs speed or safety; nothing before there is a plan."""
     plan = _plan()
     if plan is None:
         return []

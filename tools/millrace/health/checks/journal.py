@@ -14,7 +14,7 @@ LATE_S = 600.0
 
 
 def check(host: Host) -> list[Finding]:
-    """Forwarding where the policy names a host; nothing where it does not."""
+    """Check forwarding where the policy names a host."""
     url = policy_in_force.find().policy.journal.forward
     if url is None:
         return []

@@ -18,7 +18,7 @@ TLSHD = "tlshd.service"
 
 
 def check(host: Host) -> list[Finding]:
-    """The NFS server, wherever there is a pool to serve."""
+    """Check the NFS server, wherever there is a pool to serve."""
     if host.pool is None:
         return []
     threads = _lines("threads")

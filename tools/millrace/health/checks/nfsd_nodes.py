@@ -18,7 +18,7 @@ NAME = "nfsd_nodes"
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding wherever nfsd serves a pool."""
+    """Return one finding wherever nfsd serves a pool."""
     if host.pool is None or not _is_serving():
         return []
     masks = thread_cpus()
@@ -41,7 +41,7 @@ def check(host: Host) -> list[Finding]:
 
 
 def thread_cpus() -> list[set[int]]:
-    """The CPUs on which each thread of nfsd may run; threads come and go while this looks."""
+    """Return the CPUs on which each thread of nfsd may run; threads may start and end during this."""
     found = []
     for process in (paths.ROOT / "proc").glob("[0-9]*"):
         if _text(process / "comm") != "nfsd":

@@ -11,7 +11,7 @@ NAME = "policy"
 
 
 def check(host: Host) -> list[Finding]:
-    """The policy in force: WARN where an earlier one had to replace the file, FAIL where there is none."""
+    """Check the policy in force: WARN where an earlier one had to replace the file, FAIL where there is none."""
     todo = "Correct the file, then: millrace share render"
     try:
         problem = policy_in_force.find().problem

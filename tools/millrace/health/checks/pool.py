@@ -12,7 +12,7 @@ NAME = "pool"
 
 
 def check(host: Host) -> list[Finding]:
-    """The pool, provisioning under way, or the plan that waits for its approval."""
+    """Check the pool, provisioning under way, or the plan that waits for its approval."""
     if host.pool is not None:
         return [_exists(host.pool)]
     if paths.transaction_file().exists():

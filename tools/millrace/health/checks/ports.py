@@ -16,7 +16,7 @@ NAME = "ports"
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding for each port that lacks an address or has clients where none belong, or one for all of them."""
+    """Return one finding for each port that lacks an address or has clients and must not, or one for all ports."""
     config = store.look().config
     wanted = config.ports
     here = {link.mac: link for link in parse(host.ip_addresses)} if wanted else {}

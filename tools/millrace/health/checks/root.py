@@ -17,7 +17,7 @@ _READ_ONLY = {"ro", "emergency_ro", "shutdown"}
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding, with or without a pool; nothing where the system runs from memory."""
+    """Return one finding, with or without a pool; nothing where the system runs from memory."""
     found = mounted("/")
     if found is None:
         return []

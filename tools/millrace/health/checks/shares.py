@@ -17,7 +17,7 @@ NAME = "shares"
 
 
 def check(host: Host) -> list[Finding]:
-    """The wanted state and the files that were rendered from it, wherever there is a pool to serve."""
+    """Check the desired state and the files that were rendered from it, wherever there is a pool to serve."""
     loaded = store.look()
     findings = []
     if loaded.problem:

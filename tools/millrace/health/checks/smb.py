@@ -16,7 +16,7 @@ NAME = "smb"
 
 
 def check(host: Host) -> list[Finding]:
-    """The SMB server, wherever there is a pool to serve."""
+    """Check the SMB server, wherever there is a pool to serve."""
     if host.pool is None:
         return []
     state = host.active_state("smbd.service")

@@ -10,7 +10,7 @@ NAME = "unclean"
 
 
 def check(_: Host) -> list[Finding]:
-    """One finding per start that nobody has acknowledged."""
+    """Return one finding for each start that is not acknowledged."""
     found = unclean.pending()
     return [_start(one, found) for one in found.starts] if found else []
 

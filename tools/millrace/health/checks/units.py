@@ -8,7 +8,7 @@ NAME = "units"
 
 
 def check(host: Host) -> list[Finding]:
-    """One finding per failed unit."""
+    """Return one finding for each failed unit."""
     if not host.failed_units:
         return [Finding(check=NAME, level=Level.OK, sentence="No unit has failed.")]
     return [

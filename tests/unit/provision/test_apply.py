@@ -231,3 +231,7 @@ def test_systemd_reads_its_units_again_only_where_it_knows_an_older_mount(world:
     paths.pool_file().unlink()
     built(other, raid6_plan())
     assert reload in other.commands
+
+
+def test_the_mount_unit_is_where_systemd_searches(root: Path) -> None:
+    assert mount_unit_file() == root / "etc/systemd/system/srv-pool.mount"

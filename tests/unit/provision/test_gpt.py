@@ -47,3 +47,13 @@ def test_every_part_gives_it_away(tmp_path: Path, block: int, written: list[str]
             file.seek(at)
             file.write(content)
     assert gpt.read_ids(device, block) == ids
+
+
+def test_every_entry_of_a_table_is_read() -> None:
+    guids = [str(uuid.uuid4()) for _ in range(3)]
+    entry = [uuid.uuid4().bytes_le + uuid.UUID(guid).bytes_le + bytes(96) for guid in guids]
+    # the first, the third and the last of 128 entries of 128 bytes
+    table = entry[0] + bytes(128) + entry[1] + bytes(124 * 128) + entry[2]
+    assert len(table) == gpt.ENTRY_AREA
+    assert gpt.ids(bytes(1024) + table, b"", 512) == set(guids)
+    assert gpt.ids(b"", table, 512) == set(guids)

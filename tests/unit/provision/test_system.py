@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Members are found in what udev has read, named by sysfs, and counted only where their drive is there."""
 
+import errno
+import os
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import pytest
+
+from millrace.errors import Failed
 from millrace.provision.model import MemberRecord
 from millrace.provision.system import Linux, LiveMember
 
@@ -70,3 +76,67 @@ def test_a_repair_is_asked_of_md(root: Path) -> None:
     attribute(root / "sys/block/md127/md/sync_action", "idle\n")
     Linux().md_repair("md127")
     assert (root / "sys/block/md127/md/sync_action").read_text() == "repair"
+
+
+def test_partitions_and_arrays_are_found_by_the_links_of_udev(root: Path) -> None:
+    for name in ("nvme1n1p1", "md127"):
+        attribute(root / "dev" / name, "")
+    for link, name in {"disk/by-partuuid/1-aa": "nvme1n1p1", "md/millrace-data": "md127", "md/stale": "gone"}.items():
+        (root / "dev" / link).parent.mkdir(parents=True, exist_ok=True)
+        (root / "dev" / link).symlink_to(root / "dev" / name)
+    system = Linux()
+    assert (system.partition("1-aa"), system.partition("2-bb")) == ("nvme1n1p1", None)
+    assert (system.md_link("millrace-data"), system.md_link("millrace-log")) == ("md127", None)
+    # a link that leads nowhere is none
+    assert system.md_link("stale") is None
+
+
+def test_arrays_are_the_block_devices_with_an_md_directory(root: Path) -> None:
+    for path in ("md127/md/array_state", "md126/md/array_state", "md_d0/stat", "sda/md/array_state"):
+        attribute(root / "sys/block" / path, "clean\n")
+    attribute(root / "sys/block/md126/md/array_state", "inactive\n")
+    system = Linux()
+    assert system.md_devices() == ["md126", "md127"]
+    assert [system.md_state(name) for name in ("md127", "md126", "md5")] == ["clean", "inactive", "clear"]
+
+
+def test_a_disk_is_another_one_when_its_number_changed(root: Path) -> None:
+    attribute(root / "sys/class/block/sda/diskseq", "7\n")
+    assert (Linux().diskseq("sda"), Linux().diskseq("sdb")) == ("7", None)
+
+
+def test_a_device_that_cannot_be_opened_alone_is_in_use(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    attribute(root / "dev/sda", "")
+    real = os.open
+    flags: list[int] = []
+
+    def opened(path: Path, how: int) -> int:
+        flags.append(how)
+        if path.name == "sdb":
+            raise OSError(errno.EBUSY, "Device or resource busy")
+        return real(path, how)
+
+    monkeypatch.setattr(os, "open", opened)
+    assert Linux().in_use("sda") is None
+    assert Linux().in_use("sdb") == "Device or resource busy"
+    assert Linux().in_use("sdc") == "No such file or directory"
+    # exclusively, and only to look
+    assert set(flags) == {os.O_RDONLY | os.O_EXCL | os.O_CLOEXEC}
+
+
+def test_a_disk_that_cannot_be_read_is_one_sentence(root: Path) -> None:
+    with pytest.raises(Failed) as why:
+        Linux().gpt_ids("sda", 512)
+    assert str(why.value) == "sda cannot be read (No such file or directory); check the drive and its slot"
+    attribute(root / "dev/sda", "\0" * (1 << 20))
+    assert Linux().gpt_ids("sda", 512) == frozenset()
+
+
+def test_tools_and_the_time_are_those_of_the_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "mdadm").write_text("#!/bin/sh\n")
+    (tmp_path / "mdadm").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert Linux().installed("mdadm") and not Linux().installed("sfdisk")
+    now = datetime.fromisoformat(Linux().now())
+    assert now.utcoffset() == timedelta(0) and now.microsecond == 0
+    assert abs(datetime.now(UTC) - now) < timedelta(minutes=1)

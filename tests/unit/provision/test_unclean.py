@@ -257,3 +257,39 @@ def test_members_of_a_running_array_are_those_that_are_there(world: World) -> No
     built(world, raid6_plan())
     die(world, "D2")
     assert len(members_of(world, world.running("/dev/md/millrace-data"))) == 3
+
+
+def test_a_second_unclean_start_is_added_to_the_first(world: World) -> None:
+    pool = built(world, raid6_plan())
+    data, log = pool.arrays
+    unclean.add(data, ["D1"], 1_700_000_000, "2026-09-01T12:00:00+00:00")
+    unclean.add(log, [], None, "2026-09-02T12:00:00+00:00")
+    known = unclean.pending()
+    assert known is not None
+    assert [one.model_dump() for one in known.starts] == [
+        {
+            "array": "data",
+            "level": "raid6",
+            "last_write": "2023-11-14T22:13:20+00:00",
+            "started": "2026-09-01T12:00:00+00:00",
+            "missing": ["D1"],
+        },
+        {
+            "array": "log",
+            "level": "raid1",
+            # no superblock said when it was written last
+            "last_write": "2026-09-02T12:00:00+00:00",
+            "started": "2026-09-02T12:00:00+00:00",
+            "missing": [],
+        },
+    ]
+
+
+def test_an_array_that_only_collects_members_has_none_that_run(world: World) -> None:
+    pool = built(world, raid6_plan())
+    data = pool.arrays[0]
+    running = in_sync.running_members(world, data)
+    assert running is not None and len(running.in_sync) == len(data.members)
+    (array,) = [one for one in world.arrays.values() if one.uuid == data.uuid]
+    array.state = "inactive"
+    assert in_sync.running_members(world, data) is None

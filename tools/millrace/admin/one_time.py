@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The one-time password: made, shown on the console only, forgotten once it was used."""
+"""The one-time password: made, shown on the console only, removed once it was used."""
 
 import secrets
 
@@ -19,7 +19,7 @@ GROUPS, GROUP = 5, 4
 
 
 def generate() -> str:
-    """A random password such as `abcd-efgh-2345-jkmn-pqrs`."""
+    """Return a random password such as `abcd-efgh-2345-jkmn-pqrs`."""
     return "-".join("".join(secrets.choice(ALPHABET) for _ in range(GROUP)) for _ in range(GROUPS))
 
 
@@ -48,7 +48,7 @@ def is_shown() -> bool:
 
 
 def forget_if_used() -> bool:
-    """Take the password off the console once it is not valid any more; whether it was taken off."""
+    """Remove the password from the console once it is not valid any more; return whether it was removed."""
     if not is_shown() or must_change():
         return False
     (paths.ROOT / ISSUE).unlink(missing_ok=True)
@@ -58,7 +58,7 @@ def forget_if_used() -> bool:
 def must_change() -> bool:
     """Whether the administrator still has to change the password: the day of its last change is 0.
 
-    False where there is no such user; Refused to anyone but root.
+    False where there is no such user. Refused: the caller is not root.
     """
     return _shadow()[2] == "0"
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Verbs by the line: one process for a page of the web console instead of one for each question."""
+"""Verbs as requests: one process for a page of the web console instead of one for each request."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each verb is run by a child that begins with everything imported; imports are most of what a short verb takes.
+"""Each verb runs in a child that begins with everything imported: imports are most of the time of a short verb.
 
-This process runs no verb itself, so it knows nothing that could grow old. It imports what its children had to import,
-and builds the schemas that they had to build.
+This process runs no verb itself, so it keeps no state that could become old. It imports what its children had to
+import, and builds the schemas that they had to build.
 """
 
 import json
@@ -28,7 +28,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Child:
-    """A verb that runs: the question's number, its process, and the files for what it prints and what it learns."""
+    """A running verb: the number of its request, its process, and the files for what it prints and learns."""
 
     number: int
     pid: int
@@ -51,7 +51,7 @@ class Server:
         self._built: set[str] = set()
 
     def serve(self) -> None:
-        """Answer until the input ends, then stop what still runs; BadInput for a line that is no question."""
+        """Answer until the input ends, then stop what still runs. BadInput: a line is no request."""
         # Cockpit ends so what a page leaves behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         import_module(FIRST)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The certificate that the web console and NFS over TLS show: made at first boot, or a person's own."""
+"""The certificate of the web console and of NFS over TLS: created at first boot, or installed by an administrator."""

@@ -21,7 +21,7 @@ def directory() -> Path:
 
 
 def service() -> Service:
-    """The web console and its links to the set in use. It reads both files as root at its start."""
+    """Return the web console and its links to the set in use. It reads both files as root at its start."""
     pairs = (("cert", files.CHAIN), ("key", files.KEY))
     return Service("cockpit.service", [_link(suffix, name) for suffix, name in pairs])
 
@@ -39,7 +39,7 @@ def _link(suffix: str, name: str) -> Entry:
 
 
 def in_the_way() -> list[str]:
-    """Certificates of others that Cockpit takes instead of ours."""
+    """Return certificates of others that Cockpit uses instead of ours."""
     if not directory().is_dir():
         return []
     found = sorted(path.name for path in directory().iterdir() if path.suffix in (".cert", ".crt"))
@@ -47,6 +47,6 @@ def in_the_way() -> list[str]:
 
 
 def restart() -> None:
-    """Make the web console take the new one, if it runs; who is signed in signs in again."""
+    """Restart the web console with the new certificate, if it runs; signed-in users have to sign in again."""
     later = ["systemd-run", "--quiet", "--collect", f"--on-active={DELAY}", "--timer-property=AccuracySec=1s"]
     attempt([*later, "systemctl", "try-restart", "cockpit.service"], timeout=20)

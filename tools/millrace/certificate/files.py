@@ -27,7 +27,7 @@ PRIVATE, PUBLIC = 0o600, 0o644
 
 
 def directory() -> Path:
-    """The room's part of the state."""
+    """The directory of this room's state."""
     return paths.state_dir() / "certificate"
 
 
@@ -37,12 +37,12 @@ def current() -> Path:
 
 
 def authority() -> tuple[Path, Path]:
-    """Certificate and key of the own authority."""
+    """Certificate and key of the server's own CA."""
     return directory() / "authority.pem", directory() / "authority.key"
 
 
 def loopback_pair() -> tuple[Path, Path]:
-    """Certificate and key of the look from the server itself."""
+    """Certificate and key for the verification from the server itself."""
     return directory() / "look.pem", directory() / "look.key"
 
 
@@ -62,18 +62,18 @@ def settings_file() -> Path:
 
 
 def settings() -> CertificateSettings:
-    """The further names; none where nobody gave any."""
+    """Return the additional names; none where none were given."""
     return read_model(settings_file(), CertificateSettings) if settings_file().exists() else CertificateSettings()
 
 
 def find_current() -> Current | None:
-    """What is in use; None before the first certificate."""
+    """Return the certificate in use; None before the first one."""
     path = current() / ABOUT
     return read_model(path, Current) if path.exists() else None
 
 
 def require_current() -> Current:
-    """What is in use; Refused before the first certificate."""
+    """Return the certificate in use. Refused: there is none yet."""
     found = find_current()
     if found is None:
         raise Refused("no certificate yet: create it with systemctl start millrace-certificate.service")
@@ -81,12 +81,15 @@ def require_current() -> Current:
 
 
 def certificate_lock() -> AbstractContextManager[None]:
-    """One change at a time: the timer, a new address and an administrator may meet. Refused to anyone but root."""
+    """Hold the lock of a change: the timer, a new address and an administrator may meet.
+
+    Refused: the caller is not root.
+    """
     return locks.held(directory() / ".lock")
 
 
 def activate(texts: Mapping[str, str]) -> None:
-    """Replace the set in use by another, whole: a certificate is never seen with the key of another."""
+    """Replace the complete set in use: a certificate is never used with the key of another."""
     sets = directory() / "sets"
     sets.mkdir(parents=True, exist_ok=True)
     # Whatever the umask: everybody may see a certificate.

@@ -21,19 +21,19 @@ Ports = Callable[[], Sequence[Interface]]
 
 @dataclass(frozen=True)
 class Identity:
-    """The host name comes first, in full where it has a domain."""
+    """Names and addresses of a server. The host name comes first, in full where it has a domain."""
 
     names: list[str]
     addresses: list[str]
 
     @property
     def common_name(self) -> str:
-        """X.509 ends a common name after 64 characters."""
+        """The common name, which X.509 limits to 64 characters."""
         return self.names[0].partition(".")[0][:64]
 
 
 def identity(further: Sequence[str], ports: Ports = net.serving) -> Identity:
-    """This server now; `further` are names that a person gave."""
+    """Return the identity of this server now; `further` are additional names."""
     host = (paths.ROOT / "proc/sys/kernel/hostname").read_text().strip().lower()
     short = host.partition(".")[0]
     names = [host, short, f"{short}.local", *further]
@@ -42,7 +42,7 @@ def identity(further: Sequence[str], ports: Ports = net.serving) -> Identity:
 
 
 def checked_name(name: str) -> str:
-    """A further name, or BadInput."""
+    """Return an additional name. BadInput: it is no host name."""
     problem = host_name.problem(name)
     if problem is None and name[-1].isdigit():
         problem = f"{shown(name)} is not a host name: it ends in a digit, as an address does"
@@ -52,24 +52,24 @@ def checked_name(name: str) -> str:
 
 
 def missing(certificate: Certificate, server: Identity) -> list[str]:
-    """What of this server the certificate does not name."""
+    """Return the names and addresses of this server that the certificate lacks."""
     covered = covers(certificate, server)
     return [one for one in [*server.names, *server.addresses] if one not in covered]
 
 
 def covers(certificate: Certificate, server: Identity) -> list[str]:
-    """What of this server the certificate names."""
+    """Return the names and addresses of this server that the certificate has."""
     names = [one for one in server.names if any(matches(pattern, one) for pattern in certificate.names)]
     return [*names, *(one for one in server.addresses if one in certificate.addresses)]
 
 
 def names_host(certificate: Certificate, host: str) -> bool:
-    """Whether a client that mounts from `host` takes the certificate."""
+    """Whether a client that mounts from `host` accepts the certificate."""
     return host in certificate.addresses or any(matches(one, host) for one in certificate.names)
 
 
 def matches(pattern: str, name: str) -> bool:
-    """RFC 6125: a star stands for one whole label, the first."""
+    """Whether a name of a certificate covers `name`; a star stands for one whole label, the first (RFC 6125)."""
     pattern, name = pattern.lower(), name.lower()
     if pattern.startswith("*."):
         return "." in name and name.partition(".")[2] == pattern[2:]
@@ -77,17 +77,17 @@ def matches(pattern: str, name: str) -> bool:
 
 
 def days_left(certificate: Certificate, now: datetime | None = None) -> int:
-    """Whole days until the certificate ends; negative after it."""
+    """Return whole days until the certificate ends; negative after it."""
     return (datetime.fromisoformat(certificate.not_after) - (now or datetime.now(UTC))).days
 
 
 def is_early(certificate: Certificate, now: datetime | None = None) -> bool:
-    """Whether it is not valid yet: it was made while the clock was ahead, and the clock was put right."""
+    """Whether it is not valid yet: it was made while the clock was ahead, and the clock was corrected."""
     return datetime.fromisoformat(certificate.not_before) > (now or datetime.now(UTC))
 
 
 def not_named(used: Current, server: Identity) -> list[str]:
-    """What clients will miss: all that an own certificate lacks, and where another names nothing that it once did."""
+    """Return what clients will miss: all that an own certificate lacks, or another one that covers nothing any more."""
     if used.origin == "own":
         return missing(used.certificate, server)
     still = covers(used.certificate, server)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A certificate from a person's own authority: looked at from all sides, then used by everything at once."""
+"""A certificate of the site's CA: verified completely, then used by all services at once."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
@@ -63,7 +63,7 @@ def install(text: str, ports: Ports = net.serving) -> CertificateChange:
 
 
 def request(ports: Ports = net.serving) -> CertificateRequest:
-    """A request for a person's own authority, with a new key that stays here until the answer is installed."""
+    """Return a signing request with a new key, which stays here until the certificate is installed."""
     only_root()
     with files.certificate_lock():
         server = identity(files.settings().names, ports)

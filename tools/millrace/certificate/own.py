@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Certificates of this server's own: its authority, made once, and what that signs."""
+"""Certificates of this server's own CA, which is created once, and what it signs."""
 
 import secrets
 from datetime import timedelta
@@ -16,10 +16,10 @@ SERVER_VALIDITY = timedelta(days=395)
 
 
 def ensure_authority(server: Identity, replace: bool = False) -> bool:
-    """Make the authority, and what the look shows, where they are missing or another authority is wanted.
+    """Create the CA and the certificate for verification where they are missing or to be replaced.
 
-    One that a clock which was ahead made for the future is as good as missing: no client trusts it yet. Returns
-    whether the authority was made.
+    One that is not valid yet, made by a clock that was ahead, counts as missing: no client trusts it. Return whether
+    the CA was created.
     """
     certificate, key = files.authority()
     replace = replace or (certificate.exists() and is_early(x509.describe(certificate.read_text())))
@@ -47,7 +47,7 @@ def ensure_authority(server: Identity, replace: bool = False) -> bool:
 
 
 def issue(server: Identity) -> Current:
-    """Make a server certificate with a new key and put it in use."""
+    """Issue a server certificate with a new key and use it."""
     names = list(dict.fromkeys([*server.names, *LOOPBACK_NAMES]))
     addresses = list(dict.fromkeys([*server.addresses, *LOOPBACK_ADDRESSES]))
     key = x509.new_key()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PEM text: what is in it, block by block.
+"""PEM text, block by block.
 
-By hand, as cryptography loads certificates and keys each from a text of their own: which block is what, and in which
-order, is seen here.
+By hand: cryptography loads certificates and keys each from a text of their own, and this shows which block is what, in
+which order.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ class Bundle:
 
 
 def split(text: str) -> Bundle:
-    """What a person handed in; BadInput where it is no PEM, or its key is locked with a password."""
+    """Return the blocks of PEM input. BadInput: it is no PEM, or its key is locked with a password."""
     certificates, keys = [], []
     for block in _BLOCK.finditer(text):
         pem = "\n".join(line.strip() for line in block.group(0).splitlines()) + "\n"
@@ -46,10 +46,10 @@ def split(text: str) -> Bundle:
 
 
 def certificates(text: str) -> list[str]:
-    """The certificates of a file of ours, in its order."""
+    """Return the certificates of a file of ours, in its order."""
     return [match.group(0) + "\n" for match in _BLOCK.finditer(text) if match["kind"] == "CERTIFICATE"]
 
 
 def digest(text: str) -> str:
-    """The sha256 of a text."""
+    """Return the sha256 of a text."""
     return hashlib.sha256(text.encode()).hexdigest()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""When the own certificate is made again: it nears its end, or no longer names this server as it is."""
+"""Renewal of the server's own certificate: it nears its end, or no longer names this server."""
 
 from collections.abc import Sequence
 
@@ -18,9 +18,9 @@ CLIENT = "TLS Web Client Authentication"
 
 
 def ensure(ports: Ports = net.serving) -> CertificateChange:
-    """What the unit does at boot, daily, and after a new address: nothing, unless something is missing or near its end.
+    """Renew at boot, daily, and after a new address, if something is missing or nears its end.
 
-    A certificate that a person installed is never replaced.
+    An installed certificate is never replaced.
     """
     only_root()
     with files.certificate_lock():

@@ -8,7 +8,7 @@ from millrace.errors import Refused
 
 
 def show() -> CertificateReport:
-    """The whole picture; Refused before the first certificate."""
+    """Return the certificate in use and the trusted CAs. Refused: there is no certificate yet."""
     from millrace.certificate import trust, x509
 
     used = files.require_current()
@@ -25,7 +25,7 @@ def show() -> CertificateReport:
 
 
 def client_trust(used: Current) -> str | None:
-    """What clients have to trust, as PEM: the own authority, or the root that came with an installed certificate."""
+    """Return what clients must trust, as PEM: the own CA, or the root that came with an installed certificate."""
     if used.origin == "own":
         return files.authority()[0].read_text()
     from millrace.certificate import x509
@@ -36,7 +36,7 @@ def client_trust(used: Current) -> str | None:
 
 
 def authority_for_clients() -> str:
-    """The same, or Refused where the clients have it from somebody else."""
+    """Return what clients must trust, as PEM. Refused: they have it from elsewhere."""
     used = files.require_current()
     text = client_trust(used)
     if text is None:
@@ -47,7 +47,7 @@ def authority_for_clients() -> str:
 
 
 def rows(shown: CertificateReport) -> list[str]:
-    """The picture for a person."""
+    """Return text for a terminal."""
     certificate = shown.certificate
     whose = "this server's own CA" if shown.origin == "own" else "installed"
     return [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The authorities whose certificates a client of an mtls share may show."""
+"""The CAs whose certificates clients of an mtls share may use."""
 
 from millrace.certificate import files, pem, x509
 from millrace.certificate.identity import days_left
@@ -14,12 +14,12 @@ SHORTEST = 8
 
 
 def trusted() -> TrustedAuthorities:
-    """This server's own authority, then the others."""
+    """Return this server's own CA, then the others."""
     return TrustedAuthorities(trusted=[x509.describe(one) for one in _trusted_texts()])
 
 
 def add(text: str) -> TrustedAuthorities:
-    """Trust the authorities in a PEM text; BadInput if one is none, Refused if it has ended."""
+    """Trust the CAs in a PEM text. BadInput: one is no CA. Refused: one has ended."""
     only_root()
     bundle = pem.split(text)
     if bundle.keys:

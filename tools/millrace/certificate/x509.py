@@ -68,32 +68,32 @@ _USES: dict[Kind, list[ObjectIdentifier]] = {
 
 
 def new_key() -> str:
-    """Make a private key as PEM text: P-256, which every client takes and which costs little to sign with."""
+    """Return a private key as PEM text: P-256, which every client accepts and which costs little to sign with."""
     return _key_text(ec.generate_private_key(ec.SECP256R1()))
 
 
 def plain_key(key: str) -> str:
-    """Return the key as PKCS #8; BadInput if it cannot be read."""
+    """Return the key as PKCS #8. BadInput: it cannot be read."""
     return _key_text(_key(key))
 
 
 def public_of_key(key: str) -> str:
-    """Return the public half of a private key as PEM text; BadInput if the key cannot be read."""
+    """Return the public half of a private key as PEM text. BadInput: the key cannot be read."""
     return _public_text(_key(key).public_key())
 
 
 def public_of(certificate: str) -> str:
-    """Return the public key in a certificate as PEM text; BadInput if it cannot be read."""
+    """Return the public key in a certificate as PEM text. BadInput: it cannot be read."""
     return _read(certificate, lambda found: _public_text(found.public_key()))
 
 
 def describe(certificate: str) -> Certificate:
-    """Return what a certificate says; BadInput if it cannot be read."""
+    """Return the fields of a certificate. BadInput: it cannot be read."""
     return _read(certificate, _described)
 
 
 def signed_by(certificate: str, issuer: str) -> bool:
-    """Return whether the authority `issuer` signed `certificate`; times are not looked at."""
+    """Whether the CA `issuer` signed `certificate`; times are not checked."""
     try:
         authority = x509.load_pem_x509_certificate(issuer.encode())
         x509.load_pem_x509_certificate(certificate.encode()).verify_directly_issued_by(authority)
@@ -103,7 +103,7 @@ def signed_by(certificate: str, issuer: str) -> bool:
 
 
 def request(key: str, common_name: str, names: list[str], addresses: list[str]) -> str:
-    """Make a request that an authority can sign, as PEM text; BadInput if the key cannot be read."""
+    """Return a signing request as PEM text. BadInput: the key cannot be read."""
     builder = x509.CertificateSigningRequestBuilder(_name(common_name))
     builder = builder.add_extension(_usage(signs=False), critical=True)
     # An authority may refuse a request that asks for more than a server needs.
@@ -122,9 +122,9 @@ def issue(
     validity: timedelta,
     issuer: tuple[str, str] | None,
 ) -> str:
-    """Make a certificate for `key`, signed by `issuer` (certificate and key), or by itself where there is none.
+    """Return a certificate for `key`, signed by `issuer` (certificate and key), or by itself where there is none.
 
-    BadInput if one of the texts cannot be read.
+    BadInput: one of the texts cannot be read.
     """
     own, now = _key(key), datetime.now(UTC)
     authority = x509.load_pem_x509_certificate(issuer[0].encode()) if issuer else None

@@ -11,7 +11,10 @@ from millrace.errors import Refused
 def build(
     served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None, rdma: bool
 ) -> Recipe:
-    """The recipe, or Refused with what to use instead. `rdma`: whether this server has an RDMA device."""
+    """Return the recipe. `rdma`: whether this server has an RDMA device.
+
+    Refused: it cannot work, with what to use instead.
+    """
     if protocol is Protocol.SMB_RDMA:
         raise Refused(smb.NO_RDMA)
     if protocol.is_nfs:

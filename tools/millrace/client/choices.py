@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can be chosen for a recipe: its model, the options of the command line and the pages take it from here.
+"""What can be chosen for a recipe: its model, the command line and the pages use the same enumerations.
 
-Apart from the model, as the command line shows its options without loading pydantic.
+Apart from the model, so that the command line shows its options without loading pydantic.
 """
 
 from enum import StrEnum

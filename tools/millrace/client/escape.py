@@ -8,7 +8,7 @@ _PLAIN = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 
 
 def unit_name(path: str, suffix: str) -> str:
-    """The name of the unit of a path, as `systemd-escape --path --suffix=` spells it; systemd.unit(5)."""
+    """Return the name of the unit of a path, as `systemd-escape --path --suffix=` does; systemd.unit(5)."""
     parts = [part for part in path.split("/") if part]
     text = "/".join(parts)
     if not text:
@@ -27,10 +27,10 @@ def _escape(byte: int, first: bool) -> str:
 
 
 def fstab_field(text: str) -> str:
-    """A field of /etc/fstab; fstab(5): blanks and backslashes are octal."""
+    """Return a field of /etc/fstab; blanks and backslashes are octal (fstab(5))."""
     return "".join(f"\\{ord(one):03o}" if one in " \t\n\\#" else one for one in text)
 
 
 def unit_value(text: str) -> str:
-    """A value in a unit file, where `%` begins a specifier."""
+    """Return a value for a unit file, where `%` begins a specifier."""
     return text.replace("%", "%%")

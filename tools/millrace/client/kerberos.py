@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client needs for an NFS share that lets in Kerberos alone."""
+"""Requirements of a client for an NFS share that accepts Kerberos only."""
 
 from millrace.client import sources
 from millrace.client.choices import Protocol
@@ -8,12 +8,12 @@ from millrace.client.served import ServedShare
 
 
 def host_name(served: ServedShare) -> str | None:
-    """The name that this server has keys for; None where the share does not ask or there is no domain to know it."""
+    """Return the name that this server has keys for; None where the share needs none or there is no domain."""
     return served.domain.host_name if served.sec and served.domain else None
 
 
 def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
-    """What to have, and in which order; nothing where the share takes clients without Kerberos."""
+    """Return the requirements in their order; none where the share accepts clients without Kerberos."""
     if not served.sec:
         return []
     realm = served.domain.realm if served.domain else "REALM"

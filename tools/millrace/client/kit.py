@@ -10,7 +10,7 @@ from millrace_client import source
 
 
 def files(recipe: Recipe) -> list[File]:
-    """What is in the kit; files of the client's /etc under `root/` so that a person can copy them."""
+    """Return the files of the kit; those for the client's /etc are under `root/`, to be copied."""
     return [
         File(path="README", mode="0644", text="\n".join(text.lines(recipe)) + "\n"),
         File(path="recipe.json", mode="0644", text=recipe.model_dump_json(indent=2) + "\n"),
@@ -21,7 +21,7 @@ def files(recipe: Recipe) -> list[File]:
 
 
 def tar(recipe: Recipe) -> bytes:
-    """The kit; the same recipe gives the same bytes."""
+    """Return the kit; the same recipe gives the same bytes."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for file in files(recipe):

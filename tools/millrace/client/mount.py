@@ -28,7 +28,7 @@ class Mount:
 
 
 def fstab(mount: Mount) -> str:
-    """The line of /etc/fstab; systemd.mount(5) has the x-systemd options."""
+    """Return the line of /etc/fstab; systemd.mount(5) has the x-systemd options."""
     if mount.follows:
         leader = unit_name(mount.follows, "mount")
         systemd = [f"x-systemd.wanted-by={leader}", f"x-systemd.after={leader}"]
@@ -40,7 +40,7 @@ def fstab(mount: Mount) -> str:
 
 
 def units(mount: Mount) -> list[File]:
-    """The .mount unit, and the .automount unit of a mount that stands on its own."""
+    """Return the .mount unit, and the .automount unit of a mount that does not follow another."""
     found = [
         _unit(
             mount,
@@ -59,7 +59,7 @@ def units(mount: Mount) -> list[File]:
 
 
 def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
-    """Shell commands that make systemd take on fstab lines, or (`enable`) unit files.
+    """Return shell commands that make systemd read fstab lines, or (`enable`) unit files.
 
     systemctl(1): `enable` reads unit files again by itself.
     """
@@ -73,7 +73,7 @@ def activation(mounts: Sequence[Mount], enable: bool) -> list[str]:
 
 
 def commands(mount: Mount) -> list[str]:
-    """Shell commands that mount it until the next boot."""
+    """Return shell commands that mount it until the next boot."""
     where = shlex.quote(mount.mountpoint)
     options = shlex.quote(",".join(mount.options))
     return [f"mkdir -p {where}", f"mount -t {mount.fstype} -o {options} {shlex.quote(mount.source)} {where}"]

@@ -23,7 +23,10 @@ _NOT_PRINTED = frozenset({"trunkdiscovery"})
 
 
 def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, rdma: bool) -> Recipe:
-    """The recipe; `rdma` is whether this server has an RDMA device. Refused where the share is not served so."""
+    """Return the recipe; `rdma`: whether this server has an RDMA device.
+
+    Refused: the share is not served in this way.
+    """
     _refuse(served, protocol, rdma)
     trunked = protocol is Protocol.NFS_TCP_TRUNKED
     addresses = trunking.lane_addresses(served.addresses) if trunked else [str(served.addresses[0].ip)]

@@ -40,7 +40,7 @@ def _choice(option: str, reason: str, source: str) -> Choice:
 
 
 def module_parameters(profile: Profile) -> list[ModuleParameter]:
-    """What /etc/modprobe.d sets for the NFS client."""
+    """Return what /etc/modprobe.d sets for the NFS client."""
     names = ("max_session_slots", "max_session_cb_slots", "callback_nr_threads")
     return [
         ModuleParameter(module="nfs", parameter=name, at_least=value)
@@ -76,7 +76,7 @@ _BOUNDARY = [
 
 
 def nfs_common(transport: list[Choice]) -> list[Choice]:
-    """Options of every NFS mount around those of its transport."""
+    """Return the options of every NFS mount around those of its transport."""
     return [
         _choice("vers=4.2", "sessions, server-side copy and sparse files", sources.TALK_MOUNT),
         *transport,
@@ -92,7 +92,7 @@ def nfs_common(transport: list[Choice]) -> list[Choice]:
 
 
 def tcp(profile: Profile) -> list[Choice]:
-    """One server address over TCP."""
+    """Return the options for one server address over TCP."""
     count = TCP_CONNECTIONS[profile]
     reason = f"{count} connections: one carries about 2.5 GB/s of reads and 1.6 GB/s of writes"
     return [
@@ -102,7 +102,7 @@ def tcp(profile: Profile) -> list[Choice]:
 
 
 def trunked() -> list[Choice]:
-    """Several server addresses over TCP, one session."""
+    """Return the options for several server addresses over TCP, one session."""
     return [
         _choice("proto=tcp", "the transport", sources.TALK_MOUNT),
         _choice(
@@ -124,7 +124,7 @@ def trunked() -> list[Choice]:
 
 
 def rdma() -> list[Choice]:
-    """One server address over RDMA."""
+    """Return the options for one server address over RDMA."""
     return [
         _choice("proto=rdma", "the transport", sources.TALK_MOUNT),
         _choice(f"port={RDMA_PORT}", "where the server listens for RDMA", sources.TALK_MOUNT),
@@ -178,7 +178,7 @@ NFS_LEFT_OUT = {
 
 
 def smb_common(posix: bool) -> list[Choice]:
-    """Options of every SMB mount; `posix` only where no NFS client sees the same tree."""
+    """Return the options of every SMB mount; `posix` only where no NFS client uses the same tree."""
     extensions = (
         [_choice("posix", "real modes, links and names that differ in case", sources.CIFS_CLIENT)] if posix else []
     )
@@ -196,7 +196,7 @@ def smb_common(posix: bool) -> list[Choice]:
 
 
 def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
-    """Caching of a profile; `leases` where the server grants them."""
+    """Return the caching options of a profile; `leases`: whether the server grants them."""
     if profile is Profile.CHECKPOINT:
         return [
             _choice(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One share as a client meets it: its path, the addresses it is reached on, and what it asks of a mount."""
+"""One share as a client sees it: its path, the addresses of the server, and what it requires of a mount."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class ServedShare:
 def served(
     config: Config, name: str | None, mountpoint: str, ports: Sequence[Interface], policy_networks: Sequence[str] = ()
 ) -> ServedShare:
-    """The share `name`, or the only one; BadInput where there is no such share, Refused where nobody can reach it.
+    """Return the share `name`, or the only one. BadInput: there is no such share. Refused: no client can reach it.
 
     `policy_networks` are those of the policy, which a share that names none is served to.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recipe as a person reads and copies it: nothing is wrapped, what is not a line of a file is a comment."""
+"""A recipe to read and copy: nothing is wrapped, what is not a line of a file is a comment."""
 
 from collections.abc import Iterable
 
@@ -7,7 +7,7 @@ from millrace.client.model import Choice, Recipe
 
 
 def lines(recipe: Recipe) -> list[str]:
-    """The whole recipe in the order in which it is applied."""
+    """Return the whole recipe in the order in which it is applied."""
     found = [
         f"# Share {recipe.share}, profile {recipe.profile}, {recipe.protocol}. On the client, as root.",
         "# First this; then one of A, B and C, which mount the same.",

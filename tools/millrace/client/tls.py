@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a client needs for a share that demands TLS."""
+"""Requirements of a client for a share that demands TLS."""
 
 from dataclasses import dataclass
 
@@ -31,13 +31,13 @@ class Tls:
 
 
 def of_this_server() -> Tls | None:
-    """This server's; None before its first certificate."""
+    """Return how this server proves its identity; None before its first certificate."""
     used = certificate_files.find_current()
     return Tls(used.certificate, client_trust(used)) if used else None
 
 
 def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
-    """Refused where the client would not take the certificate for one of the `hosts` that it mounts from."""
+    """Verify that the client accepts the certificate for each of `hosts`. Refused: it would reject it for one."""
     if tls is None:
         raise Refused("this server has no certificate yet: systemctl start millrace-certificate.service")
     lacking = [one for one in hosts if not names_host(tls.certificate, one)]
@@ -50,7 +50,7 @@ def refuse(tls: Tls | None, hosts: list[str], demand: str) -> None:
 
 
 def files(tls: Tls, demand: str) -> list[File]:
-    """What goes to the client's /etc; a certificate of its own is for its administrator to bring."""
+    """Return what goes to the client's /etc; a certificate of the client is added by its administrator."""
     mutual = demand == "mtls"
     values = {"certificate": CERTIFICATE if mutual else None, "key": KEY, "trust": AUTHORITY if tls.trust else None}
     found = [File(path=CONFIGURATION, mode="0644", text=render("client/tlshd.j2", **values))]
@@ -60,7 +60,7 @@ def files(tls: Tls, demand: str) -> list[File]:
 
 
 def notes(tls: Tls, demand: str) -> list[Note]:
-    """What to have beside the files."""
+    """Return the requirements beside the files."""
     found = [
         Note(
             text="TLS needs the package ktls-utils (Debian, Ubuntu, Fedora, RHEL, SUSE) and a kernel of 6.5 or later. "

@@ -25,7 +25,7 @@ class Lane:
 
 
 def lane_addresses(addresses: Sequence[Address]) -> list[str]:
-    """The addresses of a trunk: one family, as many as the kernel takes; Refused where there is only one."""
+    """Return the addresses of a trunk: one family, as many as the kernel accepts. Refused: there is only one."""
     # The kernel takes a further connection only in the family of the first.
     family = [str(one.ip) for one in addresses if one.version == addresses[0].version]
     if len(family) < 2:
@@ -37,17 +37,20 @@ def lane_addresses(addresses: Sequence[Address]) -> list[str]:
 
 
 def lanes(share: str, addresses: Sequence[str], named: bool) -> list[Lane]:
-    """The mounts beside the main one. With a host name (`named`) any address may be the main one's, so all get one."""
+    """Return the mounts beside the main one.
+
+    With a host name (`named`) any address may be the main one's, so all get one.
+    """
     return [_lane(share, one) for one in (addresses if named else addresses[1:])]
 
 
 def connections(addresses: Sequence[str]) -> int:
-    """How many connections the client should have: the kernel adds a single one for each further address."""
+    """Return how many connections the client should have: the kernel adds one for each further address."""
     return recipes.TRUNKED_CONNECTIONS + len(addresses) - 1
 
 
 def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
-    """What to know about trunking on Linux clients."""
+    """Return notes on trunking for Linux clients; `on_server` is how many addresses the server has."""
     found = [
         Note(
             text=(
@@ -83,7 +86,7 @@ def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
 
 
 def zone(name: str, addresses: Sequence[Address]) -> Zone:
-    """Records that give one host name all addresses; BadInput where the name cannot be one."""
+    """Return records that give one host name all addresses. BadInput: `name` is no host name."""
     name = host_name(name)
     return Zone(
         name=name,
@@ -94,7 +97,7 @@ def zone(name: str, addresses: Sequence[Address]) -> Zone:
 
 
 def host_name(name: str) -> str:
-    """The name, if it can stand in a mount source and in a zone file; else BadInput."""
+    """Return the name, if it is valid in a mount source and in a zone file. BadInput: it is not."""
     problem = names.host_name.problem(name)
     if problem is not None:
         raise BadInput(f"{problem}, or leave --host out")

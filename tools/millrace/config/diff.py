@@ -55,7 +55,7 @@ def diff(run: Runner, server: Callable[[], Server] = this_server) -> ConfigDiff:
 
 
 def lines(found: ConfigDiff) -> Iterator[str]:
-    """Return text for a terminal."""
+    """Yield text for a terminal."""
     if not found.files:
         yield f"All {found.files_compared} rendered files are as configured."
     for one in found.files:

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The journal on another host: sign-ins and changes stay known when this server is lost or broken into."""
+"""The journal on another host: sign-ins and changes remain known when this server is lost or compromised."""

@@ -20,20 +20,20 @@ SYSTEM_CA = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def settings_file() -> Path:
-    """The settings; the journal is forwarded where they are."""
+    """The settings; the journal is forwarded where the file exists."""
     return paths.ROOT / SETTINGS
 
 
 def sent_file() -> Path:
-    """Written by systemd-journal-upload each time that the receiver has accepted what was sent."""
+    """The file that systemd-journal-upload writes each time the receiver has accepted what was sent."""
     return paths.ROOT / "var/lib/private/systemd/journal-upload/state"
 
 
 def apply(run: Runner) -> str:
-    """Make the policy in force true and return it in one sentence.
+    """Apply the policy in force; return the result in one sentence.
 
-    BadInput where the policy, or the authority that it names, cannot be read; Refused to anyone but root; Failed where
-    systemd does not start or stop the unit.
+    BadInput: the policy, or the CA that it names, cannot be read. Refused: the caller is not root. Failed: systemd does
+    not start or stop the unit.
     """
     with only_writer():
         wanted = in_force().journal
@@ -44,7 +44,7 @@ def apply(run: Runner) -> str:
 
 
 def service(wanted: JournalPolicy, run: Runner) -> Service:
-    """The unit that forwards the journal, and its settings; without a receiver it is stopped and has none."""
+    """Return the unit that forwards the journal, and its settings; without a receiver it is stopped and has none."""
 
     def reload(settled: Settled) -> bool:
         if wanted.forward:
@@ -58,7 +58,7 @@ def service(wanted: JournalPolicy, run: Runner) -> Service:
 
 
 def text(wanted: JournalPolicy) -> str:
-    """Return journal-upload.conf(5); BadInput where the authority is missing or readable by root only."""
+    """Return journal-upload.conf(5). BadInput: the CA is missing or readable by root only."""
     from millrace.system.render import render
 
     assert wanted.forward is not None

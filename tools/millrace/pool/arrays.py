@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The arrays of the pool in sysfs: who is a member, what is missing, how far a rebuild is."""
+"""The arrays of the pool in sysfs: members, missing members, progress of a rebuild."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -25,12 +25,12 @@ ACTIONS: Mapping[str, Action] = {
 
 
 def live_arrays(pool: Pool, bays: Mapping[str, str]) -> list[LiveArray]:
-    """Every array of the pool as it is now; `bays` by serial."""
+    """Return every array of the pool as it is now; `bays` by serial."""
     return [_array(record, bays) for record in pool.arrays]
 
 
 def sync(device: str) -> Sync | None:
-    """What md does with a running array; None where it rests."""
+    """Return what md does with a running array; None where it is idle."""
     md = block(device) / "md"
     action = ACTIONS.get(sysfs.text(md / "sync_action") or "")
     if action is None:
@@ -135,7 +135,7 @@ def _live(device: str) -> dict[str, Path]:
 
 
 def serial_of(device: str) -> str:
-    """The serial of the drive under a partition, or the kernel's name where it says none."""
+    """Return the serial of the drive under a partition, or the kernel's name where it reports none."""
     directory = block(device)
     drive = directory.resolve().parent if (directory / "partition").exists() else directory.resolve()
     return drives.identify(drive).serial or device

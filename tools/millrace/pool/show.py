@@ -19,7 +19,7 @@ from millrace.system.text import size
 
 
 def state(pool: Pool, run: Runner = attempt) -> PoolState:
-    """The pool as it is now; what cannot be read is null and has a note."""
+    """Return the pool as it is now; what cannot be read is null and has a note."""
     used, notes = usage(pool, run)
     filesystem = _filesystem(pool)
     if filesystem.mounted and filesystem.size is None:
@@ -35,7 +35,7 @@ def state(pool: Pool, run: Runner = attempt) -> PoolState:
 
 
 def bays() -> dict[str, str]:
-    """Where each drive is, by serial: its bay, else its slot; for one that is gone, where it was at boot."""
+    """Return the bay, else the slot, of each drive by serial; for one that is gone, that of the last boot."""
     try:
         at_boot = read_model(paths.inventory_file(), Inventory).drives
     except MillraceError:
@@ -82,7 +82,7 @@ def _shares(pool: Pool, used: dict[int, int], notes: list[str]) -> list[ShareUsa
 
 
 def lines(found: PoolState) -> list[str]:
-    """For a person."""
+    """Return text for a terminal."""
     filesystem = found.filesystem
     said = [f"{filesystem.mountpoint}: XFS {filesystem.uuid}, {_space(filesystem)}"]
     for array in found.arrays:

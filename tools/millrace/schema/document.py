@@ -37,7 +37,7 @@ class Schema(Contract):
 
 
 def schema() -> Schema:
-    """The schemas of everything that the verbs print."""
+    """Return the schemas of everything that the verbs print."""
     inputs = [(verb, "serialization", TypeAdapter(contract(where))) for verb, where in outputs().items()]
     schemas, shared = TypeAdapter.json_schemas(inputs, ref_template=PREFIX + "{model}")  # type: ignore[arg-type]
     definitions = shared.get("$defs", {})

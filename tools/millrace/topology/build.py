@@ -26,7 +26,10 @@ from millrace.topology.model import NfsdThreads, Topology, TopologyArray, Topolo
 
 
 def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
-    """The server as it is now; Refused before it was looked at in this boot. `interfaces` are those with addresses."""
+    """Return the server as it is now.
+
+    Refused: this boot has no inventory yet. `interfaces` are those with addresses.
+    """
     if not paths.inventory_file().exists():
         raise Refused("no inventory of this boot: systemctl status millrace-inventory")
     at_boot = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)

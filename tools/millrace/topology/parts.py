@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One drive, one port, one link of the picture, and what the rest of the server says about them."""
+"""One drive, one port, one link of the topology, with what the rest of the server reports about them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class DriveFacts:
 
 
 def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Place]:
-    """Array and leg of each drive: as planned, and as md has them where it does."""
+    """Return array and leg of each drive: as planned, and as md has them where it does."""
     over = {leg: array.name for array in arrays if array.over_arrays for leg in array.members}
     found: dict[str, Place] = {}
     members = {one.name: [member.serial for member in one.members] for one in live}
@@ -48,7 +48,7 @@ def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Plac
 
 
 def member_states(live: Sequence[LiveArray]) -> dict[str, MemberState]:
-    """How md sees each drive; of a drive in two arrays, the worse."""
+    """Return the md state of each drive; of a drive in two arrays, the worse."""
     worst_first: list[MemberState] = ["faulty", "missing", "unknown", "rebuilding", "in-sync", "spare"]
     found: dict[str, MemberState] = {}
     for array in live:
@@ -58,7 +58,7 @@ def member_states(live: Sequence[LiveArray]) -> dict[str, MemberState]:
 
 
 def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
-    """A drive at its place."""
+    """Return a drive at its place."""
     place = known.places.get(one.serial)
     return TopologyDrive(
         serial=one.serial,
@@ -80,7 +80,7 @@ def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
 
 
 def port(one: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
-    """A port with its addresses and the CPUs that serve it."""
+    """Return a port with its addresses and the CPUs that serve it."""
     return TopologyPort(
         name=one.name,
         driver=one.driver,
@@ -98,7 +98,7 @@ def port(one: Nic, interfaces: Sequence[Interface]) -> TopologyPort:
 
 
 def link(one: PcieLink | None) -> Link | None:
-    """What a link does, and what device and slot can do together."""
+    """Return the present link, and the most that device and slot can do together."""
     if one is None:
         return None
     return Link(

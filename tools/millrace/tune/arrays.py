@@ -12,7 +12,7 @@ SYNC_DEPTH = 512
 
 
 def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
-    """The settings in the order in which they are set, and a warning for each array that is not there."""
+    """Return the settings in the order in which they are set, and a warning for each array that is missing."""
     settings: list[Setting] = []
     warnings: list[str] = []
     drives: set[str] = set()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which settings a plan asks for on this server, in two stages: the queues decide which interrupts there are."""
+"""The settings of a plan on this server, in two stages: the number of queues decides which interrupts exist."""
 
 from collections.abc import Callable
 
@@ -23,18 +23,18 @@ WORKQUEUE = "sys/devices/virtual/workqueue/raid5wq/cpumask"
 
 
 def stages(plan: Plan, pool: Pool, run: Runner) -> list[Stage]:
-    """Each stage looks when the one before it is set."""
+    """Return the stages; each reads the server when it is called, after the one before it is set."""
     return [lambda: queues(run), lambda: everything_else(plan, pool, run)]
 
 
 def queues(run: Runner) -> Collected:
-    """How many queues each data port has."""
+    """Return the number of queues of each data port."""
     view = ports.read_ports(topology.cores(), run)
     return ports.queue_settings(view, run), []
 
 
 def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
-    """Interrupts, arrays and their drives, sysctl, and the servers that run."""
+    """Return interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
     view = ports.read_ports(cores, run)
     of_arrays, warnings = array_settings(plan, pool)

@@ -137,7 +137,7 @@ class ListenerKnob(Knob):
 
 
 def current_value(text: str) -> str:
-    """The setting in what the kernel prints: `[none] mq-deadline`, `2000000 (local)`, or fields with tabs between."""
+    """Return the setting in the kernel's text: `[none] mq-deadline`, `2000000 (local)`, or fields with tabs between."""
     chosen = re.search(r"\[([^\]]+)\]", text)
     if chosen:
         return chosen.group(1)
@@ -145,7 +145,7 @@ def current_value(text: str) -> str:
 
 
 def mask(cpus: Iterable[int]) -> str:
-    """CPUs as the kernel writes them: groups of 32 bits in hexadecimal, commas between."""
+    """Return CPUs as the kernel writes them: groups of 32 bits in hexadecimal, commas between."""
     bits = sum(1 << cpu for cpu in set(cpus))
     groups = [f"{bits >> shift & 0xFFFFFFFF:08x}" for shift in range(0, max(bits.bit_length(), 1), MASK_GROUP)]
     return ",".join(reversed(groups))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of an NFS server that runs. One that does not run gets them from its unit when it starts."""
+"""Settings of a running NFS server; one that does not run gets them from its unit when it starts."""
 
 import re
 from dataclasses import dataclass
@@ -49,7 +49,7 @@ class ThreadsKnob(Setting):
 
 
 def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
-    """Threads and listeners are set; pool mode and block size are only looked at."""
+    """Return threads and listeners, which are set, and pool mode and block size, which are only compared."""
     directory = paths.ROOT / "proc/fs/nfsd"
     if not _is_serving():
         return []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was set before Millrace changed it, kept for this boot: the way back."""
+"""The settings before Millrace changed them, kept for this boot: what `--revert` restores."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -13,7 +13,7 @@ from millrace.tune.model import Originals
 
 
 class SavedOriginals:
-    """The originals of this boot. A file that cannot be understood is as good as none: tuning goes on without it."""
+    """The originals of this boot. A file that cannot be parsed counts as missing: tuning works without it."""
 
     def __init__(self) -> None:
         self._path = _directory() / "tune-originals.json"
@@ -23,7 +23,7 @@ class SavedOriginals:
             self._known = Originals()
 
     def original(self, label: str) -> str | None:
-        """What was set first; None where Millrace never changed it in this boot."""
+        """Return what was set first; None where Millrace never changed it in this boot."""
         return self._known.values.get(label)
 
     def is_managed(self, label: str) -> bool:
@@ -31,11 +31,11 @@ class SavedOriginals:
         return label in self._known.managed
 
     def save(self, values: Mapping[str, str]) -> None:
-        """Keep what is set now, before it is changed. What is known already is the older truth."""
+        """Keep what is set now, before it is changed; what is already kept is older and stays."""
         self._keep(self._known.model_copy(update={"values": {**values, **self._known.values}}))
 
     def mark_managed(self, label: str) -> None:
-        """Never try this one again in this boot."""
+        """Do not try this setting again in this boot."""
         self._keep(self._known.model_copy(update={"managed": [*self._known.managed, label]}))
 
     def mark_rejected(self, label: str, value: str) -> None:
@@ -43,7 +43,7 @@ class SavedOriginals:
         self._keep(self._known.model_copy(update={"given_up": {**self._known.given_up, label: value}}))
 
     def was_rejected(self, label: str, value: str) -> bool:
-        """Whether this value was tried before and not taken."""
+        """Whether this value was tried before and not accepted."""
         return self._known.given_up.get(label) == value
 
     def _keep(self, known: Originals) -> None:
@@ -52,7 +52,7 @@ class SavedOriginals:
 
 
 def tune_lock() -> AbstractContextManager[None]:
-    """Wait for another `millrace tune`: two at once would take each other's values for the originals."""
+    """Wait for another `millrace tune`: two at once would keep each other's values as originals."""
     return locks.held(_directory() / "tune.lock")
 
 

@@ -32,7 +32,7 @@ class PortView:
 
 
 def read_ports(cores: Sequence[Core], run: Runner) -> PortView:
-    """Look at all data ports and place their queues."""
+    """Read all data ports and place their queues."""
     ports = data_ports(nics(paths.ROOT, run))
     known: dict[str, Channels] = {}
     warnings: list[str] = []
@@ -49,7 +49,7 @@ def read_ports(cores: Sequence[Core], run: Runner) -> PortView:
 
 
 def queue_settings(view: PortView, run: Runner) -> list[Setting]:
-    """The number of queues of each port that can be told."""
+    """Return the number of queues of each port that can be set."""
     reason = "one queue for each physical core of the port's node"
     return [
         ChannelsKnob(name, str(placement.queues), reason, run)
@@ -59,7 +59,7 @@ def queue_settings(view: PortView, run: Runner) -> list[Setting]:
 
 
 def core_settings(view: PortView) -> list[Setting]:
-    """Which cores take the interrupts of each queue and send through it, once the numbers of queues are as wanted."""
+    """Return which cores take the interrupts of each queue and send through it, once the numbers of queues are set."""
     found: list[Setting] = []
     for name, placement in view.placements.items():
         found += _interrupts(name, placement)
@@ -68,7 +68,7 @@ def core_settings(view: PortView) -> list[Setting]:
 
 
 def packet_losses(view: PortView) -> list[str]:
-    """Ports that lose packets for want of receive buffers: the one case for a larger ring."""
+    """Return ports that drop packets for lack of receive buffers: the one case for a larger ring."""
     told = []
     for port in view.ports:
         statistics = paths.ROOT / "sys/class/net" / port.name / "statistics"

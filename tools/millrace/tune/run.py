@@ -46,9 +46,9 @@ def run(stages: Sequence[Stage], diff_only: bool = False, restore: bool = False)
 def apply(
     settings: Sequence[Setting], warnings: Iterable[str], originals: SavedOriginals, diff_only: bool = False
 ) -> TuneReport:
-    """Set everything that is not as wanted, or with `diff_only` only report it.
+    """Set everything that differs, or with `diff_only` only report it.
 
-    All is read and what is about to change is remembered before the first is set.
+    All is read and what is about to change is kept before the first is set.
     """
     builder = _ReportBuilder(list(warnings))
     different = _different(settings, originals, builder)
@@ -67,7 +67,7 @@ def apply(
 
 
 def revert(settings: Sequence[Setting], warnings: Iterable[str], originals: SavedOriginals) -> TuneReport:
-    """Put back what was set before, the last first; the kernel's documented default where Millrace changed nothing."""
+    """Restore what was set before, the last first; the kernel's documented default where Millrace changed nothing."""
     builder = _ReportBuilder(list(warnings))
     drift: list[Drift] = []
     for setting in reversed(settings):
@@ -91,7 +91,7 @@ def revert(settings: Sequence[Setting], warnings: Iterable[str], originals: Save
 
 
 def merged(reports: Sequence[TuneReport]) -> TuneReport:
-    """One report of all."""
+    """Return one report of all."""
     return TuneReport(
         settings=sum(report.settings for report in reports),
         drift=[one for report in reports for one in report.drift],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processors and the memory of smbd: a drop-in of this boot, since ports may move to another slot before the next.
+"""Processors and memory of smbd: a drop-in of this boot, since ports may move to another slot before the next.
 
 Samba has no setting of its own for this; the processes of all clients inherit it from the first.
 """
@@ -63,7 +63,7 @@ class DropInKnob(Setting):
 
 
 def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> list[Setting]:
-    """smbd on the processor that its ports are at, where that is one of several."""
+    """Return smbd's place: the socket of its ports, where that is one of several."""
     linked = [port for port in ports if port.carrier]
     cpus = smb_cpus(linked, cores)
     if cpus is None:

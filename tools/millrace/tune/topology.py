@@ -11,7 +11,7 @@ from millrace.system import sysfs
 
 
 def node_cpus() -> dict[int, list[int]]:
-    """The logical CPUs of each NUMA node that has any; a kernel without NUMA is node 0."""
+    """Return the logical CPUs of each NUMA node that has any; a kernel without NUMA is node 0."""
     directory = paths.ROOT / "sys/devices/system"
     names = [name for name in sysfs.names(directory / "node") if re.fullmatch(r"node\d+", name)]
     found = {int(name[4:]): cpu_list(sysfs.text(directory / "node" / name / "cpulist") or "") for name in names}
@@ -21,7 +21,7 @@ def node_cpus() -> dict[int, list[int]]:
 
 
 def cores() -> list[Core]:
-    """The physical cores by node, each with its threads."""
+    """Return the physical cores by node, each with its threads."""
     return [core for node, cpus in node_cpus().items() for core in _of_node(node, cpus)]
 
 

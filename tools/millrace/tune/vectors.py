@@ -22,7 +22,7 @@ class Vector:
 
 
 def vectors(port: str) -> list[Vector]:
-    """The vectors of a port's queues; none where it has no MSI-X or its driver does not number them."""
+    """Return the vectors of a port's queues; none where it has no MSI-X or its driver does not number them."""
     function = sysfs.pci_function(paths.ROOT / "sys/class/net" / port / "device")
     numbers = sorted(int(name) for name in sysfs.names(function / "msi_irqs")) if function else []
     found = []

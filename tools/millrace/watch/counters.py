@@ -50,7 +50,7 @@ class PortCounters:
 
 
 def nfs() -> ProtocolCounters | None:
-    """/proc/net/rpc/nfsd: `io` is bytes read and written, `rpc` starts with the calls."""
+    """Read /proc/net/rpc/nfsd: `io` is bytes read and written, `rpc` starts with the calls."""
     lines = (sysfs.text(paths.ROOT / "proc/net/rpc/nfsd") or "").splitlines()
     words = {line.split()[0]: line.split()[1:] for line in lines if line.strip()}
     try:
@@ -60,7 +60,7 @@ def nfs() -> ProtocolCounters | None:
 
 
 def smb(run: Runner) -> tuple[ProtocolCounters | None, str | None]:
-    """The profile of all smbd processes; without one, why."""
+    """Read the profile of all smbd processes; return why where there is none."""
     result = run(["smbstatus", "--profile", "--json"])
     if result.status == 127:
         return None, None
@@ -88,7 +88,7 @@ _WAITING = {"smb2_notify", "smb2_lock", "smb2_break"}
 
 
 def disks(pool: Pool | None) -> DriveCounters | None:
-    """The drives under the arrays of the pool (Documentation/admin-guide/iostats.rst, kernel 7.2)."""
+    """Read the drives under the arrays of the pool (Documentation/admin-guide/iostats.rst, kernel 7.2)."""
     names = pool_drives(pool)
     found = [_stat(name) for name in names]
     if not found or any(len(one) < 11 for one in found):
@@ -102,13 +102,13 @@ def disks(pool: Pool | None) -> DriveCounters | None:
 
 
 def pool_drives(pool: Pool | None) -> set[str]:
-    """The kernel names of the drives that hold the pool."""
+    """Return the kernel names of the drives of the pool."""
     devices = [array_device(record.array.name) for record in pool.arrays] if pool else []
     return {drive for device in devices if device for drive in member_drives(device)}
 
 
 def ports() -> dict[str, PortCounters]:
-    """All physical ports."""
+    """Read all physical ports."""
     directory = paths.ROOT / "sys/class/net"
     names = [name for name in sysfs.names(directory) if (directory / name / "device").exists()]
     found = {}
@@ -121,13 +121,13 @@ def ports() -> dict[str, PortCounters]:
 
 
 def listeners() -> set[str]:
-    """The transports on which nfsd listens: `tcp`, `rdma`."""
+    """Return the transports on which nfsd listens: `tcp`, `rdma`."""
     lines = (sysfs.text(paths.ROOT / "proc/fs/nfsd/portlist") or "").splitlines()
     return {line.split()[0] for line in lines if line.strip()}
 
 
 def tcp_clients(port: int) -> int | None:
-    """Hosts with an established connection to a port; None where the kernel does not list connections."""
+    """Return how many hosts have a connection to a TCP port; None where the kernel does not list connections."""
     tables = [sysfs.text(paths.ROOT / "proc/net" / name) for name in ("tcp", "tcp6")]
     if not any(tables):
         return None
@@ -135,7 +135,7 @@ def tcp_clients(port: int) -> int | None:
 
 
 def nfs_clients() -> int | None:
-    """NFS clients over any transport. The kernel names them to root; over TCP their connections can be counted."""
+    """Return how many NFS clients there are; None where the kernel tells only root, as over RDMA."""
     if listeners() <= {"tcp"}:
         return tcp_clients(2049)
     try:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How long nfsd takes for a call: the kernel adds it up where its tracepoint has a histogram trigger.
+"""The latency of NFS calls: the kernel sums it up where its tracepoint has a histogram trigger.
 
 kernel 7.2, include/trace/events/sunrpc.h: svc_stats_latency has the microseconds from the arrival of a call to its
-answer. The trigger costs a fraction of a microsecond a call and stays after whoever looked first.
+reply. The trigger costs a fraction of a microsecond for each call and stays set after `millrace watch` has ended.
 """
 
 import re
@@ -19,10 +19,10 @@ MICRO = 1e-6
 
 
 def enable() -> None:
-    """Let the kernel count from now on; nothing happens to whoever may not, or where there is no nfsd.
+    """Set the trigger; do nothing without the privileges, or where there is no nfsd.
 
-    A trigger that is set is left alone: once more would begin at 0, for everybody who looks. The kernel lists it with
-    what it added by itself.
+    A trigger that is set is left alone: to set it again would begin at 0, for all readers. The kernel lists it with
+    additions of its own.
     """
     trigger = paths.ROOT / EVENT / "trigger"
     try:
@@ -33,7 +33,7 @@ def enable() -> None:
 
 
 def calls() -> tuple[int, float] | None:
-    """Calls since it counts, and the seconds that they took together; None where it does not."""
+    """Return the calls since the trigger was set, and the seconds that they took together; None without it."""
     text = sysfs.text(paths.ROOT / EVENT / "hist")
     if text is None or "trigger info" not in text:
         return None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two looks at the counters make the rates between them."""
+"""Two samples of the counters make the rates between them."""
 
 import time
 from dataclasses import dataclass, replace
@@ -31,7 +31,7 @@ class Sample:
 
 
 def read_sample(pool: Pool | None, run: Runner) -> Sample:
-    """Look at all counters now."""
+    """Read all counters."""
     notes: list[str] = []
     nfs = counters.nfs()
     spent = latency.calls()
@@ -48,7 +48,7 @@ def read_sample(pool: Pool | None, run: Runner) -> Sample:
 
 
 def line(before: Sample | None, now: Sample, host: Host) -> Watch:
-    """One line; without a look before there is no rate yet."""
+    """Return one line; without an earlier sample there is no rate yet."""
     return Watch(
         time=round(time.time(), 3),
         health=level_now(host),

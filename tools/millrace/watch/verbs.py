@@ -54,7 +54,7 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
 
 
 def pause(took: float) -> float:
-    """Seconds until the next look, after one that took so long."""
+    """Return the seconds until the next sample, after one that took `took` seconds."""
     return max(INTERVAL - took, min(REST * took, LONGEST_REST))
 
 

@@ -26,7 +26,7 @@ class Bar:
 
     @property
     def middle(self) -> float:
-        """Return where its range is drawn, in pixels from the top."""
+        """The middle of its range, in pixels from the top."""
         return self.top + BAR / 2
 
 
@@ -42,7 +42,7 @@ class Chart:
 
     @property
     def height(self) -> int:
-        """Return the height of all bars in pixels."""
+        """The height of all bars in pixels."""
         return len(self.bars) * (BAR + GAP) + GAP
 
 

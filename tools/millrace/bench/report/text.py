@@ -34,7 +34,7 @@ def estimate(found: Estimate) -> list[str]:
 
 
 def runs(found: RunList) -> None:
-    """Return the table of runs."""
+    """Print the table of runs."""
     table = Table(box=SIMPLE_HEAD)
     for column in ("run", "state", "mode", "layers", "workloads", "labels"):
         table.add_column(column)
@@ -48,7 +48,7 @@ def runs(found: RunList) -> None:
 
 
 def run(found: Run) -> None:
-    """Return one run: a table of rungs, then the bottleneck of each."""
+    """Print one run: a table of rungs, then the bottleneck of each."""
     emulated = "emulated" in found.labels
     console = Console(width=WIDTH, highlight=False)
     labels = f" ({', '.join(found.labels)})" if found.labels else ""
@@ -84,7 +84,7 @@ def accelerators(found: Run) -> list[str]:
 
 
 def clients(found: BenchClients) -> None:
-    """Return the table of clients."""
+    """Print the table of clients."""
     table = Table(box=SIMPLE_HEAD)
     for column in ("client", "address", "fio", "processors", "RDMA"):
         table.add_column(column)
@@ -105,7 +105,7 @@ def _utilised(au: float | None) -> str:
 
 
 def comparison(found: Comparison) -> None:
-    """Return what changed from the first run to the second."""
+    """Print what changed from the first run to the second."""
     console = Console(width=WIDTH, highlight=False)
     table = Table(box=SIMPLE_HEAD)
     table.add_column("rung", no_wrap=True)

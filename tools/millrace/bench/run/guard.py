@@ -34,7 +34,7 @@ class Verdict:
 
 
 def check(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
-    """Return whether a run may start now. `running`: whether another one is active, where that is known."""
+    """Return what prevents a run now; `running`: whether another one is active, where that is known."""
     verdict = Verdict()
     if unit.active() if running is None else running:
         verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")

@@ -51,7 +51,7 @@ def build(mkdocs: Path, site: Path, config: Path = CONFIG) -> str:
 
 
 def check(cache: Caches) -> str:
-    """Build into a directory that is thrown away; return what mkdocs complains of."""
+    """Build into a temporary directory; return the errors of mkdocs."""
     with tempfile.TemporaryDirectory(prefix="millrace-docs-") as site:
         return build(generator(cache), Path(site))
 

@@ -11,7 +11,7 @@ from host.layout import Caches
 
 @contextmanager
 def held(path: Path, waiting: str) -> Iterator[None]:
-    """Hold the lock `path`; what is `waiting` for another process that has it is said in that sentence."""
+    """Hold the lock `path`; where another process has it, print a sentence with what is `waiting`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w") as file:
         try:

@@ -79,7 +79,7 @@ def _install(cache: Caches, root: Path, place: Path) -> None:
 
 
 def link(modules: Path, root: Path) -> None:
-    """Let `root` use `modules`; a directory that a person made there stays."""
+    """Let `root` use `modules`; a directory that was made there by hand stays."""
     own = root / MODULES
     if own.is_symlink():
         own.unlink()

@@ -56,7 +56,7 @@ def install_afresh(cache: Caches, tree: Path, work: Path) -> None:
 
 
 def prepare(cache: Caches | None = None) -> Path:
-    """Return the directory of the pages with their packages in place, for the checks and for a person."""
+    """Return the directory of the pages with their packages in place, for the checks and for work by hand."""
     root = REPO / PAGES
     node.link(node.packages(cache or caches(), root), root)
     return root

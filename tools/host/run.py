@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/run`: build the image, boot it as a virtual server, say how to use it, stay until Ctrl-C."""
+"""`tools/run`: build the image, boot it as a virtual server, show how to use it, run until Ctrl-C."""
 
 import argparse
 import fcntl
@@ -84,7 +84,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 
 def instructions(ports: dict[int, int], password: str | None) -> str:
-    """Return what a person does next."""
+    """Return the next steps of the user."""
     secret = password or "(set at first login; it was shown at the first start only)"
     url = f"https://127.0.0.1:{ports[COCKPIT]}/"
     nfs = f"mount -t nfs4 -o vers=4.2,proto=tcp,port={ports[NFS]} 127.0.0.1:/srv/pool/data /mnt"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A copy of the tree that is the same whoever checked it out: an image must not depend on umask or checkout time."""
+"""A copy of the tree that does not depend on its checkout: neither umask nor checkout time may change an image."""
 
 import hashlib
 import os

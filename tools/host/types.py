@@ -40,7 +40,7 @@ def text(of: Schema) -> str:
 
 
 def main(arguments: list[str]) -> int:
-    """Write the types, the rules and the documents; says which of the two changed."""
+    """Write the types, the rules and the documents; print which of the two changed."""
     parser = argparse.ArgumentParser(
         prog="tools/host/enter types",
         description="Write the types and rules of the web pages, and what they are tested with.",

@@ -59,7 +59,7 @@ class LazyGroup(click.Group):
     """A group that imports a verb when it is called, and none for `--help`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs in the order in which a person needs them."""
+        """Return the verbs in the order of their use."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:

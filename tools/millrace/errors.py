@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Errors are sentences for the person who reads them; the exit code is part of the contract."""
+"""Errors are sentences for the user; the exit code is part of the contract."""
 
 
 class MillraceError(Exception):
-    """One clear sentence that says what to do. Printed on stderr by the command line."""
+    """One clear sentence with the remedy. Printed on stderr by the command line."""
 
     exit_code = 1
 
 
 class Refused(MillraceError):
-    """The request was understood and not done (exit 1)."""
+    """The request is valid and was not carried out (exit 1)."""
 
 
 class Failed(MillraceError):

@@ -58,7 +58,7 @@ def usage_file() -> Path:
 
 
 def progress_file() -> Path:
-    """How far the newest benchmark of this boot is, a line for each time that it was said."""
+    """The progress of the newest benchmark of this boot, one line for each report."""
     return run_dir() / "bench/progress.jsonl"
 
 

@@ -33,7 +33,7 @@ LEAST = (3, 16)
 
 
 def fail(sentence: str) -> int:
-    """Say why, on standard error; the exit status."""
+    """Print an error on standard error; return the exit status."""
     print(sentence, file=sys.stderr)
     return 1
 

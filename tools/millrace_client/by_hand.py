@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The ladder's work by hand: part of the program that runs on clients, Python 3.8 and nothing else.
+"""The benchmark by hand: part of the program that runs on clients, Python 3.8 and nothing else.
 
-What is to be done came with the program (plan.json, made by the server); what fio said goes into one file. It works in
-a directory of its own inside the one that was named, and removes it whatever happens.
+The steps came with the program (plan.json, made by the server); fio's output goes into one file. It works in a
+directory of its own inside the named one, and removes it in any case.
 
-Others have the same share mounted: nothing that they put there is followed, and fio has its jobs from here and not from
-a file there, for a job may say what is to be executed (fio(1): exec_prerun).
+Other clients have the same share mounted: nothing that they put there is followed, and fio has its jobs from here and
+not from a file there, for a job may name a program to be executed (fio(1): exec_prerun).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ ROOM = 1.25
 
 
 class Wrong(Exception):
-    """What cannot be measured, in one sentence."""
+    """What prevents the measurement, in one sentence."""
 
 
 def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
@@ -112,7 +112,7 @@ def room(directory: str, needed: int) -> None:
 
 
 def rung(plan: dict[str, Any], where: str, repeats: int) -> dict[str, Any]:
-    """One workload: what each repeat said, or why there is nothing."""
+    """Measure one workload; return the output of each repeat, or why there is none."""
     print(f"{plan['profile']} {plan['operation']} ...", flush=True)
     begin, raw, error = time.monotonic(), [], None
     try:

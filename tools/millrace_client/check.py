@@ -167,7 +167,7 @@ class System:
         self.root = root
 
     def read(self, path: str) -> str | None:
-        """A file of /proc or /sys, None where there is none or the kernel does not say."""
+        """Return a file of /proc or /sys; None where there is none or it cannot be read."""
         try:
             with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as file:
                 return file.read()
@@ -188,7 +188,7 @@ class System:
         return not asking.is_alive()
 
     def lane_addresses(self, address: str) -> set[str]:
-        """Server addresses that share a session with `address`; empty where the kernel does not say (before 5.14)."""
+        """Return server addresses that share a session with `address`; none before Linux 5.14, which has no list."""
         base = os.path.join(self.root, "sys/kernel/sunrpc/xprt-switches")
         for switch in _listed(base):
             found = {
@@ -262,7 +262,7 @@ def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Find
 
 
 def check_options(expect: dict[str, Any], options: dict[str, str]) -> list[Finding]:
-    """Version, protocol, sizes and the rest are as the recipe says."""
+    """Check that version, protocol, sizes and other options are those of the recipe."""
     return [_option(key, value, options) for key, value in expect["options"].items() if key != "xprtsec"]
 
 

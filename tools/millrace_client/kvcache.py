@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The load of a key/value cache of an LLM server: blocks are files, written and synced, and read back when needed.
 
-fio measures single reads and writes; here it is the whole block that somebody waits for. A program of its own: it runs
-as the user of the benchmark and prints what fio would, one document a second and one at the end.
+fio measures single reads and writes; here a request waits for the whole block. A program of its own: it runs as the
+user of the benchmark and prints what fio would, one document a second and one at the end.
 
     python3 -m millrace_client.kvcache DIRECTORY JOBS FILES SIZE SECONDS
 
@@ -88,7 +88,7 @@ class Job:
                 self._put(path)
 
     def until(self, end: float) -> None:
-        """Work until the clock says `end`."""
+        """Work until the monotonic clock reaches `end`."""
         try:
             while time.monotonic() < end:
                 begin = time.monotonic_ns()

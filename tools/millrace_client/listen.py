@@ -45,7 +45,7 @@ HELLO_SECONDS = 10.0
 
 
 class Wrong(Exception):
-    """What cannot be done, in one sentence."""
+    """What the client cannot do, in one sentence."""
 
 
 def listen(server: str, facts: dict[str, Any], token: str | None = None) -> int:
@@ -106,7 +106,7 @@ def local_address(family: int, server: Any) -> str:
 
 
 def serve(connection: socket.socket, client: Client, facts: dict[str, Any], token: str) -> None:
-    """Do what a server that knows the token asks until it hangs up; whatever it left is taken away then."""
+    """Carry out the requests of a server that knows the token until it disconnects; then undo what remains."""
     # a server whose power was cut does not hang up
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     for name, value in ((socket.TCP_KEEPIDLE, 30), (socket.TCP_KEEPINTVL, 10), (socket.TCP_KEEPCNT, 3)):
@@ -138,7 +138,7 @@ def serve(connection: socket.socket, client: Client, facts: dict[str, Any], toke
 
 
 class Lines:
-    """Lines of a connection; an empty one when the other side has hung up or says too much."""
+    """Lines of a connection; an empty one when the server has closed it or sent too much."""
 
     def __init__(self, connection: socket.socket) -> None:
         self._connection, self._rest = connection, b""
@@ -155,13 +155,13 @@ class Lines:
 
 
 def gone(connection: socket.socket) -> bool:
-    """Whether the server has hung up."""
+    """Whether the server has closed the connection."""
     ready, _, _ = select.select([connection], [], [], 0.2)
     return bool(ready) and not connection.recv(1, socket.MSG_PEEK)
 
 
 class Client:
-    """What a server may ask for. Every answer is an object; one with `error` says why not."""
+    """What a server may request. Every reply is an object; one with `error` has the reason of a refusal."""
 
     def __init__(self, server: str) -> None:
         self.server = server
@@ -247,7 +247,7 @@ def own(arguments: Sequence[str]) -> list[str]:
 
 
 def release() -> dict[str, Any]:
-    """Undo what a run needed, whoever left it."""
+    """Undo what any run set up."""
     run(["systemctl", "stop", UNIT])
     # asked of the kernel: a server that is gone does not answer
     with open("/proc/self/mounts") as table:

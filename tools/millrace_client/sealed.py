@@ -22,7 +22,7 @@ _NONCE = re.compile("[0-9a-f]{32}")
 
 
 class Unsealed(Exception):
-    """A line that nobody who knows the token has sent."""
+    """A line from a sender that does not know the token."""
 
 
 def new_token() -> str:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands in a guest without its network: the host's end; that of the guest, and what they say, is vm.guest."""
+"""Commands in a guest without its network: the host's end; that of the guest, and the protocol, is vm.guest."""
 
 import json
 import socket
@@ -72,7 +72,7 @@ class Client:
         self._socket.close()
 
     def wait_hello(self, seconds: float, alive: Callable[[], bool]) -> bool:
-        """Wait until an agent said hello; False after `seconds` or when the machine is gone."""
+        """Wait until an agent has sent hello; return False after `seconds` or when the machine is gone."""
         return self._wait(lambda: self.boot_id is not None, seconds, alive)
 
     def _wait(self, ready: Callable[[], bool], seconds: float, alive: Callable[[], bool]) -> bool:

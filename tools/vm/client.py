@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The test client: its kernel started directly, its disk thrown away, its NICs on the server's cables."""
+"""The test client: its kernel started directly, its disk discarded, its NICs on the server's cables."""
 
 import ipaddress
 from collections.abc import Sequence

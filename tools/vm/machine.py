@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A running VM: start, look, run commands, pull the plug."""
+"""A running VM: start, observe, run commands, cut the power."""
 
 import shutil
 import socket
@@ -113,7 +113,7 @@ class Machine:
         return self._process.pid
 
     def power_cut(self) -> None:
-        """Pull the plug: what the guest did not flush is lost."""
+        """Cut the power: what the guest did not flush is lost."""
         if self._process is not None and self._process.poll() is None:
             self._process.kill()
         self._gone()

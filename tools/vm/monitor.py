@@ -39,7 +39,7 @@ class Monitor:
         return self._there(lambda: self._protocol.cmd(name, **arguments))
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         try:
             self._there(self._protocol.close)
         finally:

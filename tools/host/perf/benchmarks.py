@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The benchmarks: drives, setups, and which two rows make a ratio that says something."""
+"""The benchmarks: drives, setups, and which two rows make a meaningful ratio."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace

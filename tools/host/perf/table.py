@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Results as Markdown, for people."""
+"""Results as Markdown."""
 
 from collections.abc import Iterable
 
@@ -67,7 +67,7 @@ def table(result: Result) -> str:
 
 
 def summary(results: Iterable[Result]) -> str:
-    """Return the ratios that say something, one line each."""
+    """Return the meaningful ratios, one line each."""
     lines = [_line(("benchmark", "load", "faster", "than", "ratio")), _line("---" for _ in range(5))]
     for result in results:
         if result.name == CONTROL:

@@ -43,7 +43,7 @@ def compare(services: Sequence[Service], record: Rendered | None = None) -> list
 
 
 def settle(services: Sequence[Service], force: bool) -> Settled:
-    """Make the files as the entries say and reload each service once; the caller holds the lock of the desired state.
+    """Write the files of the entries and reload each service once; the caller holds the lock of the desired state.
 
     Where no entry is recorded, no lock is needed.
 

@@ -27,10 +27,10 @@ class Entry:
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of entries: `changed` were written or removed, `edited` had been edited by hand.
+    """The result for entries: `changed` were written or removed, `edited` had been edited by hand.
 
-    Paths below the root. `kept` are those of the edited ones that were left as they are. `reloaded` are units that had
-    to be told, `warnings` what they complained about.
+    Paths below the root. `kept` are those of the edited ones that were left as they are. `reloaded` are units that were
+    reloaded, `warnings` what they reported.
     """
 
     changed: list[str] = field(default_factory=list)
@@ -49,7 +49,7 @@ def nothing_to_reload(settled: Settled) -> bool:
 class Service:
     """A unit and the entries that it reads, which are written one after the other before it is reloaded once.
 
-    `reload` is called also where none of them changed; it returns whether the unit had to be told.
+    `reload` is called also where none of them changed; it returns whether the unit had to be reloaded.
     """
 
     unit: str

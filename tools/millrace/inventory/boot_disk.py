@@ -15,7 +15,7 @@ LOADER_PARTITION = "sys/firmware/efi/efivars/LoaderDevicePartUUID-4a67b082-0a4c-
 
 @dataclass(frozen=True)
 class InUse:
-    """Kernel names of drives and what they carry. `problem` says why the boot disk could not be found."""
+    """Kernel names of drives and what they carry. `problem`: why the boot disk could not be found."""
 
     system: dict[str, str]
     mounted: dict[str, str]

@@ -42,7 +42,7 @@ def sockets(sysroot: Path, cpus: list[int]) -> int:
 
 
 def smt(sysroot: Path) -> bool | None:
-    """Return whether cores run several threads each; None where the kernel does not say."""
+    """Return whether cores run several threads each; None where the kernel does not report it."""
     active = sysfs.number(sysroot / "sys/devices/system/cpu/smt/active")
     return None if active is None else bool(active)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The XFS file system of the pool, its log on an array of its own where the plan says so."""
+"""The XFS file system of the pool, its log on an array of its own where that is planned."""
 
 from collections.abc import Iterable
 

@@ -37,7 +37,7 @@ class WaitTime:
 
 
 def members_present(system: System, record: ArrayRecord) -> dict[str, MemberRecord]:
-    """All partitions and drives with the UUID of an array in their superblock, by their kernel names."""
+    """Return the kernel names of all partitions and drives with the UUID of an array in their superblock."""
     found = system.md_superblocks()
     return {name: system.identity(name) for name, uuid in sorted(found.items()) if md.same_uuid(uuid, record.uuid)}
 
@@ -77,10 +77,10 @@ def _starting(system: System, waited: WaitTime) -> bool:
 
 
 def latest_members(blocks: list[Superblock]) -> list[Superblock]:
-    """The superblocks of the members that were in use when the array was last written.
+    """Return the superblocks of the members that were in use when the array was last written.
 
-    The kernel takes a superblock that is one event behind: the power may go between the writes of two
-    (md.c super_1_validate).
+    The kernel accepts a superblock that is one event behind: the power may fail between the writes of two (md.c
+    super_1_validate).
     """
     newest = max(blocks, key=lambda block: block.events, default=None)
     if newest is None:

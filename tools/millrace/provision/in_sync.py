@@ -88,7 +88,7 @@ def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
 
 
 def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
-    """The members that md runs an array with; None where it does not run with enough of them."""
+    """Return the members that md runs an array with; None where it does not run with enough of them."""
     active = md.find(system, one.uuid)
     if active is None or not active.running or md.broken(system, one, active):
         return None

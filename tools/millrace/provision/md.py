@@ -69,7 +69,7 @@ def in_sync_slots(system: System, active: Active) -> set[int]:
 def broken(system: System, record: ArrayRecord, active: Active) -> bool:
     """Whether a running array has lost more members than it survives: the kernel fails every write with EIO.
 
-    md says `broken` only while nothing waits to be written (md.c array_state_show).
+    array_state is `broken` only while nothing waits to be written (md.c array_state_show).
     """
     return system.md_state(active.device) == "broken" or len(in_sync_slots(system, active)) < needed(record.array)
 

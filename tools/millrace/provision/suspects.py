@@ -24,10 +24,10 @@ LIMIT = 600.0
 
 
 def search(mountpoint: str) -> UncleanStarts | None:
-    """Look for them once and keep the names, a line each; None where there is nothing to look for.
+    """Search for them once and keep the names, a line each; return None where there is nothing to search for.
 
-    None as well where the starts are acknowledged while it searches. A file is in doubt by the time of its last
-    change, which no client can set. Refused where nothing is mounted.
+    Return None also where the starts are acknowledged during the search. A file is in doubt by the time of its last
+    change, which no client can set. Refused: nothing is mounted.
     """
     starts = pending()
     if starts is None or starts.suspects is not None:

@@ -61,7 +61,7 @@ def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
 
 
 def pending() -> UncleanStarts | None:
-    """The starts to acknowledge, None if there are none; BadInput if the file cannot be understood."""
+    """Return the starts to acknowledge; None if there are none. BadInput: the file cannot be parsed."""
     path = paths.unclean_file()
     return read_model(path, UncleanStarts) if path.exists() else None
 
@@ -69,7 +69,7 @@ def pending() -> UncleanStarts | None:
 def add(record: ArrayRecord, missing: Sequence[str], last_write: int | None, started: str) -> None:
     """Record that an array was started by force; the files in doubt are searched for once it is mounted.
 
-    `last_write` in seconds since 1970, None where no superblock says.
+    `last_write` in seconds since 1970, None where no superblock has it.
     """
     written = datetime.fromtimestamp(last_write, UTC) if last_write else datetime.fromisoformat(started)
     start = Unclean(
@@ -87,7 +87,7 @@ def add(record: ArrayRecord, missing: Sequence[str], last_write: int | None, sta
 def save_suspects(starts: UncleanStarts, names: Sequence[str]) -> UncleanStarts | None:
     """Save the result of a search, unless the starts were acknowledged or more were added while it ran.
 
-    Returns what is to be acknowledged now, None if nothing.
+    Return what is to be acknowledged now; None if nothing.
     """
     with _lock():
         now = pending()

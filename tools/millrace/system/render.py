@@ -12,7 +12,7 @@ TEMPLATES = Path(__file__).parents[1] / "templates"
 
 
 def render(template_path: str, **values: object) -> str:
-    """Render `templates/<template_path>`; a value that the template names and nobody gave is an error."""
+    """Render `templates/<template_path>`; a value that the template names and the call lacks is an error."""
     return _environment().get_template(template_path).render(**values)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory of this boot with today's links, the plan's roles, and what md and the kernel say now."""
+"""The inventory of this boot with the links of now, the plan's roles, and the state of md and the kernel."""
 
 from collections.abc import Sequence
 

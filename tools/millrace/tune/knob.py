@@ -18,7 +18,7 @@ MASK_GROUP = 32
 class Setting(ABC):
     """Something that can be read and set. `reason` is a sentence for the reader of a report.
 
-    `default` is what the kernel starts with, where that is documented. `deferred` says why a difference is reported and
+    `default` is what the kernel starts with, where that is documented. `deferred` is why a difference is reported and
     not set now. `refusals` are errors that mean `the kernel keeps this one`, which is right and no warning. What
     `interrupts` service for a moment is tried once in a boot.
     """

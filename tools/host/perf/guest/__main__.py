@@ -27,7 +27,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
 
 
 def main() -> None:
-    """Measure; the last line says that the job is whole, or what broke it."""
+    """Measure; the last line reports that the job is complete, or its error."""
     wanted = job.job(json.loads(Path(job.JOB).read_text()))
     run("stty", "-F", job.RESULTS, "raw")
     with open(job.RESULTS, "w") as out:

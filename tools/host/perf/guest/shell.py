@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def run(*argv: str, check: bool = True) -> str:
-    """Run a command and return what it printed; with `check` a failure raises with what it said."""
+    """Run a command and return what it printed; with `check` a failure raises with its output."""
     done = subprocess.run(argv, capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
     if check and done.returncode:
         raise RuntimeError(f"{' '.join(argv)}: {(done.stderr or done.stdout).strip()[-500:]}")

@@ -38,7 +38,7 @@ class Look:
 
 @dataclass
 class Sampler:
-    """`drives` and `array` by kernel name; `mount` is the loopback mount whose requests are looked at."""
+    """Samples of `drives` and `array`, by kernel name; `mount` is the loopback mount whose requests are counted."""
 
     drives: Sequence[str]
     array: str | None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One rung: its files, a warm-up that is thrown away, the repeats."""
+"""One rung: its files, a warm-up that is discarded, the repeats."""
 
 import os
 import pwd

@@ -6,10 +6,6 @@ from millrace.system.run import Result
 NOTHING = Result(2, "", "")
 
 
-def fine(_: list[str], __: str) -> Result:
-    return Result(0, "", "")
-
-
 def option(command: list[str], name: str) -> str:
     return next(word for word in command if word.startswith(f"--{name}=")).split("=", 1)[1]
 

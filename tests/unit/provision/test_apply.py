@@ -159,7 +159,7 @@ def test_the_pool_of_an_earlier_version_is_mounted_safely_from_the_next_boot_on(
     world.knows_older_mount = True
     assert renew_mount_unit(world, pool)
     assert mount_unit_file().read_text() == unit
-    assert world.commands[-1] == ["systemctl", "daemon-reload"]
+    assert world.calls[-1] == ["systemctl", "daemon-reload"]
 
 
 def test_the_owner_of_an_earlier_pool_who_asked_for_exec_gets_none() -> None:
@@ -225,12 +225,12 @@ def test_the_log_inside_gets_a_power_of_two_that_its_buffers_can_hold() -> None:
 def test_systemd_reads_its_units_again_only_where_it_knows_an_older_mount(world: World) -> None:
     reload = ["systemctl", "daemon-reload"]
     built(world, raid6_plan())
-    assert reload not in world.commands
+    assert reload not in world.calls
     other = server_for(raid6_plan())
     other.knows_older_mount = True
     paths.pool_file().unlink()
     built(other, raid6_plan())
-    assert reload in other.commands
+    assert reload in other.calls
 
 
 def test_the_mount_unit_is_where_systemd_searches(root: Path) -> None:

@@ -19,9 +19,10 @@ from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import read_model
 from millrace.system.files import write_text
 from tests.unit.provision.disks import Disk
+from tests.unit.provision.hardware import PowerCut
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, provision, server_for
-from tests.unit.provision.world import PowerCut, World
+from tests.unit.provision.world import World
 
 
 def wire_journal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,6 +45,7 @@ def cut_and_boot(world: World, at: int) -> bool:
     except PowerCut:
         world.boot()
         return True
+    world.cut_at = None
     return False
 
 

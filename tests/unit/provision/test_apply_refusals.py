@@ -10,6 +10,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.plan.model import Obstacle, Refusal
 from millrace.provision import apply
+from millrace.system.run import Result
 from tests.unit.provision.disks import Disk, Running
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose, provision
@@ -23,7 +24,7 @@ def disk(world: World, serial: str) -> Disk:
 def test_without_an_approval_the_unit_ends_well_and_writes_nothing(world: World) -> None:
     propose(raid6_plan())
     assert apply.provision(world, print, if_approved=True).state == "not-approved"
-    assert world.commands == []
+    assert world.calls == []
 
 
 def test_a_person_who_asks_without_an_approval_is_told_how_to_approve(world: World) -> None:
@@ -61,7 +62,7 @@ def test_a_credential_for_a_refused_plan_is_said_and_fails_no_boot(
     said: list[str] = []
     assert apply.provision(world, said.append, if_approved=True).state == "not-approved"
     assert "not the hash of the current plan" in said[-1]
-    assert world.commands == []
+    assert world.calls == []
 
 
 def test_a_plan_that_can_no_longer_be_built_says_why(world: World) -> None:
@@ -137,17 +138,10 @@ def test_a_foreign_array_under_our_name_is_left_alone(world: World) -> None:
     assert world.writes == []
 
 
-def test_a_drive_swapped_under_its_name_after_the_look_is_not_written(
-    world: World, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_drive_replaced_after_the_inventory_is_not_written(world: World) -> None:
     approve_plan(raid6_plan())
     name = next(name for name, found in world.names.items() if found.serial == "D1")
-
-    def swap_during_the_first_write(_: World, command: list[str], *__: str) -> None:
-        world.writes.append(command)
-        world.names[name] = Disk("INTRUDER", 1 << 40, foreign="ext4")
-
-    monkeypatch.setattr(World, "_writing", swap_during_the_first_write)
+    world.before["sfdisk --lock"] = lambda: world.names.update({name: Disk("INTRUDER", 1 << 40, foreign="ext4")})
     with pytest.raises(Refused, match="D1 was removed or replaced"):
         provision(world)
     assert len(world.writes) == 1
@@ -159,10 +153,10 @@ def test_a_second_writer_is_refused(world: World) -> None:
         provision(world)
 
 
-def test_a_failed_probe_is_never_taken_for_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_probe_is_not_a_blank_drive(world: World) -> None:
     approve_plan(raid6_plan())
-    # blkid says "nothing found" for a device that it could not open, too.
-    monkeypatch.setattr(World, "content", lambda *_: None)
+    # with the status that stands for "nothing found" too
+    world.broken["blkid"] = Result(2, "", "error: /dev/nvme1n1: No such file or directory")
     with pytest.raises(MillraceError, match="cannot be probed"):
         provision(world)
     assert not [write for write in world.writes if write[0] != "sfdisk"]

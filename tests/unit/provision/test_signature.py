@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies on a device is named, and what cannot be named is not taken for blank."""
 
-from collections.abc import Sequence
-
 import pytest
 
 from millrace.errors import Failed
@@ -11,17 +9,10 @@ from millrace.system.run import Result
 from tests.unit.provision.world import World
 
 
-class Probed(World):
-    """blkid answers the same for every device."""
-
-    def __init__(self, world: World, answer: Result) -> None:
-        super().__init__(world.disks, world.proposal, world.writable)
-        self.answer = answer
-
-    def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
-        assert argv[:4] == ["blkid", "-p", "-o", "export"]
-        self.commands.append(list(argv))
-        return self.answer
+def probed(world: World, answer: Result) -> World:
+    """A server on which blkid answers the same for every device."""
+    world.broken["blkid"] = answer
+    return world
 
 
 @pytest.mark.parametrize(
@@ -51,15 +42,15 @@ def test_content_is_named_by_its_kind_and_its_own_name(found: dict[str, str], wo
 def test_what_blkid_found_is_kept_without_what_it_says_of_the_device(
     world: World, answer: Result, found: dict[str, str]
 ) -> None:
-    system = Probed(world, answer)
+    system = probed(world, answer)
     assert signature(system, "/dev/sda") == found
-    assert system.commands == [["blkid", "-p", "-o", "export", "/dev/sda"]]
+    assert system.calls == [["blkid", "-p", "-o", "export", "/dev/sda"]]
 
 
 def test_a_part_of_a_device_is_probed_by_its_bytes(world: World) -> None:
-    system = Probed(world, Result(2, "", ""))
+    system = probed(world, Result(2, "", ""))
     assert signature(system, "/dev/sda", 1024, 4096) == {}
-    assert system.commands[0][4:] == ["--offset", "1024", "--size", "4096", "/dev/sda"]
+    assert system.calls[0][4:] == ["--offset", "1024", "--size", "4096", "/dev/sda"]
 
 
 @pytest.mark.parametrize(
@@ -72,5 +63,5 @@ def test_a_part_of_a_device_is_probed_by_its_bytes(world: World) -> None:
 )
 def test_what_cannot_be_probed_is_not_blank(world: World, answer: Result, problem: str) -> None:
     with pytest.raises(Failed) as why:
-        signature(Probed(world, answer), "/dev/sda")
+        signature(probed(world, answer), "/dev/sda")
     assert str(why.value) == f"/dev/sda cannot be probed ({problem}); nothing was written"

@@ -28,7 +28,7 @@ def started(world: World) -> list[str]:
 
 
 def forced(world: World) -> list[list[str]]:
-    return [command for command in world.commands if "--force" in command and "--assemble" in command]
+    return [command for command in world.calls if "--force" in command and "--assemble" in command]
 
 
 def cut_while_written(world: World, array: str, *lost: str) -> None:
@@ -38,7 +38,7 @@ def cut_while_written(world: World, array: str, *lost: str) -> None:
     writing(world, array)
     world.disks = [disk for disk in world.disks if disk.serial not in lost]
     world.boot()
-    world.commands.clear()
+    world.calls.clear()
 
 
 def superblock_of(world: World, serial: str) -> Content:
@@ -224,7 +224,7 @@ def test_a_raid0_is_stopped_before_its_broken_leg() -> None:
     world.writes.clear()
     rebuilt(world)
     said = started(world)
-    stops = [command[-1] for command in world.commands if "--stop" in command]
+    stops = [command[-1] for command in world.calls if "--stop" in command]
     assert len(stops) == 2
     assert said[-1].startswith("failed: RAID5 leg0 does not start"), "D0 and D1 are behind D2 by more than one event"
 

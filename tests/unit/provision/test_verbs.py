@@ -36,7 +36,7 @@ def test_an_approval_can_be_recorded_for_the_next_boot(world: World, monkeypatch
     digest = propose(raid6_plan())
     assert says(verbs.approve, digest, "--no-start") == f"approved: plan {digest}\n"
     assert read_model(paths.approval_file(), Approval).by == "admin"
-    assert world.commands == []
+    assert world.calls == []
 
 
 def test_each_boot_writes_the_mount_unit_before_the_pool_is_mounted(world: World) -> None:
@@ -54,7 +54,7 @@ def test_a_dry_run_lists_the_steps_and_writes_nothing(world: World) -> None:
     assert (steps["schema_version"], steps["plan_sha256"]) == (1, digest)
     assert steps["steps"][-3:] == ["array data", "array log", "filesystem"]
     assert "1  partition D0" in says(verbs.provision, "--dry-run")
-    assert world.commands == []
+    assert world.calls == []
 
 
 def test_the_unit_without_an_approval_says_so_and_ends_well() -> None:

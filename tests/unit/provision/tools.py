@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The tools that write and read drives, as far as provisioning uses them: sfdisk, mdadm, mkfs.xfs, xfs_db, blkid.
+
+Writes happen in the small parts in which the real tools write, and the power can go before and after each of them.
+A write that the real tools would do, but that would hit anything not of the plan, is an AssertionError here.
+"""
+
+import json
+
+from millrace.system.run import Result
+from tests.fakes.commands import GOOD, Commands
+from tests.unit.provision import superblocks
+from tests.unit.provision.answers import NOTHING, export, option
+from tests.unit.provision.disks import Disk, Running
+from tests.unit.provision.hardware import BY_PARTUUID, Hardware
+
+
+class Tools(Hardware, Commands):
+    """`unstarted` are arrays that were created and never ran."""
+
+    TAKEN = (
+        "mdadm --detail --export /dev/md*",
+        "blkid -p -o export --offset * --size * /dev/*",
+        "blkid -p -o export /dev/*",
+        "sfdisk --json /dev/nvme*",
+        "udevadm settle --timeout=*",
+        "sfdisk --lock --wipe=never --wipe-partitions=never /dev/nvme*",
+        "udevadm wait --timeout=* /dev/md/millrace-*",
+        "mdadm --examine [--export] /dev/nvme*",
+        "modprobe --all raid0 raid1 raid456",
+        "xfs_db -r [-l] [/dev/md/millrace-log] -c sb?0 -c print /dev/md/millrace-data",
+        "systemctl show --property=NeedDaemonReload --value srv-pool.mount",
+        "mdadm --create /dev/md/millrace-* --run --metadata=1.2 --homehost=millrace --name=millrace-* --uuid=*"
+        " --level=* --raid-devices=* [--spare-devices=*] [--chunk=*K] --bitmap=* [--bitmap-chunk=*K] [--force]"
+        " /dev/*...",
+        "mdadm --assemble /dev/md/millrace-* --run [--force] --uuid=* --homehost=millrace /dev/*...",
+        "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
+        "mdadm --stop /dev/md*",
+        "mdadm --zero-superblock /dev/*",
+        "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
+        "udevadm trigger --settle --action=change /dev/md*",
+        "systemctl daemon-reload",
+    )
+
+    def __init__(self, disks: list[Disk], writable: set[str]) -> None:
+        Commands.__init__(self)
+        self.unstarted: set[str] = set()
+        self.starts_what_never_ran = True
+        self.knows_older_mount = False
+        Hardware.__init__(self, disks, writable)
+
+    def _systemctl(self, words: list[str], _: str) -> Result:
+        return GOOD if words == ["daemon-reload"] else Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
+
+    # Reading tools
+
+    def _blkid(self, command: list[str], _: str) -> Result:
+        if "--offset" in command:
+            hidden = self.disk(command[-1]).hidden
+            return export({"TYPE": hidden}) if hidden else NOTHING
+        held = self.content(command[-1])
+        if held is None:
+            return Result(2, "", f"error: {command[-1]}: No such file or directory")
+        shown = {key: value for key, value in held.items() if key.isupper()}
+        # libblkid reports an empty partition by its entry in the table, with status 0.
+        entry = {"PART_ENTRY_SCHEME": "gpt"} if command[-1].startswith(BY_PARTUUID) else {}
+        return export({"DEVNAME": command[-1], **shown, **entry}) if shown or entry else NOTHING
+
+    def _table(self, device: str) -> Result:
+        table = self.disk(device).table
+        return Result(0, json.dumps({"partitiontable": table}), "") if table else Result(1, "", "no table")
+
+    def _detail(self, command: list[str]) -> Result:
+        array = self.arrays[command[-1].removeprefix("/dev/")]
+        return export({"MD_LEVEL": array.level, "MD_DEVICES": str(array.devices), "MD_UUID": array.uuid})
+
+    def _examine(self, command: list[str]) -> Result:
+        held = self.content(command[-1]) or {}
+        if held.get("TYPE") != "linux_raid_member":
+            return Result(1, "", f"mdadm: No md superblock detected on {command[-1]}.")
+        if "--export" in command:
+            return export({"MD_UUID": held["UUID"], "MD_EVENTS": held["events"], "MD_UPDATE_TIME": "1795000000"})
+        return Result(0, superblocks.examined(command[-1], held), "")
+
+    def _xfs_db(self, words: list[str], _: str) -> Result:
+        held = self.content(words[-1]) or {}
+        shown = ("inprogress", "unit", "width", "agblocks")
+        fields = {"uuid": held.get("UUID", "?"), "blocksize": "4096", "sectsize": "4096"}
+        fields |= {key: value for key, value in held.items() if key in shown}
+        return Result(0, "".join(f"{key} = {value}\n" for key, value in fields.items()), "")
+
+    def _mdadm(self, words: list[str], _: str) -> Result:
+        verbs = {
+            "--detail": self._detail,
+            "--create": self._create,
+            "--examine": self._examine,
+            "--re-add": self._re_add,
+            "--assemble": self._assemble,
+            "--stop": self._stop,
+            "--zero-superblock": self._zero,
+        }
+        return verbs[next(word for word in words if word in verbs)](["mdadm", *words])
+
+    # Writing tools
+
+    def _sfdisk(self, words: list[str], script: str) -> Result:
+        if "--json" in words:
+            return self._table(words[-1])
+        disk = self.disk(words[-1])
+        self.writing(["sfdisk", *words], disk.serial)
+        assert disk.foreign is None, f"sfdisk over {disk.foreign} on {disk.serial}"
+        header, _, body = script.partition("\n\n")
+        label_id = header.split("label-id: ")[1]
+        rows = [dict(part.strip().split("=", 1) for part in line.split(",")) for line in body.splitlines()]
+        assert disk.gpt_ids <= {label_id, *(row["uuid"] for row in rows)}, f"sfdisk over another's {disk.serial}"
+        disk.table = None
+        for part in (*(row["uuid"] for row in rows), label_id):
+            disk.gpt_ids.add(part)
+            self.tick()
+        disk.inside = {row["uuid"]: disk.inside.get(row["uuid"], {}) for row in rows}
+        disk.labels = {row["uuid"]: row["name"].strip('"') for row in rows}
+        disk.table = {"label": "gpt", "id": label_id.upper(), "partitions": [_entry(row, disk) for row in rows]}
+        return Result(0, "", "")
+
+    def _create(self, command: list[str]) -> Result:
+        assert "--run" in command and "--homehost=millrace" in command and "--assume-clean" not in command
+        uuid, level, count = option(command, "uuid"), option(command, "level"), int(option(command, "raid-devices"))
+        assert count > 1 or "--force" in command
+        spares = [word for word in command if word.startswith("--spare-devices=")]
+        devices = command[-count - (int(option(command, "spare-devices")) if spares else 0) :]
+        assert not devices[0].startswith("--") and command[-len(devices) - 1].startswith("--")
+        assert option(command, "bitmap") == ("none" if level == "raid0" else "internal")
+        self.writing(command, *devices)
+        self.unstarted.add(uuid)
+        for number, device in enumerate(devices):
+            held = self.content(device)
+            assert held == {}, f"mdadm --create over {held} on {device}"
+            held |= superblocks.new(uuid, level, count, number if number < count else None)
+            self.tick()
+        return self._start(uuid, level, count, option(command, "name"), devices)
+
+    def _assemble(self, command: list[str]) -> Result:
+        uuid, name = option(command, "uuid"), command[2].removeprefix("/dev/md/")
+        devices = [word for word in command[3:] if word.startswith("/dev/")]
+        ours = {d: held for d in devices if (held := self.content(d) or {}).get("UUID") == uuid.replace(":", "")}
+        if not ours or (uuid in self.unstarted and not self.starts_what_never_ran):
+            return Result(1, "", f"mdadm: failed to RUN_ARRAY {command[2]}: Invalid argument")
+        taken = superblocks.start(ours, "--force" in command)
+        if isinstance(taken, str):
+            return Result(1, "", f"mdadm: {taken}")
+        held = ours[taken[0]]
+        return self._start(uuid, held["level"], int(held["count"]), name, taken)
+
+    def _re_add(self, command: list[str]) -> Result:
+        array, held = self.running(command[1]), self.content(command[-1])
+        assert held is not None and held["UUID"] == array.uuid.replace(":", "")
+        assert command[-1] not in array.members
+        live = [one for member in array.members if (one := self.content(member))]
+        if held["bitmap"] != "fits":
+            return Result(1, "", f"mdadm: --re-add for {command[-1]} to {command[1]} is not possible")
+        array.members.append(command[-1])
+        superblocks.join(live, held)
+        return Result(0, "", f"mdadm: re-added {command[-1]}")
+
+    def _start(self, uuid: str, level: str, count: int, name: str, devices: list[str]) -> Result:
+        self.arrays[f"md{127 - len(self.arrays)}"] = Running(uuid, level, count, name, devices)
+        self.unstarted.discard(uuid)
+        self.on_arrays.setdefault(uuid, {})
+        return Result(0, "", "")
+
+    def _stop(self, command: list[str]) -> Result:
+        array = self.arrays[command[-1].removeprefix("/dev/")]
+        holders = [one.name for one in self.arrays.values() if f"/dev/md/{array.name}" in one.members]
+        if array.in_use or holders:
+            return Result(1, "", f"mdadm: Cannot get exclusive access to {command[-1]}")
+        self.writing(command, *(member for member in array.members if self.content(member) is not None))
+        del self.arrays[command[-1].removeprefix("/dev/")]
+        return Result(0, "", "")
+
+    def _zero(self, command: list[str]) -> Result:
+        self.writing(command, command[-1])
+        held = self.content(command[-1])
+        assert held is not None and held["TYPE"] == "linux_raid_member"
+        held.clear()
+        return Result(0, "", "")
+
+    def _mkfs_xfs(self, words: list[str], _: str) -> Result:
+        command = ["mkfs.xfs", *words]
+        metadata = dict(part.split("=") for part in command[command.index("-m") + 1].split(","))
+        uuid = metadata["uuid"]
+        log = next((word.split(",")[0].removeprefix("logdev=") for word in command if word.startswith("logdev=")), None)
+        self.writing(command, command[-1], *([log] if log else []))
+        data_held, log_held = self.content(command[-1]), self.content(log) if log else {}
+        assert data_held is not None and log_held is not None
+        if (data_held or log_held) and "-f" not in command:
+            return Result(1, "", "mkfs.xfs: Use the -f option to force overwrite.")
+        assert data_held.get("UUID", uuid) == uuid and log_held.get("LOGUUID", uuid) == uuid, "mkfs over foreign data"
+        stripe = dict(part.partition("=")[::2] for part in command[command.index("-d") + 1].split(","))
+        assert ("su" in stripe) != ("noalign" in stripe)
+        unit, width = int(stripe.get("su", 0)) // 4096, int(stripe.get("sw", 0))
+        data_held |= {"TYPE": "xfs", "UUID": uuid, "inprogress": "1"}
+        # xfsprogs 7.2 rounds to the stripe unit without failing
+        blocks = int(stripe["agsize"]) // 4096
+        blocks += -blocks % (unit or 1)
+        data_held |= {"unit": str(unit), "width": str(unit * width), "agblocks": str(blocks)}
+        self.tick()
+        if log:
+            log_held |= {"TYPE": "xfs_external_log", "LOGUUID": uuid}
+        self.tick()
+        data_held["inprogress"] = "0"
+        return Result(0, "", "")
+
+
+def _entry(row: dict[str, str], disk: Disk) -> dict[str, object]:
+    """One partition as sfdisk --json shows it."""
+    mib = (1 << 20) // disk.block
+    return {
+        "start": int(row["start"].removesuffix("MiB")) * mib,
+        "size": int(row["size"].removesuffix("MiB")) * mib,
+        "type": row["type"].upper(),
+        "uuid": row["uuid"].upper(),
+        "name": row["name"].strip('"'),
+    }

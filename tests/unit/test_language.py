@@ -10,6 +10,11 @@ import pytest
 
 from host.layout import REPO
 from millrace.cli import millrace
+from millrace.plan.policy import Policy
+from millrace.plan.propose import propose
+from tests.unit.plan import servers_hw
+from tests.unit.plan.shapes import CASES
+from tests.unit.plan.test_sentences import sentences as said_by
 
 # What the field does not say, and what it says instead.
 WORDS = {
@@ -27,7 +32,11 @@ WORDS = {
     r"\bwhat is no\b": "an invalid reply",
     r"\bplace (is )?not known\b": "unknown location",
     r"\bbinds\b": "bottleneck",
-    r"\bx\d\b": "×4",
+    r"\bx\d\b|\d x \d": "×4, 2 × 9",
+    r"\d%": "50 %",
+    r"\b(cannot|can) do (more|\d)": "supports",
+    r"\b(does|do) not tell\b": "does not report, is unknown",
+    r"\bprocessors?\b": "CPU, socket, NUMA node",
     r"(^|[.:;] )Who\b": "a noun",
 }
 # A command's help says what the command does.
@@ -80,7 +89,15 @@ def _text(node: ast.expr) -> str:
     return ""
 
 
-TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences}
+def planned() -> Iterator[tuple[str, str]]:
+    """Decisions, warnings, findings, predictions and refusals of all servers that the tests of planning know."""
+    proposals = {name: propose(case.inventory, case.policy) for name, case in CASES.items()}
+    proposals |= {name: propose(build(), Policy()) for name, build in servers_hw.ALL.items()}
+    for name, proposal in proposals.items():
+        yield from ((name, text) for text in said_by(proposal))
+
+
+TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences, "plan": planned}
 
 
 @pytest.mark.parametrize("source", TEXTS)

@@ -27,7 +27,7 @@ os.environ["PYDANTIC_DISABLE_PLUGINS"] = "__all__"
 
 # verb: (module, what --help says about it); the module has a click command of the verb's name
 VERBS = {
-    "inventory": ("millrace.inventory.verbs", "List drives, network ports and processors of this server."),
+    "inventory": ("millrace.inventory.verbs", "List drives, network ports and CPUs of this server."),
     "plan": ("millrace.plan.verbs", "Show the plan of the pool and its reasons."),
     "approve": ("millrace.provision.verbs", "Approve a plan by its sha256."),
     "provision": ("millrace.provision.verbs", "Build the pool of the approved plan."),

@@ -31,7 +31,7 @@ test("limits are limits: what nobody measured is said to be not known", async ()
     render(<App />);
     const row = within(await screen.findByTestId("prediction")).getAllByRole("row", { name: /Write over TCP healthy/ })[0];
     expect(row?.textContent).toContain("at most 25\u00a0GB/s");
-    expect(row?.textContent).toContain("memory, processors, RAID");
+    expect(row?.textContent).toContain("memory, CPU, RAID");
 });
 
 test("where nothing is known, no figure is shown", async () => {
@@ -101,8 +101,8 @@ test("a refusal says what is in the way and what to do", async () => {
     render(<App />);
     const shown = await screen.findByTestId("plan");
     expect(shown.dataset.level).toBe("FAIL");
-    expect(shown.textContent).toContain("This server has no NVMe drives to build on.");
-    expect(shown.textContent).toContain("Check that they are seated and powered.");
+    expect(shown.textContent).toContain("This server has no NVMe drives for a pool.");
+    expect(shown.textContent).toContain("Check that the drives are seated and powered.");
 });
 
 test("after drives were exchanged the server looks again, and its new plan is shown", async () => {

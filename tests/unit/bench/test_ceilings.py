@@ -88,7 +88,7 @@ def test_training_files_are_compared_with_the_stream_of_the_array() -> None:
     [
         (Moment(at=1, read=GIGA, cpu=0.97, interrupts=0.2), "cpu", "97% busy, 20% of it in interrupts"),
         (Moment(at=1, read=GIGA, cpu=0.2, nfsd_queued=0.4), "nfsd", "40% of the requests waited for an nfsd thread"),
-        (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.99), "cpu", r"one processor is full \(99%\)"),
+        (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.99), "cpu", r"one CPU is full \(99%\)"),
         (Moment(at=1, read=GIGA, cpu=0.3, busiest=0.5), "unknown", "no resource was at its limit"),
     ],
 )

@@ -43,7 +43,7 @@ def test_drives_without_a_warning(serving: Path) -> None:
 def test_a_critical_warning_names_bay_and_serial(serving: Path) -> None:
     place(serving, 3, "7")
     [finding] = found(3, critical_warning=4)
-    assert finding.sentence == "Bay 7 (D1): The drive warns: errors have made it unreliable."
+    assert finding.sentence == "Bay 7 (D1): The drive reports a critical warning: errors have degraded its reliability."
     assert (finding.level, finding.todo) == (Level.FAIL, "Replace the drive.")
 
 
@@ -58,7 +58,7 @@ def test_the_boot_drive_warns_too(serving: Path) -> None:
         ({"wear": 95}, Level.WARN, "95 % of the drive's rated endurance"),
         ({"critical_warning": 2, "temperature": 84}, Level.WARN, "(84 °C)"),
         ({"available_spare": 9}, Level.FAIL, "spare capacity is 9 %, below its threshold of 10 %"),
-        ({"critical_warning": 1, "available_spare": 9}, Level.FAIL, "little spare capacity left"),
+        ({"critical_warning": 1, "available_spare": 9}, Level.FAIL, "available spare is below"),
         (
             {"media_errors": 12, "media_errors_new": 2, "media_errors_since": "2026-10-01"},
             Level.WARN,

@@ -39,7 +39,7 @@ def test_a_server_that_is_well_says_so(root: Path) -> None:
 def test_what_is_good_to_know_has_no_remedy(root: Path) -> None:
     seen(servers_hw.hot_and_worn())
     findings = hardware.check(host())
-    assert "OK: drives of model" in sentences(findings) and "They run different firmware" in sentences(findings)
+    assert "OK: drives of model" in sentences(findings) and "Firmware versions differ" in sentences(findings)
     # what is merely good to know asks for nothing
     assert [(finding.level, finding.todo) for finding in findings] == [(Level.OK, None)] * len(findings)
     # what SMART says is for the check of the drives, with the values of now
@@ -58,8 +58,8 @@ def test_a_link_that_has_become_slow_since_the_boot(root: Path) -> None:
     }.items():
         (function / name).write_text(f"{text}\n")
     found = sentences(hardware.check(host()))
-    assert "WARN: SN004: The link runs at 2.5 GT/s ×4; the drive can do 32 GT/s ×4." in found
-    assert "WARN: data drives: Their links differ" in found
+    assert "WARN: SN004: The link runs at 2.5 GT/s ×4; the drive supports 32 GT/s ×4." in found
+    assert "WARN: data drives: PCIe links differ" in found
 
 
 def test_the_plan_of_the_pool_counts_more_than_that_of_the_boot(root: Path) -> None:

@@ -87,4 +87,4 @@ def test_on_one_node(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     add_nfsd(tmp_path, 16, ["tcp 2049"])
     add_nfsd_threads(tmp_path, "0-3")
     write_model(paths.pool_file(), pool())
-    assert nfsd_nodes.check(host())[0].sentence == "Threads of the NFS server run on all processors."
+    assert nfsd_nodes.check(host())[0].sentence == "Threads of the NFS server run on all CPUs."

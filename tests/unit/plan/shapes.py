@@ -39,11 +39,11 @@ INSIDE = "log inside the file system"
 
 CASES: dict[str, Case] = {
     "1U12 of the talk": Case(server(drives_1u12()), f"RAID6 of 10 drives for data, {PAIR}", sn(10, 11)),
-    "2U24 of the talk": Case(server(drives_2u24(), nodes=2), f"RAID50 of 2 x 9 drives for data, {PAIR}", sn(18, 19)),
+    "2U24 of the talk": Case(server(drives_2u24(), nodes=2), f"RAID50 of 2 × 9 drives for data, {PAIR}", sn(18, 19)),
     "one drive": Case(
         server(equal(1), cores=8),
         f"One drive without redundancy for data, {INSIDE}",
-        says="when it fails, all data is lost",
+        says="if it fails, all data is lost",
     ),
     "two drives": Case(server(equal(2)), f"RAID1 of 2 drives for data, {INSIDE}"),
     "two drives and two small ones": Case(
@@ -75,51 +75,51 @@ CASES: dict[str, Case] = {
         f"RAID6 of 12 drives for data, {SHARED}",
         sn(0, 6),
     ),
-    "thirteen drives": Case(server(equal(13)), f"RAID50 of 2 x 6 drives with 1 hot spare for data, {SHARED}", sn(0, 1)),
+    "thirteen drives": Case(server(equal(13)), f"RAID50 of 2 × 6 drives with 1 hot spare for data, {SHARED}", sn(0, 1)),
     "twenty equal drives on two nodes": Case(
-        server(equal(20, 2), nodes=2), f"RAID50 of 2 x 9 drives with 2 hot spares for data, {SHARED}", sn(0, 1)
+        server(equal(20, 2), nodes=2), f"RAID50 of 2 × 9 drives with 2 hot spares for data, {SHARED}", sn(0, 1)
     ),
     "twenty-four drives on two nodes": Case(
-        server(equal(24, 2), nodes=2), f"RAID50 of 2 x 12 drives for data, {SHARED}", sn(0, 1)
+        server(equal(24, 2), nodes=2), f"RAID50 of 2 × 12 drives for data, {SHARED}", sn(0, 1)
     ),
     "twenty-four drives, 16 on one node": Case(
         server([drive(n, numa_node=0 if n < 16 else 1) for n in range(24)], nodes=2),
-        f"RAID50 of 3 x 8 drives for data, {SHARED}",
+        f"RAID50 of 3 × 8 drives for data, {SHARED}",
         sn(0, 16),
     ),
     "twenty-four drives with four nodes to a socket": Case(
         server([drive(n, numa_node=n // 3) for n in range(24)], nodes=8, sockets=2, cores=8),
-        f"RAID50 of 2 x 12 drives for data, {SHARED}",
+        f"RAID50 of 2 × 12 drives for data, {SHARED}",
         sn(0, 3),
     ),
     "twenty-four drives on four of eight nodes": Case(
         server([drive(n, numa_node=n // 6 * 2) for n in range(24)], nodes=8, sockets=2, cores=8),
-        f"RAID50 of 2 x 12 drives for data, {SHARED}",
+        f"RAID50 of 2 × 12 drives for data, {SHARED}",
         sn(0, 6),
     ),
     "twenty-four drives with sockets that nobody tells": Case(
         server([drive(n, numa_node=n // 6) for n in range(24)], nodes=4, cores=8),
-        f"RAID50 of 4 x 6 drives for data, {SHARED}",
+        f"RAID50 of 4 × 6 drives for data, {SHARED}",
         sn(0, 6),
     ),
     "eighteen drives, eleven on one node": Case(
         server([*(drive(n, numa_node=0 if n < 11 else 1) for n in range(18)), *equal(2, 2, LOG_SIZE, 18)], nodes=2),
-        f"RAID50 of 2 x 9 drives for data, {PAIR}",
+        f"RAID50 of 2 × 9 drives for data, {PAIR}",
         sn(18, 19),
         says="leg1 spans sockets: 2 of its 9 drives (SN009, SN010)",
     ),
     "thirty-two drives on two nodes": Case(
-        server(equal(32, 2), nodes=2, memory=2048 * GIB), f"RAID50 of 4 x 8 drives for data, {SHARED}", sn(0, 1)
+        server(equal(32, 2), nodes=2, memory=2048 * GIB), f"RAID50 of 4 × 8 drives for data, {SHARED}", sn(0, 1)
     ),
     "forty drives on two nodes": Case(
-        server(equal(40, 2), nodes=2), f"RAID50 of 4 x 9 drives with 4 hot spares for data, {SHARED}", sn(0, 1)
+        server(equal(40, 2), nodes=2), f"RAID50 of 4 × 9 drives with 4 hot spares for data, {SHARED}", sn(0, 1)
     ),
     "six large and six small": Case(
         server([*equal(6), *equal(6, size=HALF_SIZE, first=6)]),
         f"RAID6 of 6 drives for data, {PAIR}",
         sn(6, 7),
         unused=sn(9, 10, 11),
-        says="3 drives with 10.48 TiB stay unused",
+        says="3 drives are unused (11.5 TB)",
     ),
     "ten drives and three small ones": Case(
         server([*equal(10), *equal(3, 2, LOG_SIZE, 10)], nodes=2),
@@ -134,7 +134,7 @@ CASES: dict[str, Case] = {
         f"RAID6 of 10 drives for data, {SHARED}",
         sn(0, 1),
         unused=sn(10, 11),
-        says="2 drives with 55.89 TiB stay unused",
+        says="2 drives are unused (61.5 TB)",
     ),
     "two large drives and three small ones": Case(
         server([*equal(2), *equal(3, size=LOG_SIZE, first=2)]),
@@ -146,7 +146,7 @@ CASES: dict[str, Case] = {
         f"RAID6 of 9 drives for data, {SHARED}",
         sn(0, 1),
         unused=sn(9),
-        says="stay unused",
+        says="1 drive is unused (6.91 TB)",
     ),
     "nvme1 and nvme10 with a USB disk": Case(
         server(
@@ -178,7 +178,7 @@ CASES: dict[str, Case] = {
     ),
     "twenty-four drives whose owner wants RAID60": Case(
         server(equal(24, 2), nodes=2),
-        f"RAID60 of 4 x 6 drives for data, {SHARED}",
+        f"RAID60 of 4 × 6 drives for data, {SHARED}",
         sn(0, 1),
         policy=Policy(layout=LayoutPolicy(resilience="double")),
     ),

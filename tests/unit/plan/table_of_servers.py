@@ -37,7 +37,7 @@ def _row(plan: object) -> str:
     legs = [array for array in plan.arrays if array.role is Role.DATA and not array.over_arrays]
     spares = sum(len(leg.spares) for leg in legs)
     level = {"raid5": "RAID50", "raid6": "RAID60"}[legs[0].level] if len(legs) > 1 else legs[0].level.upper()
-    size = f"{len(legs)} x {len(legs[0].members)}" if len(legs) > 1 else str(len(legs[0].members))
+    size = f"{len(legs)} × {len(legs[0].members)}" if len(legs) > 1 else str(len(legs[0].members))
     small = any(entry.role is Role.LOG for entry in plan.drives)
     log = "two small drives" if small else "mirrored partitions" if plan.filesystem.log_device else "inside XFS"
     return " | ".join(

@@ -64,28 +64,28 @@ def test_a_drive_that_cannot_be_judged_is_in_the_way(name: str) -> None:
     assert isinstance(propose(servers_hw.ALL[name](), Policy()), Refusal)
 
 
-class TestTrafficBetweenProcessors:
+class TestTrafficBetweenSockets:
     def test_half_of_it_crosses_with_all_cards_at_one_of_two(self) -> None:
         finding = one(found(servers_hw.all_nics_on_node_1()), "sockets.crossing")
         assert finding.severity is Severity.WARN
         assert finding.subject == "0000:80:00.0, 0000:81:00.0"
-        assert "9 of 18 data drives are on processor 0" in finding.what
-        assert "50% of the traffic, up to 50.0 GB/s, crosses" in finding.what
-        assert finding.todo == "Put one network card (0000:81:00) into a slot of processor 0."
+        assert "9 of 18 data drives are on socket 0" in finding.what
+        assert "50 % of the traffic, up to 50.0 GB/s, crosses" in finding.what
+        assert finding.todo == "Move one network card (0000:81:00) to a slot of socket 0."
 
     def test_all_of_it_crosses_with_the_card_at_the_other_one(self) -> None:
         finding = one(found(servers_hw.nics_and_drives_apart()), "sockets.crossing")
-        assert "100% of the traffic, up to 50.0 GB/s" in finding.what
-        assert finding.todo.startswith("Put the network card into a slot of processor 0")
+        assert "100 % of the traffic, up to 50.0 GB/s" in finding.what
+        assert finding.todo.startswith("Move the network card to a slot of socket 0")
 
-    def test_one_card_between_two_processors_is_only_worth_knowing(self) -> None:
+    def test_one_card_and_two_sockets_is_only_worth_knowing(self) -> None:
         inventory = servers_hw.two_u_24()
         inventory = inventory.model_copy(update={"nics": inventory.nics[:1]})
         finding = one(found(inventory), "sockets.crossing")
         assert finding.severity is Severity.INFO
-        assert finding.todo.startswith("Add a network card in a slot of processor 1")
+        assert finding.todo.startswith("Add a network card in a slot of socket 1")
 
-    def test_nodes_of_one_processor_are_near_enough(self) -> None:
+    def test_nodes_of_one_socket_are_near_enough(self) -> None:
         assert found(servers_hw.nps4()) == []
 
 
@@ -94,7 +94,7 @@ class TestLinks:
         findings = found(servers_hw.trained_down())
         drive, group = one(findings, "link.drive"), one(findings, "link.unequal")
         assert (drive.subject, drive.severity) == ("SN004", Severity.WARN)
-        assert drive.what == "The link runs at 32 GT/s ×2; the drive can do 32 GT/s ×4."
+        assert drive.what == "The link runs at 32 GT/s ×2; the drive supports 32 GT/s ×4."
         assert "slot 12" in drive.todo
         assert "9 at 32 GT/s ×4, 1 at 32 GT/s ×2" in group.what and "SN004" in group.todo
 
@@ -106,12 +106,12 @@ class TestLinks:
         assert {(finding.name, finding.severity) for finding in findings} == {("link.drive", Severity.INFO)}
         [shown] = merged(findings)
         assert shown.subject == "SN000, SN001, SN002, SN003 and 8 more"
-        assert "The slot cannot do more." in shown.what
+        assert "The slot supports no more." in shown.what
 
     def test_a_card_that_carries_less_than_its_ports(self) -> None:
         finding = one(found(servers_hw.gen5_card_in_gen4_slot()), "link.nic")
         assert (finding.subject, finding.severity) == ("0000:80:00.0", Severity.WARN)
-        assert "It carries 27.6 GB/s, the ports 50.0 GB/s." in finding.what
+        assert "The link carries 27.6 GB/s, the ports 50.0 GB/s." in finding.what
 
     def test_a_slow_slot_that_is_fast_enough_for_the_port_is_only_worth_knowing(self) -> None:
         inventory = servers_hw.gen5_card_in_gen4_slot()
@@ -122,7 +122,7 @@ class TestLinks:
         link = PcieLink(speed=16.0, width=16, max_speed=16.0, max_width=16)
         ports = [servers_hw.port(n, 200_000, pci_address=f"0000:80:00.{n}", link=link) for n in range(2)]
         finding = one(found(servers_hw.one_u_12().model_copy(update={"nics": ports})), "link.nic")
-        assert finding.todo == "Spread the cables over several cards."
+        assert finding.todo == "Distribute the cables over several cards."
 
 
 class TestDrives:
@@ -135,14 +135,14 @@ class TestDrives:
 
     def test_the_odd_firmware_is_named_with_its_drive(self) -> None:
         firmware = [finding for finding in found(servers_hw.hot_and_worn()) if finding.name == "drives.firmware"]
-        assert "9 x 1.0, 1 x 2.0" in firmware[0].what
+        assert "9 × 1.0, 1 × 2.0" in firmware[0].what
         assert "2.0 is on SN006" in firmware[0].todo
 
     def test_different_models(self) -> None:
         inventory = servers_hw.one_u_12()
         drives = servers_hw.changed(inventory.drives, "SN007", model="Other 7T68")
         finding = one(found(inventory.model_copy(update={"drives": drives})), "drives.models")
-        assert "9 x ACME 7T68, 1 x Other 7T68" in finding.what
+        assert "9 × ACME 7T68, 1 × Other 7T68" in finding.what
 
 
 class TestMemory:

@@ -63,4 +63,4 @@ def test_user_without_root_is_refused(ran: list[Sequence[str]], monkeypatch: pyt
 @pytest.mark.parametrize("other", [["--write"], ["--inventory", "other.json"]])
 def test_again_is_not_combined_with_other_options(other: list[str]) -> None:
     result = CliRunner().invoke(plan, ["--again", *other])
-    assert (result.exit_code, "give it alone" in result.output) == (2, True)
+    assert (result.exit_code, "takes no --inventory and no --write" in result.output) == (2, True)

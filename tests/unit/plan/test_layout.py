@@ -85,7 +85,7 @@ def test_single_parity_of_many_drives_is_warned_of_with_the_hours_of_a_rebuild()
     warned = CASES["thirteen drives"], CASES["twenty-four drives on two nodes"]
     for case in warned:
         (warning,) = [text for text in planned(case).warnings if "single parity" in text]
-        assert "21 hours later at the 102 MB/s" in warning
+        assert "21 hours at the guaranteed 102 MB/s" in warning
         assert 'layout.resilience = "double"' in warning
     for name in ("twelve equal drives", "twenty-four drives whose owner wants RAID60", "five drives"):
         assert not [text for text in planned(CASES[name]).warnings if "single parity" in text]
@@ -97,11 +97,11 @@ def test_small_drives_get_a_smaller_log_partition() -> None:
         assert plan.drives[0].partitions[0].size == log
 
 
-def test_hot_spares_are_dealt_to_the_legs_in_turn() -> None:
+def test_hot_spares_are_distributed_over_the_legs_in_turn() -> None:
     plan = planned(CASES["forty drives on two nodes"])
     assert [len(array.spares) for array in plan.arrays if array.name.startswith("leg")] == [1, 1, 1, 1]
     decision = next(decision for decision in plan.decisions if decision.name == "drives.spares")
-    assert "dealt to the legs in turn" in decision.reason
+    assert "distributed over the legs in turn" in decision.reason
 
 
 def test_the_third_small_drive_is_the_spare_of_the_log() -> None:

@@ -144,7 +144,7 @@ class TestPolicyForNfsd:
         [
             ({"threads": 1, "pool_mode": "pernode"}, "nfsd.threads", "2 pools of at least 1 threads are more than 1"),
             ({"threads": 16, "threads_min": 9}, "nfsd.threads_min", "more than 16"),
-            ({"threads": 8000}, "nfsd.threads", "hold 15.87 GiB of 8 GiB memory"),
+            ({"threads": 8000}, "nfsd.threads", "take 15.87 GiB of 8 GiB memory"),
             ({"max_block_size": 4 * MIB, "threads_min": 200}, "nfsd.max_block_size", "of 8 GiB memory"),
         ],
     )
@@ -214,6 +214,6 @@ def test_the_plan_says_what_ports_will_get_and_names_none() -> None:
     inventory = server(drives_2u24(), nodes=2, cores=24)
     decisions = {one.name: one for one in planned(inventory).decisions}
     assert decisions["ports.queues"].value == {"node0": 24, "node1": 24}
-    assert "smb.processors" in decisions and "ports.rings" in decisions and "ports.interrupts" in decisions
+    assert "smb.affinity" in decisions and "ports.rings" in decisions and "ports.interrupts" in decisions
     text = planned(inventory).model_dump_json()
     assert not any(port.name in text for port in inventory.nics)

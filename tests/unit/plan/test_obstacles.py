@@ -28,7 +28,7 @@ def test_one_foreign_drive_stops_everything() -> None:
     refusal = refused(with_drive(3, **found(DriveState.FOREIGN, "LVM physical volume")))
     assert [obstacle.serial for obstacle in refusal.obstacles] == ["SN003"]
     assert refusal.obstacles[0].what == "The drive is foreign, not blank: LVM physical volume."
-    assert "erase it" in refusal.obstacles[0].todo
+    assert "erase the drive" in refusal.obstacles[0].todo
     assert plan_file(refusal).sha256 is None
     assert all(entry.partitions == [] for entry in refusal.drives)
 
@@ -63,7 +63,7 @@ def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -
         "13 drives belong to another Millrace pool: do not erase them: SN000 (bay 1), SN001 (bay 2), "
     )
     assert "SN020 (slot 7). Arrays: millrace-data (1 drive)." in obstacle.what
-    assert obstacle.todo.startswith("Keep them as they are. The boot drive of the server that made the pool starts it")
+    assert obstacle.todo.startswith("Keep them unchanged. The boot drive of the server that created the pool starts it")
     reasons = {entry.reason for entry in refusal.drives if entry.serial != "BOOT"}
     assert reasons == {"Belongs to another Millrace pool: do not erase it."}
 
@@ -123,7 +123,7 @@ def test_a_server_without_nvme_drives() -> None:
 def test_a_data_drive_with_other_sectors_is_to_be_formatted_or_left_out() -> None:
     obstacle = refused(with_drive(4, logical_block=4096)).obstacles[0]
     assert obstacle.what == (
-        "Drives of 6.99 TiB have different sector sizes: 9 with 512 bytes, 1 with 4096 bytes (SN004)."
+        "Drives of 7.68 TB have different sector sizes: 9 with 512 bytes, 1 with 4096 bytes (SN004)."
     )
     assert "nvme format" in obstacle.todo and "exclude" in obstacle.todo
 
@@ -153,7 +153,7 @@ def test_a_typing_error_in_the_policy_puts_no_drive_into_the_pool() -> None:
     proposal = propose(server(drives_1u12()), Policy(drives=DrivesPolicy(exclude=["SN0O3"])))
     assert isinstance(proposal, Refusal)
     assert proposal.obstacles[0].serial == "SN0O3"
-    assert "no drive has the serial number SN0O3" in proposal.obstacles[0].what
+    assert "no drive has the serial SN0O3" in proposal.obstacles[0].what
 
 
 @pytest.mark.parametrize(
@@ -182,4 +182,4 @@ def test_a_log_drive_one_generation_older_is_good_enough() -> None:
 def test_drives_that_are_too_small() -> None:
     refusal = refused(drives_1u12(GIB, 100 << 20))
     assert {obstacle.serial for obstacle in refusal.obstacles} == {"SN010", "SN011"}
-    assert refusal.obstacles[0].what == "The drive holds 100 MiB."
+    assert refusal.obstacles[0].what == "The drive is too small: 105 MB."

@@ -133,15 +133,15 @@ def test_nfsd_md_and_memory() -> None:
 @pytest.mark.parametrize(
     ("drives", "text", "key", "why"),
     [
-        (equal(10), "[layout]\nlegs = 4", "layout.legs", "do not make 4 equal legs"),
+        (equal(10), "[layout]\nlegs = 4", "layout.legs", "cannot form 4 equal legs"),
         (equal(3), '[layout]\nlevel = "raid6"', "layout.level", "RAID6 needs 4 drives or more"),
-        (equal(3), '[layout]\nresilience = "double"', "layout.resilience", "loss of any two"),
+        (equal(3), '[layout]\nresilience = "double"', "layout.resilience", "failure of any two"),
         (equal(4), "[layout]\nspares = 4", "layout.spares", "leave 0 of 4 drives"),
         (equal(2), "[layout]\nspares = 1", "layout.spares", "leave 1 of 2 drives"),
         (equal(7), '[layout]\nlevel = "raid50"\nspares = 2', "layout.level", "two legs or more of 3 drives or more"),
         (equal(10), '[log]\nmode = "pair"', "log.mode", "no two are clearly smaller"),
         (equal(1), '[log]\nmode = "partition"', "log.mode", "both sides of a mirror"),
-        (equal(4, size=1 << 30), "[log]\nsize_mib = 1024", "log.size_mib", "takes a log of 64 MiB at most"),
+        (equal(4, size=1 << 30), "[log]\nsize_mib = 1024", "log.size_mib", "allows a log of at most 64 MiB"),
         (
             equal(4, size=100 * 10**9),
             '[log]\nmode = "internal"\nsize_mib = 2038\n[xfs]\nagcount = 128',
@@ -149,7 +149,7 @@ def test_nfsd_md_and_memory() -> None:
             "a log of",
         ),
         (equal(10), "[xfs]\nagcount = 65536", "xfs.agcount", "not 65536"),
-        (drives_1u12(), "[xfs]\nagcount = 32", "xfs.agcount", "take 56 to"),
+        (drives_1u12(), "[xfs]\nagcount = 32", "xfs.agcount", "allow 56 to 7168"),
         (equal(4, size=1 << 30), "[xfs]\nagcount = 4000", "xfs.agcount", "not 4000"),
     ],
 )
@@ -157,7 +157,7 @@ def test_what_cannot_work_here_is_refused_with_the_reason(drives: list[Drive], t
     proposal = propose(server(drives), policy(text))
     assert isinstance(proposal, Refusal)
     (obstacle,) = proposal.obstacles
-    assert obstacle.what.startswith(f"The policy's {key} cannot work here: ")
+    assert obstacle.what.startswith(f"The policy's {key} cannot be used on this server: ")
     assert why in obstacle.what
     assert obstacle.todo
 
@@ -176,7 +176,8 @@ def test_a_drive_can_be_left_out() -> None:
     plan = planned([*equal(10), drive(10, DATA_SIZE)], '[drives]\nexclude = ["SN004"]\n')
     used = {serial for array in plan.arrays for serial in array.members}
     assert "SN004" not in used and "SN010" in used
-    assert next(entry.reason for entry in plan.drives if entry.serial == "SN004").startswith("The policy leaves it out")
+    reasons = {entry.serial: entry.reason for entry in plan.drives}
+    assert reasons["SN004"] == "Excluded by the policy (drives.exclude)."
 
 
 def test_the_policy_is_part_of_what_is_approved() -> None:

@@ -58,7 +58,7 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[log]\nsize_mib = 4096\n", "log.size_mib"),
         ("[xfs]\nagcount = 32.5\n", "xfs.agcount"),
         ('[xfs]\nmount_options_extra = ["a,b"]\n', "xfs.mount_options_extra: 'a,b' is not one mount option"),
-        ('[xfs]\nmount_options_extra = ["logdev=/dev/sda"]\n', "is for Millrace to say"),
+        ('[xfs]\nmount_options_extra = ["logdev=/dev/sda"]\n', "is set by Millrace"),
         *(
             (f'[xfs]\nmount_options_extra = ["swalloc", "{option}"]\n', "always mounted nosuid,nodev,noexec")
             for option in ("suid", "dev", "exec", "exec=1", "defaults")
@@ -92,8 +92,8 @@ def test_the_file_wins_over_the_credential_of_this_boot(root: Path) -> None:
         ("[journal]\nforward = 19532\n", "journal.forward"),
         ('[journal]\nforward = "https://logs"\nca = "ca.pem"\n', "'ca.pem' is not the absolute path"),
         ('[journal]\nforward = "https://logs"\nca = "/etc/../ca pem"\n', "is not the absolute path"),
-        ('[journal]\nforward = "http://logs"\nca = "/etc/ca.pem"\n', "journal: ca needs forward with https://"),
-        ('[journal]\nca = "/etc/ca.pem"\n', "journal: ca needs forward with https://"),
+        ('[journal]\nforward = "http://logs"\nca = "/etc/ca.pem"\n', "journal: ca requires forward with https://"),
+        ('[journal]\nca = "/etc/ca.pem"\n', "journal: ca requires forward with https://"),
     ],
 )
 def test_a_mistake_names_the_file_and_the_key(text: str, words: str) -> None:

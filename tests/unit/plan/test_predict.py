@@ -121,7 +121,7 @@ class TestWhatIsNotKnown:
         assert len(rows) == 8
         for row in rows:
             assert ("md or" in row) == ("write" in row or "degraded" in row), row
-        assert "What would find it out" in shown
+        assert "To measure it:" in shown
 
     def test_tcp_reaches_the_line_rate_at_best(self) -> None:
         read = outcome(predicted(servers_hw.one_u_12()), "read tcp healthy")

@@ -27,7 +27,7 @@ DECISIONS = [
     "filesystem.mount_options", "filesystem.sector", "filesystem.stripe", "layout", "log", "md.group_thread_cnt",
     "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max", "md.workqueue", "nfsd.lease_time",
     "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition", "ports.interrupts", "ports.queues",
-    "ports.rings", "smb.processors", "sysctl.dirty_bytes",
+    "ports.rings", "smb.affinity", "sysctl.dirty_bytes",
 ]  # fmt: skip
 
 
@@ -84,7 +84,7 @@ def test_chunk_says_whether_a_write_is_one_stripe(count: int, aligned: bool) -> 
     plan = propose(server([drive(number) for number in range(count)]), Policy())
     reason = decision(plan, "chunk").reason
     assert ("is one full stripe" in reason) is aligned
-    assert ("reads parity first" in reason) is not aligned
+    assert ("causes a read-modify-write" in reason) is not aligned
 
 
 def test_two_drives_on_one_node_or_of_unknown_place() -> None:
@@ -98,7 +98,7 @@ def test_data_and_log_drives_that_are_too_small_are_all_refused() -> None:
     data = [drive(number, 1 << 28) for number in range(4)]
     refused = propose(server([*data, drive(4, 1 << 24), drive(5, 1 << 24)]), Policy())
     assert isinstance(refused, Refusal)
-    about = {one.serial for one in refused.obstacles if "holds" in one.what}
+    about = {one.serial for one in refused.obstacles if "too small" in one.what}
     assert {one.serial for one in data} <= about
 
 
@@ -115,7 +115,7 @@ def test_reasons_are_named_below_the_plan_and_explained() -> None:
     assert isinstance(plan, Plan)
     lines = [line.strip() for line in as_text(plan_file(plan), False).splitlines()]
     assert any(re.fullmatch(r"Decision +Value +Why", line) for line in lines)
-    assert "The reasons with their numbers: millrace plan --explain DECISION, `layout` before all." in lines
+    assert "Details of a decision, for example `layout`: millrace plan --explain DECISION" in lines
     assert explained(decision(plan, "layout"), False).startswith("layout\n")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 1U12 becomes RAID6 of ten and a 2U24 becomes RAID50 of 2 x 9, each with its log on a mirror of the small drives."""
+"""A 1U12 becomes RAID6 of ten and a 2U24 becomes RAID50 of 2 × 9, each with its log on a mirror of the small drives."""
 
 from collections.abc import Callable
 
@@ -75,7 +75,7 @@ def test_2u24_is_raid50_with_each_leg_on_one_node() -> None:
     assert (plan.nfsd.pool_mode, plan.nfsd.threads_max) == ("pernode", 48)
     assert plan.capacity == 16 * (partition_size([drive(0)]) - 4 * GIB)
     (warning,) = plan.warnings
-    assert "RAID50 of 2 x 9 drives has single parity" in warning and "21 hours" in warning
+    assert "RAID50 of 2 × 9 drives has single parity" in warning and "21 hours" in warning
 
 
 def test_drives_that_do_not_divide_by_node_still_make_equal_legs_and_a_warning() -> None:
@@ -112,7 +112,7 @@ def test_a_slightly_smaller_replacement_fits() -> None:
     plan = planned(server(drives))
     partitions = {entry.partitions[0].size for entry in plan.drives if entry.role is Role.DATA}
     assert partitions == {4096 * MIB}
-    assert plan.warnings == ["The data drives are of 2 models: the slowest sets the pace."]
+    assert plan.warnings == ["The data drives are of 2 models: the slowest limits the array."]
 
 
 @pytest.mark.parametrize(

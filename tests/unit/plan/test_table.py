@@ -41,7 +41,7 @@ def test_the_plan_ends_with_the_line_that_approves_it(capsys: pytest.CaptureFixt
     lines = capsys.readouterr().out.splitlines()
     assert lines[-1] == f"approve with: millrace approve {stored.sha256}"
     assert all(len(line) <= 100 for line in lines)
-    assert any("leg1" in line and "RAID5 of 9 x 6.98 TiB" in line and "SN001" in line for line in lines)
+    assert any("leg1" in line and "RAID5 of 9 × 7.67 TB" in line and "SN001" in line for line in lines)
     assert all(any(f"SN{number:03}" in line for line in lines) for number in range(20))
     assert not any("\x1b" in line for line in lines)
 
@@ -85,8 +85,8 @@ def test_every_decision_can_be_explained_with_its_numbers(capsys: pytest.Capture
     this_server([drive(number) for number in range(20)])
     assert run("--explain", "layout") == 0
     text = " ".join(capsys.readouterr().out.split())
-    assert "RAID50 of 2 x 9 drives 2 16 1 MiB 80.0 12.0 3.0 5.0 100.0" in text
-    assert "RAID50 of 2 x 10 drives 0 18 576 KiB 90.0 0.0 3.0 5.0 98.0" in text
+    assert "RAID50 of 2 × 9 drives 2 16 1 MiB 80.0 12.0 3.0 5.0 100.0" in text
+    assert "RAID50 of 2 × 10 drives 0 18 576 KiB 90.0 0.0 3.0 5.0 98.0" in text
     assert run("--explain", "layout", "--json") == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema_version"] == 1

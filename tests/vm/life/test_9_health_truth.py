@@ -32,7 +32,10 @@ def test_a_drive_that_warns_of_itself_is_named_without_a_reboot(box: Box) -> Non
     assert "drives" not in failures(box)
     warn(4)
     found = failures(box)["drives"]
-    assert f"({SERVER.drives[-1].serial}): The drive warns: errors have made it unreliable." in found["sentence"]
+    assert (
+        f"({SERVER.drives[-1].serial}): The drive reports a critical warning: errors have degraded its reliability."
+        in found["sentence"]
+    )
     assert found["todo"] == "Replace the drive."
     warn(0)
     assert "drives" not in failures(box)

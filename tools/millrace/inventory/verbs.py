@@ -24,7 +24,7 @@ FILE = click.Path(path_type=Path)
 def inventory(
     show: Output, wait: bool, write: bool, sysroot: Path | None, capture_file: Path | None, keep_serials: bool
 ) -> None:
-    """List drives, network ports and processors of this server; write nothing."""
+    """List drives, network ports and CPUs of this server; write nothing."""
     if sysroot and (write or wait or capture_file):
         raise click.UsageError("--sysroot is about another server: it goes with --json alone.")
     if keep_serials and not capture_file:

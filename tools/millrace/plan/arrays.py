@@ -64,11 +64,12 @@ def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
         return
     usual = chunk_size(leg.data_members)
     stripe = leg.chunk * leg.data_members
-    fits = (
-        "one NFS write of 1 MiB is one full stripe, written without reading first"
-        if stripe == 1 << 20
-        else f"the full stripe is {binary(stripe)}, so that a write of 1 MiB that comes alone reads parity first"
-    )
+    if MIB % stripe:
+        fits = f"the full stripe is {binary(stripe)}, so that a single write of 1 MiB causes a read-modify-write"
+    else:
+        count = MIB // stripe
+        stripes = f"{count} full stripes" if count > 1 else "one full stripe"
+        fits = f"one NFS write of 1 MiB is {stripes}, written without a read-modify-write"
     decision = Decision(
         name="chunk",
         value=leg.chunk,
@@ -84,8 +85,8 @@ def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
     return Decision(
         name="raid0_chunk",
         value=data.chunk,
-        reason=f"The full stripe of a leg, {leg.data_members} x {binary(leg.chunk or 0)}: a smaller chunk would "
-        "cut writes before they fill a stripe.",
+        reason=f"The full stripe of a leg, {leg.data_members} × {binary(leg.chunk or 0)}: a smaller chunk would "
+        "split writes before they fill a stripe.",
         source=sources.RAID0_LIMITS,
     )
 
@@ -95,11 +96,11 @@ def bitmap_decision(leg: Array, policy: Policy) -> Decision:
     decision = Decision(
         name="bitmap",
         value={"kind": leg.bitmap, "chunk": leg.bitmap_chunk},
-        reason="After a power cut only what was being written is compared again; "
+        reason="After a power cut only regions with writes in flight are resynced; "
         + (
-            "512 MiB for each bit keeps the bitmap out of the way of writes."
+            "512 MiB for each bit keep bitmap updates rare."
             if leg.bitmap_chunk
-            else "members below 1 TiB keep the bitmap chunk that mdadm computes."
+            else "for members below 1 TiB mdadm computes the bitmap chunk."
         ),
         source=sources.BITMAP,
     )

@@ -36,9 +36,9 @@ def _drive(read: float, write: float) -> DriveClass:
 
 
 TCP_MEASURE = "a network benchmark (iperf3) from the clients: how much of the line rate TCP reaches"
-CPU_MEASURE = "a benchmark over the network with the processors' load: cycles for each byte of NFS"
+CPU_MEASURE = "a benchmark over the network with the CPU load: cycles for each byte of NFS"
 MEMORY_MEASURE = "a memory benchmark on this server: how much of the modules' bandwidth is usable"
-MD_MEASURE = "a benchmark of each array alone on this server: what md writes, and reads while a drive is gone"
+MD_MEASURE = "a benchmark of each array alone on this server: the write rate of md, and its read rate when degraded"
 
 
 @dataclass(frozen=True)

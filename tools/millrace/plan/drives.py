@@ -12,7 +12,7 @@ from millrace.plan.links import slower
 from millrace.plan.model import Decision
 from millrace.plan.policy import Policy
 from millrace.plan.sockets import two_apart
-from millrace.system.text import binary
+from millrace.system.text import size
 
 LIKENESS = 1.01  # drives sold with one capacity differ by less than 1 %
 CLEARLY_SMALLER = 0.8
@@ -20,9 +20,9 @@ WORN = 90  # percent of the rated endurance
 # NVMe base specification, SMART / health information, critical warning.
 HOT_BIT, BACKUP_BIT = 1 << 1, 1 << 4
 FATAL = {
-    1 << 0: "it has little spare capacity left",
-    1 << 2: "errors have made it unreliable",
-    1 << 3: "it is read-only now",
+    1 << 0: "the available spare is below its threshold",
+    1 << 2: "errors have degraded its reliability",
+    1 << 3: "it is in read-only mode",
     1 << 5: "its persistent memory region is read-only",
 }
 
@@ -48,13 +48,13 @@ class Groups:
 def unsuitable(drive: Drive, policy: Policy) -> str | None:
     """Why a drive is no candidate, as a sentence; None for a candidate."""
     if drive.state is DriveState.BOOT:
-        return "The running system uses it."
+        return "Boot drive of the running system."
     if drive.transport != "nvme":
-        return f"It is attached by {drive.transport or 'an unknown bus'}; only NVMe drives of this server are used."
+        return f"It is attached by {drive.transport or 'an unknown bus'}; only local NVMe drives are used."
     if drive.removable:
         return "It is removable."
     if drive.serial in policy.drives.exclude:
-        return "The policy leaves it out (drives.exclude)."
+        return "Excluded by the policy (drives.exclude)."
     return None
 
 
@@ -137,28 +137,30 @@ def _log(smaller: list[Drive], data: list[Drive]) -> tuple[list[Drive], Drive | 
 
 
 def _why_unused(drive: Drive, data: list[Drive], has_log: bool) -> str:
-    lost = f"{binary(drive.size)} stay unused"
+    lost = f"{size(drive.size)} unused"
     smallest = min(other.size for other in data)
     if clearly_smaller(drive, data):
-        why = "the log has its drives" if has_log else "a log needs two such drives, or has another place by policy"
+        why = (
+            "the log already has its drives"
+            if has_log
+            else "a log needs two such drives, or the policy puts it elsewhere"
+        )
     elif drive.logical_block != data[0].logical_block:
-        why = f"its sectors have {drive.logical_block} bytes, those of the data drives {data[0].logical_block}"
+        why = f"its sectors are {drive.logical_block} bytes, those of the data drives {data[0].logical_block}"
     else:
         than = "larger" if drive.size > smallest else "smaller"
-        why = (
-            f"it is {than} than the {len(data)} data drives of {binary(smallest)}, and an array is made of equal drives"
-        )
+        why = f"it is {than} than the {len(data)} data drives of {size(smallest)}, and an array needs equal drives"
     return f"{lost}: {why}."
 
 
 def _data_decision(groups: Groups) -> Decision:
-    count, size = len(groups.data), binary(min(drive.size for drive in groups.data))
-    drives = f"{count} drives of {size}" if count > 1 else f"One drive of {size}"
+    count, each = len(groups.data), size(min(drive.size for drive in groups.data))
+    drives = f"{count} drives of {each}" if count > 1 else f"One drive of {each}"
     return Decision(
         name="drives.data",
         value=[drive.serial for drive in groups.data],
-        reason=f"{drives} with sectors of {groups.data[0].logical_block} bytes: of all groups of equal drives the one "
-        "that holds most with redundancy.",
+        reason=f"{drives} with sectors of {groups.data[0].logical_block} bytes: the group of equal drives with "
+        "the largest usable capacity.",
         source=sources.TALK_SHAPES,
     )
 
@@ -168,8 +170,8 @@ def _log_decision(groups: Groups) -> Iterator[Decision]:
         yield Decision(
             name="drives.log",
             value=[drive.serial for drive in groups.log],
-            reason=f"2 drives of {binary(min(drive.size for drive in groups.log))} are clearly smaller than the "
-            f"{binary(min(drive.size for drive in groups.data))} of the data drives (80 % or less).",
+            reason=f"2 drives of {size(min(drive.size for drive in groups.log))} are clearly smaller (80 % or less) "
+            f"than the data drives of {size(min(drive.size for drive in groups.data))}.",
             source=sources.TALK_SHAPES,
         )
 
@@ -179,28 +181,28 @@ def _unused_decision(groups: Groups) -> Iterator[Decision]:
         yield Decision(
             name="drives.unused",
             value={unused.drive.serial: unused.reason for unused in groups.unused},
-            reason=f"{_drives(len(groups.unused))} do not fit in: {_lost(groups)} stay unused.",
+            reason=f"{_drives(groups.unused, 'does not fit', 'do not fit')} the layout: {_lost(groups)} unused.",
             source=sources.DISK_RULES,
         )
 
 
 def _unused_warning(groups: Groups) -> Iterator[str]:
     if groups.unused:
-        yield f"{_drives(len(groups.unused))} with {_lost(groups)} stay unused; the table of drives says why."
+        yield f"{_drives(groups.unused, 'is', 'are')} unused ({_lost(groups)}); the table of drives shows why."
 
 
 def _models_warning(groups: Groups) -> Iterator[str]:
     models = {drive.model for drive in groups.data}
     if len(models) > 1:
-        yield f"The data drives are of {len(models)} models: the slowest sets the pace."
+        yield f"The data drives are of {len(models)} models: the slowest limits the array."
 
 
 def _lost(groups: Groups) -> str:
-    return binary(sum(unused.drive.size for unused in groups.unused))
+    return size(sum(unused.drive.size for unused in groups.unused))
 
 
-def _drives(count: int) -> str:
-    return f"{count} drive{'s' * (count > 1)}"
+def _drives(unused: list[Unused], one: str, several: str) -> str:
+    return f"{len(unused)} drives {several}" if len(unused) > 1 else f"1 drive {one}"
 
 
 def _health(drive: Drive) -> list[Finding]:
@@ -213,8 +215,8 @@ def _health(drive: Drive) -> list[Finding]:
                 drive,
                 "heat.drive",
                 Severity.WARN,
-                f"The drive is outside its temperature range{now} and slows itself down.",
-                "Check the fans, blank covers in empty bays and the temperature of the room.",
+                f"The drive is outside its temperature range{now} and throttles itself.",
+                "Check the fans, the covers of empty bays and the room temperature.",
             )
         )
     if warning & BACKUP_BIT:
@@ -223,14 +225,20 @@ def _health(drive: Drive) -> list[Finding]:
                 drive,
                 "cache.protection",
                 Severity.FAIL,
-                "The power-loss protection of the drive has failed: a power cut may lose what it has acknowledged.",
+                "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes.",
                 "Replace the drive.",
             )
         )
     said = [words for bit, words in FATAL.items() if warning & bit]
     if said:
         found.append(
-            _about(drive, "drive.failing", Severity.FAIL, f"The drive warns: {', '.join(said)}.", "Replace the drive.")
+            _about(
+                drive,
+                "drive.failing",
+                Severity.FAIL,
+                f"The drive reports a critical warning: {', '.join(said)}.",
+                "Replace the drive.",
+            )
         )
     return found
 
@@ -238,7 +246,7 @@ def _health(drive: Drive) -> list[Finding]:
 def _wear(drive: Drive) -> list[Finding]:
     if drive.wear is None or drive.wear < WORN:
         return []
-    what = f"{drive.wear} % of the drive's rated endurance is used up."
+    what = f"{drive.wear} % of the drive's rated endurance is used."
     return [_about(drive, "drive.worn", Severity.WARN, what, "Plan its replacement.")]
 
 
@@ -247,10 +255,10 @@ def _cache(drive: Drive) -> list[Finding]:
     if not drive.volatile_write_cache:
         return []
     what = (
-        "The drive has a volatile write cache: it probably has no power-loss protection, and every flush waits for its "
+        "The drive has a volatile write cache: it probably has no power-loss protection, and every flush waits for the "
         "flash."
     )
-    todo = "Look it up in the data sheet; without protection sync writes are slow, most of all on the log's drives."
+    todo = "Check the data sheet: without power-loss protection sync writes are slow, above all on log drives."
     return [_about(drive, "cache.volatile", Severity.INFO, what, todo)]
 
 
@@ -258,14 +266,14 @@ def _models(data: list[Drive]) -> list[Finding]:
     models = Counter(drive.model for drive in data)
     if len(models) < 2:
         return []
-    what = f"They are of {len(models)} models: {_counted(models)}."
+    what = f"The drives are of {len(models)} models: {_counted(models)}."
     return [
         Finding(
             name="drives.models",
             severity=Severity.INFO,
             subject="data drives",
             what=what,
-            todo="Expect the speed of the slowest; use one model where you can.",
+            todo="Use one model if possible: the slowest one limits the array.",
         )
     ]
 
@@ -282,8 +290,8 @@ def _firmware(used: list[Drive]) -> list[Finding]:
                     name="drives.firmware",
                     severity=Severity.INFO,
                     subject=f"drives of model {model}",
-                    what=f"They run different firmware: {_counted(firmware)}.",
-                    todo=f"Bring all to the vendor's current release; {rare} is on {', '.join(serials)}.",
+                    what=f"Firmware versions differ: {_counted(firmware)}.",
+                    todo=f"Update all to the vendor's current release; {rare} is on {', '.join(serials)}.",
                 )
             )
     return found
@@ -291,7 +299,7 @@ def _firmware(used: list[Drive]) -> list[Finding]:
 
 def _counted(counts: Counter[str]) -> str:
     ordered = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    return ", ".join(f"{count} x {name or 'unnamed'}" for name, count in ordered)
+    return ", ".join(f"{count} × {name or 'unnamed'}" for name, count in ordered)
 
 
 def _about(drive: Drive, name: str, severity: Severity, what: str, todo: str) -> Finding:

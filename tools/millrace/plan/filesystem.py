@@ -11,7 +11,7 @@ from millrace.plan.model import Decision, Filesystem
 from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
-from millrace.system.text import MIB, TIB, binary
+from millrace.system.text import MIB, TIB, binary, size
 
 LARGEST_LOG = 2038 * MIB
 # md 1.2 keeps superblock, bitmap and room to reshape in front of the data: at most 1/1024 of small members.
@@ -66,18 +66,19 @@ def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
 def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> Groups:
     groups = equal_groups(layout.capacity, count, stripes)
     if groups is None:
-        fewest, most = layout.capacity // TIB + 1, _most_groups(layout.capacity, stripes)
+        fewest = layout.capacity // TIB + 1
+        most = _most_groups(layout.capacity, fewest, stripes)
         raise CannotWork(
             "xfs.agcount",
-            f"{binary(layout.capacity)} take {fewest} to {most} groups, not {count}",
-            "XFS needs groups of 16 MiB to 1 TiB that are whole stripe units: choose a number within these.",
+            f"{size(layout.capacity)} allow {fewest} to {most} allocation groups, not {count}",
+            "Set a number in this range: allocation groups of XFS are 16 MiB to 1 TiB, in whole stripe units.",
         )
     return groups
 
 
-def _most_groups(capacity: int, stripes: Stripes) -> int:
-    """The largest number that works together with all powers of two below it."""
-    most = 4
+def _most_groups(capacity: int, fewest: int, stripes: Stripes) -> int:
+    """The number that doubling `fewest` ends with."""
+    most = max(4, fewest)
     while equal_groups(capacity, 2 * most, stripes):
         most *= 2
     return most
@@ -92,8 +93,8 @@ def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
         where = "an allocation group" if internal else "the log partition"
         raise CannotWork(
             "log.size_mib",
-            f"{where} takes a log of {most // MIB} MiB at most",
-            "Ask for less, or leave the key out.",
+            f"{where} allows a log of at most {most // MIB} MiB",
+            "Set less, or remove the key.",
         )
     return wanted or (None if internal else most)
 
@@ -117,8 +118,8 @@ def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Poli
     decision = Decision(
         name="filesystem.allocation_groups",
         value=groups,
-        reason=f"{binary(layout.capacity)} and {server.cores} cores: {groups} groups of about "
-        f"{binary(layout.capacity // groups)} let that many writers allocate at once "
+        reason=f"{size(layout.capacity)} and {server.cores} cores: {groups} groups of about "
+        f"{binary(layout.capacity // groups)} let as many writers allocate in parallel "
         "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
         source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
     )
@@ -130,7 +131,7 @@ def _group_size(groups: Groups, layout: Layout, stripes: Stripes) -> Decision:
     if layout.data.over_arrays:
         why = (
             f"{units}: no divisor in common with the {stripes.width} legs, so that groups begin on each leg in turn; "
-            "at a multiple of the stripe width all of them would begin on one leg, for life"
+            "at a multiple of the stripe width all of them would begin on one leg, permanently"
         )
     elif stripes.unit:
         why = f"{units}: no divisor in common with the {stripes.width} data drives of a stripe, so that groups begin "
@@ -140,31 +141,30 @@ def _group_size(groups: Groups, layout: Layout, stripes: Stripes) -> Decision:
     return Decision(
         name="filesystem.allocation_group_size",
         value=groups.size,
-        reason=f"{why}. It is read back after mkfs.xfs.",
+        reason=f"{why}. The size is verified after mkfs.xfs.",
         source=sources.XFS_GROUP_SIZE,
     )
 
 
 def _log(filesystem: Filesystem, layout: Layout, policy: Policy) -> Decision:
-    size = filesystem.log_size
     if layout.log.mode == "internal":
-        reason = "mkfs.xfs sizes a log inside the file system after the file system."
+        reason = "mkfs.xfs sizes a log inside the file system."
     else:
-        reason = f"{binary(size or 0)} of the log mirror; 2038 MiB is the most that XFS takes."
+        reason = f"{binary(filesystem.log_size or 0)} of the log mirror; 2038 MiB is the maximum of XFS."
     decision = Decision(
         name="filesystem.log_size",
-        value=size,
+        value=filesystem.log_size,
         reason=reason,
         source=f"{sources.TALK_FORMAT}; {sources.XFS_LOG_LIMIT}",
     )
-    return by_policy(decision, "log.size_mib", "as large as it can be") if policy.log.size_mib else decision
+    return by_policy(decision, "log.size_mib", "the largest possible") if policy.log.size_mib else decision
 
 
 def _sector(filesystem: Filesystem) -> Decision:
     return Decision(
         name="filesystem.sector",
         value=filesystem.sector,
-        reason="Log and metadata are written in units of 4096 bytes, which no drive has to read back first.",
+        reason="Log and metadata are written in units of 4096 bytes, so that no drive needs a read-modify-write.",
         source=sources.XFS_SECTOR,
     )
 
@@ -174,7 +174,7 @@ def _autofsck() -> Decision:
         name="filesystem.autofsck",
         value=AUTOFSCK,
         reason="The weekly xfs_scrub reports damage and changes nothing. It is stored in the file system, because the "
-        "default is for each version of xfsprogs to choose.",
+        "default differs between versions of xfsprogs.",
         source=sources.XFS_AUTOFSCK,
     )
 
@@ -184,8 +184,8 @@ def _options(filesystem: Filesystem, policy: XfsPolicy) -> Decision:
         name="filesystem.mount_options",
         value=list(filesystem.mount_options),
         reason="Programs and devices in the pool are data, not for this server to run (nosuid, nodev, noexec). "
-        "No write for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
-        "large blocks advertised to programs (largeio), room for limits of shares (prjquota)"
+        "No access time written for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
+        "large blocks advertised to programs (largeio), project quotas for limits of shares (prjquota)"
         + (", the log on its own array (logdev)." if filesystem.log_device else "."),
         source=sources.TALK_FORMAT,
     )

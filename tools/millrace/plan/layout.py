@@ -16,7 +16,7 @@ from millrace.plan.score import RULES, Candidate, scored
 from millrace.plan.shapes import FEWEST_FOR_LEGS, PARITY, Shape, shapes
 from millrace.plan.sizes import partition_size
 from millrace.plan.sockets import Places
-from millrace.system.text import KIB, binary
+from millrace.system.text import KIB, size
 
 # KiB/s: a rebuild beside busy clients still ends within a day or two.
 GUARANTEED_SYNC = 100_000
@@ -123,8 +123,8 @@ def _layout(layout: Layout, considered: list[Candidate], policy: Policy) -> Deci
     return Decision(
         name="layout",
         value=layout.title,
-        reason=f"{choice}; {layout.shape.survives}; {binary(layout.capacity)} "
-        f"for data, before md and XFS take their small share. Scored are: {RULES}.",
+        reason=f"{choice}; {layout.shape.survives}; usable capacity {size(layout.capacity)} "
+        f"before the metadata of md and XFS. Scores: {RULES}.",
         source=f"{sources.POLICY}: layout" if asked else f"{sources.TALK_SHAPES}; {sources.SCORE}",
         considered=[candidate.row() for candidate in considered],
     )
@@ -160,7 +160,7 @@ def _nearness(layout: Layout) -> str:
     if all(map(layout.places.in_one_socket, layout.legs)):
         return "the drives of each leg are on one socket"
     near = sum(map(layout.places.in_one_socket, layout.legs))
-    return f"{near} of them have all drives on one socket, as far as the server says"
+    return f"{near} of them have all drives on one socket, as far as known"
 
 
 def _spares(layout: Layout, policy: Policy) -> Iterator[Decision]:
@@ -169,8 +169,8 @@ def _spares(layout: Layout, policy: Policy) -> Iterator[Decision]:
     decision = Decision(
         name="drives.spares",
         value={array.name: array.spares for array in layout.arrays if array.spares and array.name != "log"},
-        reason=f"{len(layout.spares)} of the data drives wait as hot spares"
-        + (", dealt to the legs in turn: md gives a spare to one array, not to all." if len(layout.legs) > 1 else "."),
+        reason=f"{len(layout.spares)} of the data drives are hot spares"
+        + (", distributed over the legs in turn: an md spare belongs to one array." if len(layout.legs) > 1 else "."),
         source=sources.MD_SPARES,
     )
     yield by_policy(decision, "layout.spares", "the best score") if policy.layout.spares else decision
@@ -181,22 +181,23 @@ def _partition(layout: Layout) -> Decision:
         name="partition",
         value={"data": layout.data_partition, **({"log": layout.log_partition} if layout.log_partition else {})},
         reason="Partitions end 1 % (16 MiB to 4 GiB) before the end of the smallest drive of their kind, "
-        "so that a replacement which is a little smaller fits.",
+        "so that a slightly smaller replacement fits.",
         source=sources.DISK_RULES,
     )
 
 
 def _redundancy(layout: Layout) -> Iterator[str]:
     if len(layout.redundant.members) == 1:
-        yield "There is one data drive: when it fails, all data is lost. A second one of its size makes it a mirror."
+        yield "There is one data drive: if it fails, all data is lost. Add a second drive of its size for a mirror."
     drives = sum(map(len, layout.legs)) + len(layout.spares)
     if PARITY.get(layout.shape.level) == 1 and drives >= FEWEST_FOR_LEGS:
         hours = layout.data_partition / (GUARANTEED_SYNC * KIB) / 3600
         yield (
-            f"{layout.shape.title} has single parity: after a drive fails, a second failure in the same leg loses all "
-            f"data until the rebuild ends, {_duration(hours)} later at the {GUARANTEED_SYNC * KIB / 10**6:.0f} MB/s "
-            'that a rebuild is guaranteed. layout.resilience = "double" in the policy gives each leg a second parity '
-            "drive."
+            f"{layout.shape.title} has single parity: after a drive failure, a second one in the same leg loses "
+            "all data "
+            f"until the rebuild ends, which takes {_duration(hours)} at the guaranteed "
+            f"{GUARANTEED_SYNC * KIB / 10**6:.0f} MB/s. "
+            'layout.resilience = "double" in the policy gives each leg a second parity drive.'
         )
 
 
@@ -208,9 +209,10 @@ def _spans(layout: Layout) -> Iterator[str]:
         if far:
             names = ", ".join(drive.serial for drive in far)
             yield (
-                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) are not on that of the "
-                f"others, and {100 * len(far) // len(leg)} % of what it moves crosses between sockets; slots on the "
-                "socket of the others would avoid that."
+                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) are on another socket "
+                f"than the rest, and {100 * len(far) // len(leg)} % of its traffic crosses between sockets. Move them "
+                "to "
+                "slots on the socket of the rest."
             )
 
 

@@ -50,9 +50,9 @@ def _drive(drive: Drive) -> list[Finding]:
             severity=Severity.INFO if limited else Severity.WARN,
             subject=drive.serial,
             what=_words(link, "drive"),
-            todo="Use a slot that can do more, or accept the speed of the slot."
+            todo="Use a faster slot, or accept the speed of this one."
             if limited
-            else f"Reseat the drive{place}; if it stays, check the cable and backplane, then the drive.",
+            else f"Reseat the drive{place}; if that does not help, check the cable and backplane, then the drive.",
         )
     ]
 
@@ -70,8 +70,8 @@ def _unequal(data: list[Drive]) -> list[Finding]:
             name="link.unequal",
             severity=Severity.WARN,
             subject="data drives",
-            what=f"Their links differ: {shown}. Every stripe waits for the slowest.",
-            todo=f"Put these into slots like those of the others: {', '.join(slow)}.",
+            what=f"PCIe links differ: {shown}. Every stripe waits for the slowest.",
+            todo=f"Move these drives to slots with the faster link: {', '.join(slow)}.",
         )
     ]
 
@@ -83,20 +83,20 @@ def _card(ports: list[Nic]) -> list[Finding]:
     line = sum(nic.speed or 0 for nic in ports) * MEGABIT / BITS
     payload = raw_bytes(link) * Constants().pcie_payload.value
     short = line > payload
-    carries = f"It carries {payload / GIGA:.1f} GB/s, the ports {line / GIGA:.1f} GB/s."
+    carries = f"The link carries {payload / GIGA:.1f} GB/s, the ports {line / GIGA:.1f} GB/s."
     if _below(link):
         limited = _limited_by_slot(link)
         severity = Severity.WARN if short or not limited else Severity.INFO
         what = f"{_words(link, 'network card')}{' ' + carries if short else ''}"
         todo = (
-            "Put the card into a slot that can do more, or take the speed of the slot."
+            "Move the card to a faster slot, or accept the speed of this one."
             if limited
-            else "Reseat the card; if it stays, check its riser and the slot's setting in the firmware (bifurcation)."
+            else "Reseat the card; if that does not help, check the riser and the slot's bifurcation setting."
         )
         return [Finding(name="link.nic", severity=severity, subject=address, what=what, todo=todo)]
     if short:
-        todo = "Spread the cables over several cards."
-        what = f"The card's link at its best is slower than its ports. {carries}"
+        todo = "Distribute the cables over several cards."
+        what = f"Even at full speed the card's link is slower than its ports. {carries}"
         return [Finding(name="link.nic", severity=Severity.WARN, subject=address, what=what, todo=todo)]
     return []
 
@@ -119,8 +119,8 @@ def _limited_by_slot(link: PcieLink) -> bool:
 
 def _words(link: PcieLink, device: str) -> str:
     now, best = _rate(link.speed, link.width), _rate(link.max_speed, link.max_width)
-    slot = " The slot cannot do more." if _limited_by_slot(link) else ""
-    return f"The link runs at {now}; the {device} can do {best}.{slot}"
+    slot = " The slot supports no more." if _limited_by_slot(link) else ""
+    return f"The link runs at {now}; the {device} supports {best}.{slot}"
 
 
 def _rate(speed: float, width: int) -> str:

@@ -12,7 +12,7 @@ from millrace.plan.override import CannotWork, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.sizes import log_partition_size, partition_size
 from millrace.plan.sockets import Leg, farthest, two_apart, what_parts, what_parts_third
-from millrace.system.text import binary
+from millrace.system.text import binary, size
 
 Mode = Literal["pair", "partition", "internal"]
 
@@ -78,14 +78,14 @@ def _log(mode: Mode, groups: Groups, data: list[Drive]) -> Log:
 
 def _reason(log: Log, data: list[Drive]) -> str:
     if log.mode == "internal":
-        return "The log is inside the file system: a mirror has no parity that small log writes would slow down."
+        return "The log is inside the file system: on a mirror small log writes cause no read-modify-write."
     return f"{_place(log)} {_spare(log, data)} {_room(log)}"
 
 
 def _place(log: Log) -> str:
     if log.mode == "pair":
         return (
-            f"Two drives of {binary(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the "
+            f"Two drives of {size(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the "
             "small log writes off the data drives."
         )
     one, other = (drive.serial for drive in log.drives)
@@ -101,19 +101,16 @@ def _spare(log: Log, data: list[Drive]) -> str:
     where = f"{log.spare.serial}, {what_parts_third(log.spare, log.drives)},"
     if log.mode == "pair" and log.spare in data:
         return (
-            f"Its hot spare is a partition of data drive {where} so that md copies a side that is lost within "
-            "seconds, and the log does not die before the data; until the small drive is replaced log writes share "
-            "that data drive."
+            f"Its hot spare is a partition of data drive {where} so that md rebuilds a lost side of the mirror "
+            "within seconds; until the small drive is replaced, log writes share that data drive."
         )
-    return (
-        f"Its hot spare is {where} so that md copies a side that is lost within seconds, and the log does not die "
-        "before the data."
-    )
+    return f"Its hot spare is {where} so that md rebuilds a lost side of the mirror within seconds."
 
 
 def _room(log: Log) -> str:
     rest = " The rest of the small drives stays empty." if log.mode == "pair" else ""
     return (
-        f"{binary(log.partition)} (1/64 of a data drive, 96 MiB to 4 GiB) are kept on every data drive, so that a side "
+        f"{binary(log.partition)} (1/64 of a data drive, 96 MiB to 4 GiB) are reserved on every data drive, "
+        "so that a side "
         f"of the mirror can move to any of them.{rest}"
     )

@@ -65,7 +65,7 @@ def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy)
     most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
     raise CannotWork(
         "md.stripe_cache_size",
-        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays hold {binary(held)} of "
+        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays take {binary(held)} of "
         f"{binary(server.memory)} memory",
         f"Set md.stripe_cache_size to at most {most}.",
     )
@@ -99,7 +99,7 @@ def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]
             name="md.sync_speed_max",
             value=knobs.sync_speed_max,
             reason=f"A rebuild may use {knobs.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its link "
-            "within 2 to 5 GB/s, instead of 0.2 GB/s.",
+            "within 2 to 5 GB/s, instead of the default of 0.2 GB/s.",
             source=sources.MD_SYNC,
         ),
         Decision(
@@ -123,22 +123,22 @@ def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[De
             value=knobs.group_thread_cnt,
             reason=f"A quarter of the {server.cores_per_node} cores of a node, within {FEWEST_WORKERS} to "
             f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
-            f"them: the kernel starts that many on each node, {in_all} in all, and parity is computed where the write "
-            "came in.",
+            f"them: the kernel starts that many on each node, {in_all} in all, and parity is computed on the node "
+            "that received the write.",
             source=sources.RAID5_THREADS,
         ),
         Decision(
             name="md.workqueue",
-            value="all processors",
-            reason="Workers stay on the node that handed them the stripe; keeping them off other processors would only "
-            "make writes wait that come in there.",
+            value="all CPUs",
+            reason="Workers run on the node that submitted the stripe; excluding the CPUs of other nodes would only "
+            "delay writes that are received there.",
             source=sources.RAID5_WORKQUEUE,
         ),
         Decision(
             name="md.stripe_cache_size",
             value=knobs.stripe_cache_size,
             reason=f"{binary(cache)} for each parity array of {members} drives, of {binary(server.memory)} memory; the "
-            "kernel's 256 entries hold a handful of full stripes.",
+            "kernel's default of 256 entries holds few full stripes.",
             source=sources.STRIPE_CACHE,
         ),
     ]

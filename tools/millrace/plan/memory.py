@@ -45,8 +45,8 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
     decision = Decision(
         name="sysctl.dirty_bytes",
         value=dict(sysctl),
-        reason=f"Writing back starts at {binary(dirty // 4)} and writers wait at {binary(dirty)}, so that a COMMIT "
-        f"never has gigabytes to flush (1 GiB, and at most a fifth of {binary(server.memory)} memory).",
+        reason=f"Writeback starts at {binary(dirty // 4)} and writers wait at {binary(dirty)}, so that a COMMIT "
+        f"never flushes many gigabytes (1 GiB, and at most a fifth of {binary(server.memory)} memory).",
         source=sources.TALK_SERVER,
     )
     if policy.sysctl.dirty_bytes:
@@ -59,7 +59,7 @@ def audit_memory(inventory: Inventory, plan: Plan) -> list[Finding]:
     threads = plan.nfsd.threads_max
     buffers = threads * thread_memory(plan.nfsd.max_block_size)
     fewer, smaller = (
-        f"set {key} in the policy to a smaller number" for key in ("nfsd.threads_max", "md.stripe_cache_size")
+        f"set {key} in the policy to a smaller number" for key in ("nfsd.threads", "md.stripe_cache_size")
     )
     return [
         *_share(inventory, "memory.nfsd", f"The buffers of {threads} nfsd threads", buffers, NFSD_SHARE, fewer),
@@ -78,8 +78,9 @@ def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int,
     if needed * 100 <= inventory.memory * percent:
         return []
     what = (
-        f"{who} take {binary(needed)}, more than {percent} % of {binary(inventory.memory)} memory: little is left to "
-        "cache files."
+        f"{who} take {binary(needed)}, more than {percent} % of {binary(inventory.memory)} memory: less is "
+        "left for the "
+        "page cache."
     )
     todo = f"Add memory ({binary(needed * 100 // percent)} would be enough), or {otherwise}."
     return [Finding(name=name, severity=Severity.WARN, subject="memory", what=what, todo=todo)]
@@ -89,14 +90,14 @@ def _nodes(inventory: Inventory) -> list[Finding]:
     bare = [node for node in inventory.nodes if node.cores and not node.memory]
     if not bare or len(inventory.nodes) < 2:
         return []
-    names = ", ".join(str(node.id) for node in bare)
+    names = f"{', '.join(str(node.id) for node in bare)} {'have' if len(bare) > 1 else 'has'}"
     return [
         Finding(
             name="memory.node",
             severity=Severity.WARN,
             subject="memory",
-            what=f"The processors of NUMA node {names} have no memory of their own: all of it is on other nodes.",
-            todo="Spread the memory modules over the channels of all processors, as the board's manual says.",
+            what=f"NUMA node{'s' * (len(bare) > 1)} {names} CPUs and no local memory: all accesses are remote.",
+            todo="Distribute the memory modules over the channels of all sockets, as the board's manual says.",
         )
     ]
 
@@ -109,7 +110,7 @@ def _correction(inventory: Inventory) -> list[Finding]:
             name="memory.ecc",
             severity=Severity.WARN,
             subject="memory",
-            what="Memory errors are not corrected (ECC is off): a flipped bit becomes data on the drives.",
-            todo="Use ECC modules and switch ECC on in the firmware's setup.",
+            what="ECC is off: an uncorrected memory error can be written to the drives as data.",
+            todo="Use ECC modules, and enable ECC in the firmware setup.",
         )
     ]

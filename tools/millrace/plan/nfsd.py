@@ -70,7 +70,7 @@ def _check(server: Server, wish: NfsdPolicy, block: int, size: Sizing) -> None:
         key = "nfsd.threads" if wish.threads_min is None else "nfsd.threads_min"
         raise CannotWork(
             key,
-            f"{size.pools} pools of at least {size.least} threads are more than {size.most}",
+            f"{size.pools} pools of at least {size.least} threads are more than {size.most} threads",
             f"Set nfsd.threads to at least {size.pools * size.least}, or nfsd.threads_min lower.",
         )
     held = size.most * thread_memory(block)
@@ -78,14 +78,18 @@ def _check(server: Server, wish: NfsdPolicy, block: int, size: Sizing) -> None:
         most = int(server.memory * MOST_THREAD_MEMORY) // thread_memory(block)
         raise CannotWork(
             "nfsd.max_block_size" if wish.max_block_size and not wish.threads else "nfsd.threads",
-            f"{size.most} threads with blocks of {binary(block)} hold {binary(held)} of {binary(server.memory)} memory",
+            f"{size.most} threads with blocks of {binary(block)} take {binary(held)} of {binary(server.memory)} memory",
             f"Set nfsd.threads to at most {most}, or nfsd.max_block_size lower.",
         )
 
 
 def _threads(size: Sizing, server: Server, wish: NfsdPolicy) -> Decision:
-    serving = "near the network ports" if server.nic_cores else "of the server, whose network ports have no known place"
-    limited = f"memory allows {size.affordable}" if size.affordable < size.cores else "more would wait for each other"
+    serving = (
+        "near the network ports"
+        if server.nic_cores
+        else "of the server, as the location of the network ports is unknown"
+    )
+    limited = f"memory allows {size.affordable}" if size.affordable < size.cores else "more would only contend"
     decision = Decision(
         name="nfsd.threads",
         value={"min_per_pool": size.least, "max": size.most},
@@ -102,13 +106,16 @@ def _threads(size: Sizing, server: Server, wish: NfsdPolicy) -> Decision:
 def _pool_mode(mode: str, computed: str, server: Server, wish: NfsdPolicy) -> Decision:
     nodes = server.compute_nodes
     if nodes == 1:
-        reason = "One NUMA node has processors: one pool is enough."
+        reason = "Only one NUMA node has CPUs: one pool is enough."
     elif computed == "pernode":
-        reason = f"{nodes} NUMA nodes have processors and a network port each: a request stays where it was received."
+        reason = (
+            f"{nodes} NUMA nodes have CPUs and a network port each: a request is served on the node that received it."
+        )
     else:
         reason = (
-            f"{nodes} NUMA nodes have processors and {len(server.nic_nodes)} of them a network port: a pool only gets "
-            "what its own processors receive, so pools of the other nodes would idle; threads of one pool run anywhere."
+            f"{nodes} NUMA nodes have CPUs and {len(server.nic_nodes)} of them a network port: a pool only gets "
+            "requests "
+            "that its own CPUs receive, so pools of the other nodes would idle; threads of one pool run on any node."
         )
     decision = Decision(name="nfsd.pool_mode", value=mode, reason=reason, source=sources.NFSD_POOLS)
     return by_policy(decision, "nfsd.pool_mode", computed) if wish.pool_mode else decision
@@ -118,7 +125,7 @@ def _block(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
     decision = Decision(
         name="nfsd.max_block_size",
         value=nfsd.max_block_size,
-        reason="Linux clients ask for 1 MiB at most; 4 MiB would cost four times the memory for each thread.",
+        reason="Linux clients use at most 1 MiB; 4 MiB would take four times the memory for each thread.",
         source=sources.NFSD_BLOCK,
     )
     return by_policy(decision, "nfsd.max_block_size", binary(MIB)) if wish.max_block_size else decision
@@ -149,9 +156,9 @@ def _exports(policy: Policy) -> list[Decision]:
         Decision(
             name="exports.privileged_ports",
             value=policy.nfs.privileged_ports,
-            reason="Clients must use a port below 1024, which only their root can."
+            reason="Clients must use a port below 1024, which only root on the client can."
             if policy.nfs.privileged_ports
-            else "The policy lets clients use any port.",
+            else "The policy allows clients any port.",
             source=sources.POLICY,
         ),
     ]

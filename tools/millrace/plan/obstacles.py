@@ -9,16 +9,16 @@ from millrace.plan.links import slower
 from millrace.plan.model import Obstacle
 from millrace.plan.other_pool import of_a_pool, other_pool
 from millrace.plan.policy import Policy
-from millrace.system.text import MIB, binary
+from millrace.system.text import MIB, size
 
 # XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.
 SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE = 512 * MIB, 128 * MIB
 AGAIN = "then plan again (`millrace plan --again`)"
 TODO = {
-    DriveState.UNKNOWN: f"Find out why it does not answer (dmesg, smartctl), replace or remove it, {AGAIN}.",
-    DriveState.FOREIGN: f"If its content matters, copy it elsewhere; then remove the drive or erase it, {AGAIN}.",
+    DriveState.UNKNOWN: f"Check why the drive does not respond (dmesg, smartctl), replace or remove it, {AGAIN}.",
+    DriveState.FOREIGN: f"Copy its data elsewhere if needed, then remove or erase the drive, {AGAIN}.",
 }
-LEAVE_OUT = "or leave it out by policy ([drives] exclude)"
+EXCLUDE = "or exclude it by policy ([drives] exclude)"
 
 
 def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
@@ -61,10 +61,10 @@ def _not_told_apart(chosen: list[Drive], drives: list[Drive]) -> list[Obstacle]:
     for serial in dict.fromkeys(drive.serial for drive in chosen):
         if not serial:
             what = f"{_several(counts[serial])} no serial number."
-            found.append(_general(what, "Remove what does not say who it is, or replace it."))
+            found.append(_general(what, "Remove or replace it: drives are identified by their serial numbers."))
         elif counts[serial] > 1:
-            what = f"{_several(counts[serial])} the serial number {serial}: namespaces of one drive, or a forged one."
-            todo = f"Keep one namespace on each drive, remove all but one, {LEAVE_OUT}."
+            what = f"{_several(counts[serial])} the serial number {serial}: namespaces of one drive, or a duplicate."
+            todo = f"Keep one namespace on each drive, remove all but one, {EXCLUDE}."
             found.append(Obstacle(serial=serial, what=what, todo=todo))
     return found
 
@@ -79,8 +79,8 @@ def _not_excluded(drives: list[Drive], policy: Policy) -> list[Obstacle]:
     return [
         Obstacle(
             serial=serial,
-            what=f"The policy's drives.exclude cannot work here: no drive has the serial number {serial}.",
-            todo="Correct the serial, or take it out of the policy.",
+            what=f"The policy's drives.exclude cannot be used on this server: no drive has the serial {serial}.",
+            todo="Correct the serial, or remove it from the policy.",
         )
         for serial in policy.drives.exclude
         if serial not in there
@@ -90,7 +90,7 @@ def _not_excluded(drives: list[Drive], policy: Policy) -> list[Obstacle]:
 def _nothing_there(chosen: list[Drive]) -> list[Obstacle]:
     if chosen:
         return []
-    return [_general("This server has no NVMe drives to build on.", "Check that they are seated and powered.")]
+    return [_general("This server has no NVMe drives for a pool.", "Check that the drives are seated and powered.")]
 
 
 def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
@@ -108,8 +108,9 @@ def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     names = ", ".join(drive.serial for drive in odd)
     return [
         _general(
-            f"Drives of {binary(first.size)} have different sector sizes: {mix} ({names}).",
-            f"Format all of them alike (nvme format, which erases them), {LEAVE_OUT.replace('it', 'these', 1)}.",
+            f"Drives of {size(first.size)} have different sector sizes: {mix} ({names}).",
+            "Format all of them with one sector size (`nvme format` erases them), "
+            f"{EXCLUDE.replace('it', 'these', 1)}.",
         )
     ]
 
@@ -118,7 +119,7 @@ def _too_small(groups: Groups) -> list[Obstacle]:
     limits = [(drive, SMALLEST_DATA_DRIVE) for drive in groups.data]
     limits += [(drive, SMALLEST_LOG_DRIVE) for drive in groups.log]
     return [
-        _about(drive, f"The drive holds {binary(drive.size)}.", f"Replace it by one of {binary(least)} or more.")
+        _about(drive, f"The drive is too small: {size(drive.size)}.", f"Replace it with one of {size(least)} or more.")
         for drive, least in limits
         if drive.size < least
     ]

@@ -35,14 +35,15 @@ def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
         what = f"{SENTENCE} It is in {_place(found[0])}."
     if arrays := _arrays(found):
         what += f" Arrays: {', '.join(arrays)}."
-    them, are = ("it", "it is") if len(found) == 1 else ("them", "they are")
+    them = "it" if len(found) == 1 else "them"
     return [
         Obstacle(
             serial=(found[0].serial or None) if len(found) == 1 else None,
             what=what,
-            todo=f"Keep {them} as {are}. The boot drive of the server that made the pool starts it, here too; a later "
-            f"version adopts it without. To make a new pool, put {them} aside, {again}, or leave {them} out by policy "
-            "([drives] exclude).",
+            todo=f"Keep {them} unchanged. The boot drive of the server that created the pool starts it, on this server "
+            f"too; a later version adopts it without. To create a new pool, remove {them} from this server, "
+            f"{again}, or "
+            f"exclude {them} by policy ([drives] exclude).",
         )
     ]
 

@@ -13,7 +13,7 @@ class CannotWork(Exception):
     def __init__(self, key: str, why: str, todo: str) -> None:
         super().__init__(why)
         self.obstacle = Obstacle(
-            serial=None, what=f"The policy's {key} cannot work here: {why.rstrip('.')}.", todo=todo
+            serial=None, what=f"The policy's {key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
         )
 
 
@@ -21,7 +21,7 @@ def by_policy(decision: Decision, key: str, computed: JsonValue) -> Decision:
     """The decision with the owner as its source; `computed` is what the planner would have taken, in words."""
     return decision.model_copy(
         update={
-            "reason": f"The policy says so ({key}); without it: {computed}.",
+            "reason": f"Set by the policy ({key}); computed without it: {computed}.",
             "source": f"{sources.POLICY}: {key}",
         }
     )

@@ -112,7 +112,7 @@ class XfsPolicy(Section):
             if option.partition("=")[0] in UNSAFE_MOUNT_OPTIONS:
                 raise ValueError(f"'{option}' is refused: the pool is always mounted {','.join(SAFE_MOUNT_OPTIONS)}")
             if option.partition("=")[0] in OWN_MOUNT_OPTIONS:
-                raise ValueError(f"'{option}' is for Millrace to say")
+                raise ValueError(f"'{option}' is set by Millrace")
         return options
 
 
@@ -168,7 +168,7 @@ class JournalPolicy(Section):
     def ca_is_for_https(self) -> "JournalPolicy":
         """An authority without a certificate to check is a mistake: the sender believes that it is checked."""
         if self.ca is not None and not (self.forward or "").startswith("https:"):
-            raise ValueError("ca needs forward with https://: only there is a certificate to check")
+            raise ValueError("ca requires forward with https://: only there is a certificate to check")
         return self
 
 

@@ -101,9 +101,9 @@ def audit_ports(inventory: Inventory) -> list[Finding]:
     if any(nic.carrier for nic in inventory.nics):
         return []
     what, todo = (
-        ("No network port has a link.", "Plug in the cables, and check the switch at their other end.")
+        ("No network port has a link.", "Connect the cables, and check the switch.")
         if inventory.nics
-        else ("There is no network port.", "Add a network card, or one that this kernel has a driver for.")
+        else ("No network port was found.", "Install a network card that the kernel has a driver for.")
     )
     return [Finding(name="network.none", severity=Severity.WARN, subject="network", what=what, todo=todo)]
 
@@ -121,8 +121,8 @@ def _queues(server: Server) -> Decision:
     return Decision(
         name="ports.queues",
         value={f"node{node}": cores for node, cores in sorted(server.port_cores.items())},
-        reason="A port has one queue for each physical core of its own node, as far as it offers them"
-        + (f": {', '.join(known)}." if known else "; no place of a port is known, so all cores count."),
+        reason="One queue for each physical core of the port's NUMA node, as far as the port supports them"
+        + (f": {', '.join(known)}." if known else "; the location of the ports is unknown, so all cores are used."),
         source=sources.NIC_QUEUES,
     )
 
@@ -130,9 +130,9 @@ def _queues(server: Server) -> Decision:
 def _interrupts() -> Decision:
     return Decision(
         name="ports.interrupts",
-        value="one vector for each core of the port's node",
-        reason="A core takes the interrupts of one queue and sends through the same queue; second threads of a core "
-        "take none. Vectors that the kernel manages itself are left alone, and there is no irqbalance to undo it.",
+        value="one vector for each core of the port's NUMA node",
+        reason="A core takes the interrupts of one queue and sends through the same queue; sibling threads take "
+        "none. Vectors that the kernel manages are not changed, and no irqbalance runs.",
         source=sources.NIC_INTERRUPTS,
     )
 
@@ -140,20 +140,20 @@ def _interrupts() -> Decision:
 def _rings() -> Decision:
     return Decision(
         name="ports.rings",
-        value="the driver's",
-        reason="Rings of 8192 and adaptive coalescing no longer help since kernel 6.11, and large rings fall out of "
-        "the cache; tune says when a port drops packets for want of buffers.",
+        value="driver default",
+        reason="Rings of 8192 and adaptive coalescing no longer help since kernel 6.11, and large rings do not fit "
+        "the cache; `millrace tune` reports a port that drops packets for lack of buffers.",
         source=sources.NIC_RINGS,
     )
 
 
 def _smb(server: Server) -> Decision:
     return Decision(
-        name="smb.processors",
-        value="the socket of the ports, where all with a link are at one of several",
-        reason="One process serves one client and copies its data: 5 instead of 3.8 GB/s on the processor of its port. "
-        "With ports at several sockets a process may serve any of them and stays free."
+        name="smb.affinity",
+        value="the socket of the ports, if all ports with a link are on one",
+        reason="One smbd process serves one client and copies its data: 5 instead of 3.8 GB/s on the socket of its "
+        "port. With ports on several sockets processes are not pinned."
         if server.compute_nodes > 1
-        else "There is one node with processors: nothing to choose.",
+        else "Only one NUMA node has CPUs: nothing to pin.",
         source=sources.SMB_NUMA,
     )

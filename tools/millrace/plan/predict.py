@@ -128,7 +128,7 @@ def _drives(machine: Machine, known: Constants, direction: Direction, state: Sta
     sheets = True
     for link in links:
         if link is None:
-            return _not_known("drives", "A drive does not tell its PCIe link.", "a benchmark of each drive alone")
+            return _not_known("drives", "A drive does not report its PCIe link.", "a benchmark of each drive alone")
         rate = raw_bytes(link) * known.pcie_payload.value
         sheet = known.drives.get(link.max_speed)
         if sheet:
@@ -138,7 +138,7 @@ def _drives(machine: Machine, known: Constants, direction: Direction, state: Sta
         sheets = sheets and sheet is not None
         rates.append(rate)
     slowest = min(rates, default=0.0)
-    reason = f"{count} drives x {slowest / GIGA:.1f} GB/s, the slowest one's {'data sheet or ' if sheets else ''}link."
+    reason = f"{count} drives × {slowest / GIGA:.1f} GB/s, the slowest one's {'data sheet or ' if sheets else ''}link."
     measure = None if sheets else "a benchmark of each drive alone: only the links are known"
     return _layer("drives", count * slowest, constants, reason, measure)
 
@@ -163,7 +163,7 @@ def _memory(machine: Machine, known: Constants, direction: Direction, transport:
     reason = f"Each byte crosses the memory bus {traffic.value:.1f} times."
     bandwidth, usable = machine.memory_bandwidth, known.memory_usable
     if bandwidth is None:
-        return _not_known("memory", reason, "a memory benchmark on this server: its modules do not tell their speed")
+        return _not_known("memory", reason, "a memory benchmark on this server: its modules do not report their speed")
     reason = f"{reason} The modules carry {bandwidth / GIGA:.0f} GB/s if each has its own channel."
     return _layer("memory", bandwidth * usable.value / traffic.value, [usable, traffic], reason)
 
@@ -186,7 +186,7 @@ def _cpu(machine: Machine, known: Constants, direction: Direction, transport: Tr
     parity = [known.parity_cycles] if direction == "write" and _has_parity(machine) else []
     needed = cycles.value + sum(constant.value for constant in parity)
     if machine.cycles is None:
-        return _not_known("cpu", "The clock of the processors is not known.", cycles.measure or "a benchmark")
+        return _not_known("cpu", "The CPU clock is not known.", cycles.measure or "a benchmark")
     reason = f"{machine.cycles / GIGA:.0f} billion cycles/s of all cores."
     limit = machine.cycles * known.cpu_usable.value / needed
     return _layer("cpu", limit, [known.cpu_usable, cycles, *parity], reason)
@@ -212,7 +212,7 @@ def _nic(machine: Machine, known: Constants, transport: Transport) -> Layer:
     shown = f"{len(speeds)} port{'s' * (len(speeds) > 1)} with {line / GIGA:.1f} GB/s line rate"
     if share.evidence == "unknown":
         return _layer("nic", line, [Constant(1, "specification")], f"{shown}.", share.measure)
-    return _layer("nic", line * share.value, [share], f"{shown}, {share.value:.0%} of it for data.")
+    return _layer("nic", line * share.value, [share], f"{shown}, {100 * share.value:.0f} % of it for data.")
 
 
 def _card_links(machine: Machine) -> float | None:

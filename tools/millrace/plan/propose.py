@@ -101,7 +101,10 @@ def _members(layout: Layout, groups: Groups) -> list[DriveRole]:
     mirror = [drive for drive in layout.log.drives if drive not in large]
     spare = [drive for drive in [layout.log.spare] if drive and drive not in large]
     return [
-        *(_role(drive, Role.DATA, table, "One of the largest group of equal drives.") for drive in large),
+        *(
+            _role(drive, Role.DATA, table, "One of the group of equal drives with the largest usable capacity.")
+            for drive in large
+        ),
         *(_role(drive, Role.SPARE, table, "Hot spare for the data drives.") for drive in layout.spares),
         *(_role(drive, Role.LOG, log, "One of two clearly smaller drives.") for drive in mirror),
         *(_role(drive, Role.SPARE, log, "Hot spare for the log drives.") for drive in spare),

@@ -32,19 +32,18 @@ class Shape:
 
     @property
     def title(self) -> str:
-        """RAID50 of 2 x 9 drives."""
+        """RAID50 of 2 × 9 drives."""
         if self.level == "raid1" and self.size == 1:
             return "One drive without redundancy"
-        drives = f"{self.legs} x {self.size}" if self.legs > 1 else f"{self.size}"
+        drives = f"{self.legs} × {self.size}" if self.legs > 1 else f"{self.size}"
         return f"{self.level.upper()} of {drives} drives"
 
     @property
     def survives(self) -> str:
         """What may break."""
-        if self.level == "raid1":
-            return "no data drive may fail" if self.size == 1 else f"any {_counted(self.size - 1)} may fail"
-        failures = f"any {_counted(PARITY[self.level])}"
-        return f"{failures} of each of the {self.legs} legs may fail" if self.legs > 1 else f"{failures} may fail"
+        failures = self.size - 1 if self.level == "raid1" else PARITY[self.level]
+        words = f"survives {failures or 'no'} drive failure{'s' * (failures > 1)}"
+        return f"{words} in each of the {self.legs} legs" if self.legs > 1 else words
 
 
 def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
@@ -52,7 +51,7 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
     used = count - (policy.spares or 0)
     if used < 1 or (used < 2 <= count):
         raise CannotWork(
-            "layout.spares", f"{policy.spares} hot spares leave {max(0, used)} of {count} drives.", "Ask for fewer."
+            "layout.spares", f"{policy.spares} hot spares leave {max(0, used)} of {count} drives.", "Set fewer."
         )
     level = _level(used, policy)
     usual = USUAL_LEG if level in NESTED.values() else range(SMALLEST_LEG[level], count + 1)
@@ -61,8 +60,8 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
         key, wanted = _demand(policy)
         raise CannotWork(
             key,
-            f"{count} equal drives{f' with {policy.spares} hot spares' if policy.spares is not None else ''} do not "
-            f"make {wanted}: {level.upper()} needs {_smallest(level)}.",
+            f"{count} equal drives{f' with {policy.spares} hot spares' if policy.spares is not None else ''} cannot "
+            f"form {wanted}: {level.upper()} needs {_smallest(level)}.",
             "Change the policy, or add drives.",
         )
     return found
@@ -76,8 +75,8 @@ def _level(used: int, policy: LayoutPolicy) -> Level:
     if used < SMALLEST_LEG["raid6"] and policy.resilience == "double":
         raise CannotWork(
             "layout.resilience",
-            f"{used} drives hold no data that survives the loss of any two of them.",
-            'Add drives until there are at least 4, or accept resilience = "single".',
+            f"{used} drives cannot store data that survives the failure of any two.",
+            'Add drives (at least 4 are needed), or set resilience = "single".',
         )
     base = _base(used, policy)
     several = policy.legs > 1 if policy.legs is not None else used >= FEWEST_FOR_LEGS
@@ -133,7 +132,3 @@ def _demand(policy: LayoutPolicy) -> tuple[str, str]:
 def _smallest(level: Level) -> str:
     drives = f"{SMALLEST_LEG[level]} drives or more"
     return f"two legs or more of {drives}" if level in NESTED.values() else drives
-
-
-def _counted(drives: int) -> str:
-    return {1: "one data drive", 2: "two data drives"}.get(drives, f"{drives} data drives")

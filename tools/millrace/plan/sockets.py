@@ -83,7 +83,7 @@ def what_parts(pair: Sequence[Drive]) -> str:
         return "on different NUMA nodes"
     if switches:
         return "behind different PCIe switches"
-    return "in places that the server does not tell" if None in (node, other) else "on one NUMA node"
+    return "in unknown locations" if None in (node, other) else "on one NUMA node"
 
 
 def what_parts_third(drive: Drive, pair: Sequence[Drive]) -> str:
@@ -93,7 +93,7 @@ def what_parts_third(drive: Drive, pair: Sequence[Drive]) -> str:
         return f"on another NUMA node than {'both' if nodes == len(pair) else 'one of them'}"
     if switches:
         return f"behind another PCIe switch than {'both' if switches == len(pair) else 'one of them'}"
-    return "which shares its NUMA node with both, as far as the server tells"
+    return "on the NUMA node of both, as far as known"
 
 
 def audit_sockets(inventory: Inventory, data: list[Drive]) -> list[Finding]:
@@ -155,9 +155,9 @@ def _heat(inventory: Inventory) -> list[Finding]:
         Finding(
             name="heat.cpu",
             severity=Severity.WARN,
-            subject="processors",
-            what=f"Heat has slowed cores down {inventory.cpu_throttled} times since the server was started.",
-            todo="Check the fans, the air filters and the temperature of the room.",
+            subject="CPUs",
+            what=f"Heat has throttled CPU cores {inventory.cpu_throttled} times since boot.",
+            todo="Check the fans, the air filters and the room temperature.",
         )
     ]
 
@@ -170,11 +170,11 @@ def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, dri
     cards = sorted({(nic.pci_address or nic.name).rpartition(".")[0] or nic.name for nic in nics})
     return Finding(
         name="sockets.crossing",
-        # With one card between two processors half of the traffic crosses whatever one does.
+        # With one card and two sockets half of the traffic crosses whatever one does.
         severity=Severity.INFO if len(cards) == 1 and far < total else Severity.WARN,
         subject=", ".join(sorted({nic.pci_address or nic.name for nic in nics})),
         what=f"{far} of {total} data drives are on {_list(lonely)}, all network ports on "
-        f"{_list(sorted(served))}: {share:.0%} of the traffic{amount} crosses NUMA nodes.",
+        f"{_list(sorted(served))}: {100 * share:.0f} % of the traffic{amount} crosses between sockets.",
         todo=_todo(cards, served, lonely, far, total),
     )
 
@@ -182,11 +182,11 @@ def _finding(nics: list[Nic], served: set[int], lonely: list[int], far: int, dri
 def _todo(cards: list[str], served: set[int], lonely: list[int], far: int, total: int) -> str:
     there, here = _list(lonely), _list(sorted(served))
     if far == total:
-        return f"Put the network card into a slot of {there}, or the drives into bays of {here}."
+        return f"Move the network card to a slot of {there}, or the drives to bays of {here}."
     if len(cards) > 1:
-        return f"Put one network card ({cards[-1]}) into a slot of {there}."
-    return f"Add a network card in a slot of {there}, or put all data drives into bays of {here}."
+        return f"Move one network card ({cards[-1]}) to a slot of {there}."
+    return f"Add a network card in a slot of {there}, or move all data drives to bays of {here}."
 
 
 def _list(sockets: list[int]) -> str:
-    return f"processor{'s' * (len(sockets) > 1)} {', '.join(map(str, sockets))}"
+    return f"socket{'s' * (len(sockets) > 1)} {', '.join(map(str, sockets))}"

@@ -15,11 +15,13 @@ from rich.text import Text
 from millrace.plan.constants import GIGA
 from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Decision, DriveRole, LayerName, Outcome, Plan, PlanFile, Prediction, Refusal
-from millrace.system.text import KIB, binary
+from millrace.system.text import KIB, binary, size
 
 WIDTH = 100
 # Shown in the drives table already, or too long for a line.
 NOT_LISTED = {"drives.data", "drives.log", "drives.spares", "drives.unused", "legs", "layout", "log"}
+# Shown as drives are sold; other sizes are powers of two.
+CAPACITIES = {"partition.data"}
 SIZES = {
     "partition",
     "log",
@@ -61,8 +63,12 @@ def value_in_words(decision: Decision) -> str:
     """The value with sizes as a person says them."""
     value, name = decision.value, decision.name
     if isinstance(value, dict):
-        return ", ".join(f"{key.removeprefix('vm.')} {shown(name, part)}" for key, part in value.items())
+        return ", ".join(f"{key.removeprefix('vm.')} {_part(name, key, part)}" for key, part in value.items())
     return shown(name, value)
+
+
+def _part(name: str, key: str, value: JsonValue) -> str:
+    return size(value) if f"{name}.{key}" in CAPACITIES and isinstance(value, int) else shown(name, value)
 
 
 def shown(name: str, value: JsonValue) -> str:
@@ -82,10 +88,12 @@ def stdout_is_terminal() -> bool:
 
 def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
     console.print(Text(f"{'Plan in force' if in_force else 'Plan'}: {plan.title}", "bold"))
-    console.print(Text(f"{binary(plan.capacity)} for data, XFS at {plan.filesystem.mountpoint}"))
+    console.print(
+        Text(f"Usable capacity: {size(plan.capacity)} ({binary(plan.capacity)}), XFS at {plan.filesystem.mountpoint}")
+    )
     console.print(_drives(plan))
     console.print(_decisions(plan.decisions))
-    console.print(Text("The reasons with their numbers: millrace plan --explain DECISION, `layout` before all."))
+    console.print(Text("Details of a decision, for example `layout`: millrace plan --explain DECISION"))
     for warning in plan.warnings:
         console.print(Text(f"Warning: {warning}", "yellow"))
     _findings(console, plan.findings)
@@ -95,7 +103,7 @@ def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
         console.print(Text(f"sha256 {sha256}"))
         return
     console.print(
-        Text("Nothing has been written: approving makes partitions on the drives of the arrays, which are blank now.")
+        Text("Nothing has been written. Approving the plan partitions the drives of the arrays, which are blank.")
     )
     console.print(Text(f"sha256 {sha256}"))
     # One line whatever its length: it is there to be copied.
@@ -125,7 +133,7 @@ def _drives(plan: Plan) -> Table:
             continue
         drives = [by_serial[serial] for serial in array.members]
         part = next(part for part in drives[0].partitions if part.role is array.role)
-        made_of = f"{array.level.upper()} of {len(drives)} x {binary(part.size)}"
+        made_of = f"{array.level.upper()} of {len(drives)} × {size(part.size)}"
         table.add_row(array.name, made_of, Text(_names(drives)))
         if array.spares:
             table.add_row("", "hot spare", Text(_names([by_serial[serial] for serial in array.spares])))
@@ -139,7 +147,7 @@ def _names(drives: list[DriveRole]) -> str:
     """`ACME 7T68: SN000, SN001`, a line for each model."""
     models: dict[str, list[str]] = {}
     for drive in drives:
-        models.setdefault(f"{drive.model}, {binary(drive.size)}", []).append(drive.serial)
+        models.setdefault(f"{drive.model}, {size(drive.size)}", []).append(drive.serial)
     return "\n".join(f"{model}: {', '.join(serials)}" for model, serials in models.items())
 
 
@@ -180,7 +188,7 @@ def _prediction(console: Console, prediction: Prediction | None) -> None:
     console.print(table)
     measures_of = _to_measure(prediction.outcomes)
     if measures_of:
-        console.print(Text(f"{NOT_KNOWN} is not known and may be lower. What would find it out:"))
+        console.print(Text(f"{NOT_KNOWN} is not known and may be lower. To measure it:"))
     for name, measures in measures_of.items():
         console.print(Text(f"  {LAYERS[name]}: {'; '.join(measures)}"))
 

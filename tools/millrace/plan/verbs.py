@@ -46,7 +46,9 @@ def plan(
         from millrace.plan.current import plan_again
 
         if inventory_file is not None or write:
-            raise click.UsageError("--again looks at this server and stores what it finds: give it alone.")
+            raise click.UsageError(
+                "--again rescans this server and stores the plan: it takes no --inventory and no --write."
+            )
         plan_again()
     in_force = plan_in_force() if inventory_file is None else None
     if in_force is not None and write:

@@ -41,7 +41,7 @@ function Known({ clients, onChanged }: { clients: BenchClient[]; onChanged: () =
             <ErrorAlert error={forget.error} />
             <DataTable label={_("Benchmark clients")} rows={clients} rowKey={({ name }) => name} columns={[
                 { title: _("Client"), heads: true, cell: ({ name, address }) => (name === address ? name : `${name} (${address})`) },
-                { title: _("Processors"), figures: true, cell: ({ facts }) => number(facts.cpus) },
+                { title: _("CPUs"), figures: true, cell: ({ facts }) => number(facts.cpus) },
                 { title: _("Memory"), figures: true, cell: ({ facts }) => binary(facts.memory) },
                 { title: "RDMA", cell: ({ facts }) => (facts.rdma ? _("yes") : _("no")) },
                 { title: "fio", cell: ({ facts }) => facts.fio },

@@ -56,7 +56,7 @@ function Environment({ run: { environment, provenance, request } }: { run: Run }
         <div className="mr-stack">
             <dl className="mr-definitions">
                 <dt>{_("Server")}</dt><dd>{`${environment.host}, ${environment.product}`}</dd>
-                <dt>{_("Processor")}</dt><dd>{`${environment.cpu}, ${environment.sockets} × ${environment.cores}`}</dd>
+                <dt>{_("CPU")}</dt><dd>{`${environment.cpu}, ${environment.sockets} × ${environment.cores}`}</dd>
                 <dt>{_("Memory")}</dt><dd>{binary(environment.memory)}</dd>
                 <dt>{_("Kernel")}</dt><dd>{environment.kernel}</dd>
                 <dt>{_("Virtual")}</dt><dd>{environment.virtual ?? _("no")}</dd>

@@ -18,7 +18,7 @@ export function layerName(name: PlanLayer["name"]): string {
     case "drives": return _("drives");
     case "pcie": return _("PCIe");
     case "memory": return _("memory");
-    case "cpu": return _("processors");
+    case "cpu": return _("CPU");
     case "md": return _("RAID");
     case "nic": return _("network ports");
     }

@@ -164,7 +164,7 @@ def _reason(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
         "nic": "bottleneck: network ports",
         "network": "bottleneck: network",
         "client": "bottleneck: clients or their network; no resource of this server was at its limit",
-        "cpu": _processors(now),
+        "cpu": _cpus(now),
         "nfsd": f"{now.nfsd_queued or 0:.0%} of the requests waited for an nfsd thread; more threads may help",
         "latency": f"one request at a time: {_latency(rung)} each is what binds",
         "unknown": "no resource was at its limit",
@@ -173,16 +173,16 @@ def _reason(rung: Rung, ceiling: Ceiling, binding: Binding) -> str:
     return reasons[binding] + seen
 
 
-def _processors(now: Moment) -> str:
+def _cpus(now: Moment) -> str:
     if _at(now.cpu, FULL):
         return f"bottleneck: CPUs ({now.cpu or 0:.0%} busy, {now.interrupts or 0:.0%} of it in interrupts)"
-    return f"one processor is full ({now.busiest or 0:.0%}) while all together are {now.cpu or 0:.0%} busy"
+    return f"one CPU is full ({now.busiest or 0:.0%}) while all CPUs together are {now.cpu or 0:.0%} busy"
 
 
 def _seen(now: Moment) -> str:
     parts = []
     if now.cpu is not None:
-        parts.append(f"processors {now.cpu:.0%} busy")
+        parts.append(f"CPUs {now.cpu:.0%} busy")
     if now.drives_busy is not None:
         parts.append(f"the busiest drive {now.drives_busy:.0%}")
     if now.rpc_queue is not None and now.rpc_queue >= 0.001:

@@ -28,13 +28,13 @@ def check(host: Host) -> list[Finding]:
     nodes = node_cpus()
     idle = [node for node, cpus in nodes.items() if not any(mask & set(cpus) for mask in masks)]
     if not idle:
-        where = f"all {len(nodes)} NUMA nodes" if len(nodes) > 1 else "all processors"
+        where = f"all {len(nodes)} NUMA nodes" if len(nodes) > 1 else "all CPUs"
         return [Finding(check=NAME, level=Level.OK, sentence=f"Threads of the NFS server run on {where}.")]
     named = ", ".join(map(str, idle))
     return [
         host.absent(
             NAME,
-            f"No thread of the NFS server may run on NUMA node {named}: its processors serve nothing.",
+            f"No thread of the NFS server may run on NUMA node {named}: its CPUs serve nothing.",
             "systemctl restart nfs-server.service; if it stays like this, boot the release before: this kernel keeps "
             "the threads where they were started (truenas/linux#322)",
         )

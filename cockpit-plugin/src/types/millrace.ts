@@ -1171,7 +1171,7 @@ export interface ProvisionOutcome {
     pool: Pool | null;
 }
 
-/** How far it is: steps done, steps in all, the step under way. */
+/** Progress of a build: steps done, steps in all, the active step. */
 export interface ProvisionProgress {
     schema_version: 1;
     done: number;
@@ -1678,7 +1678,7 @@ export interface Unclean {
     missing: string[];
 }
 
-/** All that nobody has acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for. */
+/** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for. */
 export interface UncleanStarts {
     schema_version: 1;
     starts: Unclean[];

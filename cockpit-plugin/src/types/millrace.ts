@@ -111,7 +111,7 @@ export interface Ceiling {
     of_below: number | null;
 }
 
-/** What one certificate says. Times are ISO 8601 in UTC; `fingerprint` is the SHA-256 that browsers show. */
+/** The fields of one certificate. Times are ISO 8601 in UTC; `fingerprint` is the SHA-256 that browsers show. */
 export interface Certificate {
     subject: string;
     issuer: string;
@@ -135,11 +135,11 @@ export interface CertificateChange {
 }
 
 /**
- * The whole picture.
+ * The certificate in use and the trusted CAs.
  *
- * `authority` is this server's own, `trusted` are those whose certificates an mtls client may show (the own one
- * among them). `client_trust` is what a client must trust as PEM text; null where a public or a site's authority
- * issued the certificate and did not come with it. `days_left` is negative after the end.
+ * `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
+ * among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
+ * the certificate and did not come with it. `days_left` is negative after the end.
  */
 export interface CertificateReport {
     schema_version: 1;
@@ -153,7 +153,7 @@ export interface CertificateReport {
     client_trust: string | null;
 }
 
-/** A request for an authority to sign; its key stays here. */
+/** A request for a CA to sign; its key stays here. */
 export interface CertificateRequest {
     schema_version: 1;
     names: string[];
@@ -161,7 +161,7 @@ export interface CertificateRequest {
     pem: string;
 }
 
-/** Names of this server beside its host name, such as an alias in the DNS; a person gave them. */
+/** Additional names of this server, such as an alias in the DNS. */
 export interface CertificateSettings {
     schema_version: 1;
     names: string[];
@@ -196,7 +196,7 @@ export interface ChangeReport {
     warnings: string[];
 }
 
-/** Whether the one-time password was taken off the console. */
+/** Whether the one-time password was removed from the console. */
 export interface CheckReport {
     schema_version: 1;
     forgotten: boolean;
@@ -211,14 +211,14 @@ export interface Checkpoint {
     load_seconds: number | null;
 }
 
-/** One option, taken or left out, and why. */
+/** One option, used or skipped, with the reason. */
 export interface Choice {
     option: string;
     reason: string;
     source: string;
 }
 
-/** What the program on a client says of it. Memory in bytes; `rdma` is whether it has an RDMA device. */
+/** What the program on a client reports about it. Memory in bytes; `rdma` is whether it has an RDMA device. */
 export interface ClientFacts {
     program: number;
     host: string;
@@ -347,7 +347,7 @@ export interface DomainReport {
 }
 
 /**
- * One setting that is not as planned. `changed` is False for `--diff`, which only looks.
+ * One setting that is not as planned. `changed` is False for `--diff`, which only compares.
  *
  * `path` is a file, or the command that sets it.
  */
@@ -362,10 +362,11 @@ export interface Drift {
 /**
  * One drive as the kernel's block device for it. Sizes in bytes.
  *
- * `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity. What follows
- * `evidence` is None or empty where nobody said: `dlfeat` as in the NVMe specification, `temperature` in degrees
- * Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log, `slot` the
- * PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and processor.
+ * `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
+ * `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
+ * degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
+ * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and
+ * processor.
  */
 export interface Drive {
     name: string;
@@ -461,7 +462,7 @@ export interface Environment {
     settings: Record<string, string>;
 }
 
-/** What a run would take: seconds, bytes held in the pool at most, bytes written in all. */
+/** Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all. */
 export interface Estimate {
     schema_version: 1;
     mode: "quick" | "full";
@@ -474,7 +475,7 @@ export interface Estimate {
     obstacles: string[];
 }
 
-/** One thing that one probe found, or the reason why it could not look. */
+/** One thing that one probe found, or the reason why it failed. */
 export interface Evidence {
     probe: string;
     finding: string;
@@ -511,8 +512,8 @@ export interface Explanation {
 /**
  * One file that is not as it would be rendered. `unit` reads it, empty where each program reads it by itself.
  *
- * `edited` says that it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what
- * would be rendered.
+ * `edited`: it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what would be
+ * rendered.
  */
 export interface FileDiff {
     path: string;
@@ -607,11 +608,11 @@ export interface IdRange {
 }
 
 /**
- * Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
+ * Everything that the planner may use; what follows `nics` is None or empty where it is not reported.
  *
  * `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
- * whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the
- * mode of the kernel's lockdown.
+ * whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
+ * of the kernel's lockdown.
  */
 export interface Inventory {
     schema_version: 1;
@@ -684,7 +685,7 @@ export interface Link {
  * One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
  *
  * `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
- * the kernel does not say, and for a raid0 over legs, which speak for themselves. Sizes in bytes.
+ * the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes.
  */
 export interface LiveArray {
     name: string;
@@ -808,8 +809,9 @@ export interface ModuleParameter {
  * What the server did in about one second. Shares are 0..1. `at` is seconds since the rung began.
  *
  * `interrupts` is the share of all processors in hard and soft interrupts, `busiest` the load of the busiest one;
- * `drives_busy` and `array_busy` say how long requests were outstanding, `nfsd_queued` which part of the requests
- * waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was sent.
+ * `drives_busy` and `array_busy` are the share of time with requests outstanding, `nfsd_queued` the part of the
+ * requests that waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was
+ * sent.
  */
 export interface Moment {
     at: number;
@@ -868,7 +870,7 @@ export interface NfsdThreads {
 }
 
 /**
- * One physical network port. `speed` in Mbit/s, None where the driver does not say.
+ * One physical network port. `speed` in Mbit/s, None where the driver does not report it.
  *
  * `software_rdma`: the RDMA device is made of software over this port. `card_ports`: ports of the card it is on.
  */
@@ -889,7 +891,7 @@ export interface Nic {
     switch: string | null;
 }
 
-/** What else a person should know. */
+/** Further information for the administrator of the client. */
 export interface Note {
     text: string;
     source: string;
@@ -1025,7 +1027,7 @@ export interface PlanOutcome {
     layers: PlanLayer[];
 }
 
-/** One rung of an estimate, or the reason why it is left out. */
+/** One rung of an estimate, or the reason why it is skipped. */
 export interface PlannedRung {
     id: string;
     layer: BenchLayer;
@@ -1052,7 +1054,7 @@ export interface Pool {
     filesystem_uuid: string;
 }
 
-/** The pool as it is now. `notes` say what could not be read, and why. */
+/** The pool as it is now. `notes` are what could not be read, and why. */
 export interface PoolState {
     schema_version: 1;
     created: string;
@@ -1182,7 +1184,7 @@ export interface ProvisionProgress {
 /**
  * Everything a client needs to mount one share well.
  *
- * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that say the same: `fstab`
+ * Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
  * (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
  * until the next boot).
  */
@@ -1264,10 +1266,10 @@ export interface RunList {
 }
 
 /**
- * What somebody asked for. None means: what the mode and this server decide.
+ * A request for a run. None means: decided by the mode and this server.
  *
- * `seconds` is the length of one repeat, `size` caps the bytes in the pool, `write_drives` are serials of blank drives
- * that may be overwritten, `clients` the names of remote clients for L3, `model` that of the checkpoint.
+ * `seconds` is the length of one repeat, `size` limits the bytes in the pool, `write_drives` are serials of blank
+ * drives that may be overwritten, `clients` the names of remote clients for L3, `model` that of the checkpoint.
  */
 export interface RunRequest {
     schema_version: 1;
@@ -1418,7 +1420,7 @@ export interface ShareList {
     shares: Share[];
 }
 
-/** What a share holds in bytes and may hold; `used` is null where XFS does not count or was not asked yet. */
+/** Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet. */
 export interface ShareUsage {
     name: string;
     path: string;
@@ -1501,8 +1503,8 @@ export interface StateShare {
  * The status contract (`millrace status --json`).
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
- * the user may not see everything: parts of `health` are then what root saw last, at `health.at`. `notes` say what
- * could not be read.
+ * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
+ * what could not be read, and why.
  */
 export interface Status {
     schema_version: 1;
@@ -1527,14 +1529,14 @@ export interface Steps {
     steps: string[];
 }
 
-/** `millrace bench stop --json`. `running` is whether a run was on, `removed` what was taken away. */
+/** `millrace bench stop --json`. `running` is whether a run was active, `removed` what was removed. */
 export interface Stopped {
     schema_version: 1;
     running: boolean;
     removed: string[];
 }
 
-/** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were looked at. */
+/** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched. */
 export interface Suspects {
     count: number;
     listed: number;
@@ -1576,8 +1578,8 @@ export interface TopologyArray {
 /**
  * One drive at its place. `state` is what was on it at boot, `role` what the plan has for it.
  *
- * `array` is the one that a person knows (data, log), `leg` the part of it that the drive is in where it has legs;
- * `member` is how md sees it now, null where it is in no array. `present` is false for a drive that was pulled.
+ * `array` is the one that administrators know (data, log), `leg` the part of it that the drive is in where it has
+ * legs; `member` is its state in md now, null where it is in no array. `present` is false for a drive that was pulled.
  * `bay` is the bay, else the slot. Temperature in degrees Celsius, wear in percent of the rated endurance, at boot.
  */
 export interface TopologyDrive {
@@ -1609,7 +1611,7 @@ export interface TopologyFinding {
 }
 
 /**
- * One NUMA node with what hangs off it; `node` null: the firmware does not say where these are.
+ * One NUMA node with its devices; `node` is null where the firmware does not report it.
  *
  * `nfsd` counts the threads that run on this node only.
  */
@@ -1644,14 +1646,14 @@ export interface TopologyPort {
     pcie: Link | null;
 }
 
-/** The authorities whose certificates an mtls client may show. */
+/** The CAs whose certificates an mtls client may use. */
 export interface TrustedAuthorities {
     schema_version: 1;
     trusted: Certificate[];
 }
 
 /**
- * `settings` is how many were looked at, `unreadable` how many of them could not even be read.
+ * `settings` is how many were compared, `unreadable` how many of them could not be read.
  *
  * A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
  * kernel keeps for itself.
@@ -1678,7 +1680,7 @@ export interface Unclean {
     missing: string[];
 }
 
-/** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for. */
+/** All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search. */
 export interface UncleanStarts {
     schema_version: 1;
     starts: Unclean[];
@@ -1700,9 +1702,9 @@ export interface UserList {
 }
 
 /**
- * One moment. `time` is seconds since 1970; rates are over the second before, null in the first line.
+ * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
  *
- * `notes` say why something is not known.
+ * `notes` are why something is not known.
  */
 export interface Watch {
     schema_version: 1;
@@ -1725,8 +1727,8 @@ export interface Where {
 /**
  * What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
  *
- * `pattern` in words; `block` in bytes, `depth` requests in flight of one job; `equivalent` says of what this is the
- * size-equivalent, where it is not the thing itself.
+ * `pattern` in words; `block` in bytes, `depth` requests in flight of one job; `equivalent` names the benchmark of
+ * which this is a smaller one, where it is not the original.
  */
 export interface Workload {
     profile: BenchProfile;

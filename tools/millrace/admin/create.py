@@ -30,7 +30,7 @@ class AdminReport(Contract):
 
 
 class CheckReport(Contract):
-    """Whether the one-time password was taken off the console."""
+    """Whether the one-time password was removed from the console."""
 
     schema_version: Literal[1] = 1
     forgotten: bool

@@ -11,7 +11,7 @@ Origin = Literal["own", "installed"]
 
 
 class Certificate(Contract):
-    """What one certificate says. Times are ISO 8601 in UTC; `fingerprint` is the SHA-256 that browsers show."""
+    """The fields of one certificate. Times are ISO 8601 in UTC; `fingerprint` is the SHA-256 that browsers show."""
 
     subject: str
     issuer: str
@@ -25,9 +25,9 @@ class Certificate(Contract):
 
 
 class Current(Contract):
-    """The certificate in use. `chain` counts certificates; `sha256` is that of the file that is shown to clients.
+    """The certificate in use. `chain` counts certificates; `sha256` is that of the file that is sent to clients.
 
-    `covers` are the names and addresses of this server that it had when it was put in place.
+    `covers` are the names and addresses of this server that it had when it was put in use.
     """
 
     schema_version: Literal[1] = 1
@@ -39,18 +39,18 @@ class Current(Contract):
 
 
 class CertificateSettings(Contract):
-    """Names of this server beside its host name, such as an alias in the DNS; a person gave them."""
+    """Additional names of this server, such as an alias in the DNS."""
 
     schema_version: Literal[1] = 1
     names: list[str] = Field(default_factory=list)
 
 
 class CertificateReport(Contract):
-    """The whole picture.
+    """The certificate in use and the trusted CAs.
 
-    `authority` is this server's own, `trusted` are those whose certificates an mtls client may show (the own one
-    among them). `client_trust` is what a client must trust as PEM text; null where a public or a site's authority
-    issued the certificate and did not come with it. `days_left` is negative after the end.
+    `authority` is this server's own CA, `trusted` are those whose certificates an mtls client may use (the own one
+    among them). `client_trust` is what a client must trust as PEM text; null where a public CA or the site's CA issued
+    the certificate and did not come with it. `days_left` is negative after the end.
     """
 
     schema_version: Literal[1] = 1
@@ -65,7 +65,7 @@ class CertificateReport(Contract):
 
 
 class TrustedAuthorities(Contract):
-    """The authorities whose certificates an mtls client may show."""
+    """The CAs whose certificates an mtls client may use."""
 
     schema_version: Literal[1] = 1
     trusted: list[Certificate]
@@ -83,7 +83,7 @@ class CertificateChange(Contract):
 
 
 class CertificateRequest(Contract):
-    """A request for an authority to sign; its key stays here."""
+    """A request for a CA to sign; its key stays here."""
 
     schema_version: Literal[1] = 1
     names: list[str]

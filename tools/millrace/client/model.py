@@ -8,7 +8,7 @@ from millrace.system.documents import Contract
 
 
 class Choice(Contract):
-    """One option, taken or left out, and why."""
+    """One option, used or skipped, with the reason."""
 
     option: str
     reason: str
@@ -16,7 +16,7 @@ class Choice(Contract):
 
 
 class Note(Contract):
-    """What else a person should know."""
+    """Further information for the administrator of the client."""
 
     text: str
     source: str
@@ -63,7 +63,7 @@ class Expect(Contract):
 class Recipe(Contract):
     """Everything a client needs to mount one share well.
 
-    Apply `files` (module options, credentials) and `prepare` (commands), then one of three that say the same: `fstab`
+    Apply `files` (module options, credentials) and `prepare` (commands), then one of three that are equivalent: `fstab`
     (lines of /etc/fstab) and `fstab_commands`, or `units` (systemd units) and `unit_commands`, or `commands` (a mount
     until the next boot).
     """

@@ -23,8 +23,8 @@ from millrace.system.users import only_root
 class FileDiff(Contract):
     """One file that is not as it would be rendered. `unit` reads it, empty where each program reads it by itself.
 
-    `edited` says that it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what
-    would be rendered.
+    `edited`: it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what would be
+    rendered.
     """
 
     path: str

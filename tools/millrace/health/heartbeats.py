@@ -15,10 +15,10 @@ TIMED_OUT = 124
 
 
 class Heartbeat(Contract):
-    """What the last heartbeat ended with. Sizes in bytes, `uptime` in seconds since boot.
+    """The result of the last heartbeat. Sizes in bytes, `uptime` in seconds since boot.
 
-    `problem` says in words why there was none; `error` is the name of the error, empty where the pool does not answer.
-    `known` is false where the pool was not asked.
+    `problem` is why there was none; `error` is the name of the error, empty where the pool does not answer. `known` is
+    false where none was requested.
     """
 
     uptime: float

@@ -48,8 +48,8 @@ class Status(Contract):
     """The status contract (`millrace status --json`).
 
     `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
-    the user may not see everything: parts of `health` are then what root saw last, at `health.at`. `notes` say what
-    could not be read.
+    the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
+    what could not be read, and why.
     """
 
     schema_version: Literal[1] = 1

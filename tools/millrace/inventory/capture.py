@@ -46,7 +46,7 @@ class Manifest(Contract):
 
 
 class Answer(Contract):
-    """What a tool said, or (`surface`) what the probe of a drive's first and last bytes found."""
+    """The output of a tool, or (`surface`) the findings in a drive's first and last bytes."""
 
     argv: list[str]
     status: int = 0

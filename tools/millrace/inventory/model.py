@@ -21,7 +21,7 @@ class DriveState(StrEnum):
 
 
 class Evidence(Contract):
-    """One thing that one probe found, or the reason why it could not look."""
+    """One thing that one probe found, or the reason why it failed."""
 
     probe: str
     # labels and names on a drive are chosen by the system that wrote them
@@ -62,10 +62,11 @@ class LbaFormat(Contract):
 class Drive(Contract):
     """One drive as the kernel's block device for it. Sizes in bytes.
 
-    `name` (nvme3n1) is for people and changes between boots; `serial` and `wwid` are the identity. What follows
-    `evidence` is None or empty where nobody said: `dlfeat` as in the NVMe specification, `temperature` in degrees
-    Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log, `slot` the
-    PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and processor.
+    `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
+    `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
+    degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
+    `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and
+    processor.
     """
 
     name: str
@@ -98,7 +99,7 @@ class Drive(Contract):
 
 
 class Nic(Contract):
-    """One physical network port. `speed` in Mbit/s, None where the driver does not say.
+    """One physical network port. `speed` in Mbit/s, None where the driver does not report it.
 
     `software_rdma`: the RDMA device is made of software over this port. `card_ports`: ports of the card it is on.
     """
@@ -141,11 +142,11 @@ class Dimm(Contract):
 
 
 class Inventory(Contract):
-    """Everything that the planner may look at; what follows `nics` is None or empty where nobody said.
+    """Everything that the planner may use; what follows `nics` is None or empty where it is not reported.
 
     `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
-    whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the
-    mode of the kernel's lockdown.
+    whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
+    of the kernel's lockdown.
     """
 
     schema_version: Literal[1] = 1

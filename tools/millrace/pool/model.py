@@ -39,7 +39,7 @@ class LiveArray(Contract):
     """One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
 
     `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
-    the kernel does not say, and for a raid0 over legs, which speak for themselves. Sizes in bytes.
+    the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes.
     """
 
     name: str
@@ -76,7 +76,7 @@ class LiveFilesystem(Contract):
 
 
 class ShareUsage(Contract):
-    """What a share holds in bytes and may hold; `used` is null where XFS does not count or was not asked yet."""
+    """Usage and limit of a share in bytes; `used` is null where XFS does not count or was not read yet."""
 
     name: str
     path: str
@@ -86,7 +86,7 @@ class ShareUsage(Contract):
 
 
 class PoolState(Contract):
-    """The pool as it is now. `notes` say what could not be read, and why."""
+    """The pool as it is now. `notes` are what could not be read, and why."""
 
     schema_version: Literal[1] = 1
     created: str

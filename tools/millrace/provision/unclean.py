@@ -33,7 +33,7 @@ class Unclean(Contract):
 
 
 class Suspects(Contract):
-    """Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were looked at."""
+    """Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched."""
 
     count: int
     listed: int
@@ -41,7 +41,7 @@ class Suspects(Contract):
 
 
 class UncleanStarts(Contract):
-    """All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until looked for."""
+    """All starts that are not acknowledged (`/var/lib/millrace/unclean.json`). `suspects` is null until the search."""
 
     schema_version: Literal[1] = 1
     starts: list[Unclean]

@@ -22,8 +22,8 @@ class Link(Contract):
 class TopologyDrive(Contract):
     """One drive at its place. `state` is what was on it at boot, `role` what the plan has for it.
 
-    `array` is the one that a person knows (data, log), `leg` the part of it that the drive is in where it has legs;
-    `member` is how md sees it now, null where it is in no array. `present` is false for a drive that was pulled.
+    `array` is the one that administrators know (data, log), `leg` the part of it that the drive is in where it has
+    legs; `member` is its state in md now, null where it is in no array. `present` is false for a drive that was pulled.
     `bay` is the bay, else the slot. Temperature in degrees Celsius, wear in percent of the rated endurance, at boot.
     """
 
@@ -72,7 +72,7 @@ class NfsdThreads(Contract):
 
 
 class TopologyNode(Contract):
-    """One NUMA node with what hangs off it; `node` null: the firmware does not say where these are.
+    """One NUMA node with its devices; `node` is null where the firmware does not report it.
 
     `nfsd` counts the threads that run on this node only.
     """

@@ -9,7 +9,7 @@ from millrace.system.documents import Contract
 
 
 class Drift(Contract):
-    """One setting that is not as planned. `changed` is False for `--diff`, which only looks.
+    """One setting that is not as planned. `changed` is False for `--diff`, which only compares.
 
     `path` is a file, or the command that sets it.
     """
@@ -22,7 +22,7 @@ class Drift(Contract):
 
 
 class TuneReport(Contract):
-    """`settings` is how many were looked at, `unreadable` how many of them could not even be read.
+    """`settings` is how many were compared, `unreadable` how many of them could not be read.
 
     A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
     kernel keeps for itself.

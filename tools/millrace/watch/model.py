@@ -42,9 +42,9 @@ class PortRates(Contract):
 
 
 class Watch(Contract):
-    """One moment. `time` is seconds since 1970; rates are over the second before, null in the first line.
+    """One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
 
-    `notes` say why something is not known.
+    `notes` are why something is not known.
     """
 
     schema_version: Literal[1] = 1

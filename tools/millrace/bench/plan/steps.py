@@ -19,8 +19,8 @@ LOCAL = (Layer.L0, Layer.L1, Layer.L2)
 class Step:
     """One rung to be measured. `devices` are block devices by path, empty where the work is on files of the pool.
 
-    `names` are what the parts of the result are called, one a device. `skipped` says why it is left out. Each of
-    `copies` clients has files of its own.
+    `names` are the names of the parts of the result, one for each device. `skipped` is the reason where it is skipped.
+    Each of `copies` clients has files of its own.
     """
 
     layer: Layer

@@ -28,10 +28,10 @@ KV_BLOCK = 2 * MIB
 
 @dataclass(frozen=True)
 class Work:
-    """One workload. `options` are fio's; `layout` says which set of files it works on.
+    """One workload. `options` are fio's; `layout` names the set of files that it works on.
 
     `timed` work runs for a given time; the rest (metadata, checkpoints) does a given amount. `layers` are where it
-    makes sense, `writes` whether it changes data, `warmed` whether a repeat must be thrown away before the first.
+    makes sense, `writes` whether it changes data, `warmed` whether a warm-up comes before the first repeat.
     """
 
     profile: Profile

@@ -12,7 +12,7 @@ Word = Annotated[str, Field(pattern=r"^[!-~]{1,100}$")]
 
 
 class ClientFacts(Contract):
-    """What the program on a client says of it. Memory in bytes; `rdma` is whether it has an RDMA device."""
+    """What the program on a client reports about it. Memory in bytes; `rdma` is whether it has an RDMA device."""
 
     program: int
     host: Word

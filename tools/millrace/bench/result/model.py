@@ -41,10 +41,10 @@ DISCLAIMER = "3D-U-Net-like load, DLIO-equivalent AU; not an MLPerf result"
 
 
 class RunRequest(Contract):
-    """What somebody asked for. None means: what the mode and this server decide.
+    """A request for a run. None means: decided by the mode and this server.
 
-    `seconds` is the length of one repeat, `size` caps the bytes in the pool, `write_drives` are serials of blank drives
-    that may be overwritten, `clients` the names of remote clients for L3, `model` that of the checkpoint.
+    `seconds` is the length of one repeat, `size` limits the bytes in the pool, `write_drives` are serials of blank
+    drives that may be overwritten, `clients` the names of remote clients for L3, `model` that of the checkpoint.
     """
 
     schema_version: Literal[1] = 1
@@ -64,8 +64,8 @@ class RunRequest(Contract):
 class Workload(Contract):
     """What is done, without what depends on the site: `sha256` over the other fields is comparable between servers.
 
-    `pattern` in words; `block` in bytes, `depth` requests in flight of one job; `equivalent` says of what this is the
-    size-equivalent, where it is not the thing itself.
+    `pattern` in words; `block` in bytes, `depth` requests in flight of one job; `equivalent` names the benchmark of
+    which this is a smaller one, where it is not the original.
     """
 
     profile: Profile
@@ -110,8 +110,9 @@ class Moment(Contract):
     """What the server did in about one second. Shares are 0..1. `at` is seconds since the rung began.
 
     `interrupts` is the share of all processors in hard and soft interrupts, `busiest` the load of the busiest one;
-    `drives_busy` and `array_busy` say how long requests were outstanding, `nfsd_queued` which part of the requests
-    waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was sent.
+    `drives_busy` and `array_busy` are the share of time with requests outstanding, `nfsd_queued` the part of the
+    requests that waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was
+    sent.
     """
 
     at: float

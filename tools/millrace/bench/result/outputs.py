@@ -46,7 +46,7 @@ class RunList(Contract):
 
 
 class PlannedRung(Contract):
-    """One rung of an estimate, or the reason why it is left out."""
+    """One rung of an estimate, or the reason why it is skipped."""
 
     id: str
     layer: Layer
@@ -57,7 +57,7 @@ class PlannedRung(Contract):
 
 
 class Estimate(Contract):
-    """What a run would take: seconds, bytes held in the pool at most, bytes written in all."""
+    """Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all."""
 
     schema_version: Literal[1] = 1
     mode: Mode
@@ -104,7 +104,7 @@ class Started(Contract):
 
 
 class Stopped(Contract):
-    """`millrace bench stop --json`. `running` is whether a run was on, `removed` what was taken away."""
+    """`millrace bench stop --json`. `running` is whether a run was active, `removed` what was removed."""
 
     schema_version: Literal[1] = 1
     running: bool

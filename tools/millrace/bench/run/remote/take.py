@@ -46,7 +46,7 @@ class Mount(Contract):
 
 
 class Measured(Contract):
-    """One workload; `raw` holds what fio said in each repeat, `error` why there is nothing."""
+    """One workload; `raw` holds fio's output of each repeat, `error` why there is none."""
 
     id: str
     jobs: int = Field(ge=1, le=1 << 16)

@@ -11,7 +11,7 @@ import pytest
 
 from millrace import __version__, cli
 from millrace.errors import BadInput, Failed, Refused
-from millrace.system.ask import secret
+from millrace.system.prompt import secret
 
 
 def run(*arguments: str) -> int | str | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path("/")
 
-LOOK = "look-"
+VERIFY_PREFIX = "look-"
 """How names in /run/millrace begin of what exists for the seconds of a look: mount points, credentials."""
 
 POOL_OWN = ".millrace"

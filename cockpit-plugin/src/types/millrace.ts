@@ -721,19 +721,6 @@ export interface LiveFilesystem {
     free: number | null;
 }
 
-/** Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null. */
-export interface Look {
-    name: string;
-    seen: string[];
-    problem: string | null;
-}
-
-/** What `millrace share verify` saw. */
-export interface LookReport {
-    schema_version: 1;
-    shares: Look[];
-}
-
 /**
  * One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
  *
@@ -1377,7 +1364,7 @@ export interface Session {
     open_files: number;
 }
 
-/** All clients. `warnings` say what could not be looked at. */
+/** All clients. `warnings` say what could not be read. */
 export interface SessionList {
     schema_version: 1;
     sessions: Session[];
@@ -1427,6 +1414,13 @@ export interface ShareUsage {
     used: number | null;
     size: number | null;
     soft_size: number | null;
+}
+
+/** Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null. */
+export interface ShareVerification {
+    name: string;
+    seen: string[];
+    problem: string | null;
 }
 
 /**
@@ -1687,7 +1681,7 @@ export interface UncleanStarts {
     suspects: Suspects | null;
 }
 
-/** A local user; its own group has the same name and number. `console`: may look at the web console. */
+/** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
     name: string;
     uid: number;
@@ -1699,6 +1693,12 @@ export interface User {
 export interface UserList {
     schema_version: 1;
     users: User[];
+}
+
+/** What `millrace share verify` saw. */
+export interface VerifyReport {
+    schema_version: 1;
+    shares: ShareVerification[];
 }
 
 /**
@@ -1813,7 +1813,7 @@ export interface Outputs {
     "share render": RenderReport;
     "share set": ChangeReport;
     "share set --dry-run": Preview;
-    "share verify": LookReport;
+    "share verify": VerifyReport;
     "status": Status;
     "topology": Topology;
     "tune": TuneReport;

@@ -5,7 +5,7 @@ import userEvent from "@testing-library/user-event";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { StatusProvider } from "../../src/lib/status";
 import Shares from "../../src/pages/shares";
-import { forgetLooks } from "../../src/pages/shares/looks";
+import { forgetVerifications } from "../../src/pages/shares/verified";
 import { document, golden } from "../documents";
 import { calls, does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
@@ -30,7 +30,7 @@ beforeEach(() => {
     says("share create --dry-run", document("share-create.--dry-run.json"));
     says("share set --dry-run", document("share-create.--dry-run.json"));
 });
-afterEach(forgetLooks);
+afterEach(forgetVerifications);
 
 test("both protocols, the space and the state of a share stand side by side", async () => {
     show();

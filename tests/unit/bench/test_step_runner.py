@@ -23,7 +23,7 @@ from millrace.bench.run import space
 from millrace.bench.run.local import Live
 from millrace.bench.run.step_runner import StepRunner
 from millrace.errors import Failed
-from millrace.system import inside
+from millrace.system import nofollow
 from tests.unit.bench.rungs import repeat
 from tests.unit.bench.sites import request, site
 
@@ -150,7 +150,7 @@ def test_dropping_the_cache_waits_for_nothing_and_leaves_the_directory_at_no_lin
     monkeypatch.setattr(os, "posix_fadvise", lambda fd, *_: seen.append(os.fstat(fd).st_ino))
 
     def drop() -> None:
-        with inside.directory(where) as at, socket.socket(socket.AF_UNIX) as door:
+        with nofollow.directory(where) as at, socket.socket(socket.AF_UNIX) as door:
             door.bind(str(where / "s"))
             space.forget_cached(at)
 
@@ -168,13 +168,13 @@ Plant = Callable[[Path], None]
 def test_what_is_no_directory_is_not_opened_as_one(victim: Path, plant: Plant) -> None:
     plant(victim.parent / "planted")
     with (
-        inside.directory(victim.parent) as at,
+        nofollow.directory(victim.parent) as at,
         pytest.raises(Failed, match="planted is not a directory"),
-        inside.directory("planted", at),
+        nofollow.directory("planted", at),
     ):
         raise AssertionError
-    with inside.directory(victim.parent) as at, pytest.raises(Failed, match="planted is not a directory"):
-        inside.make_directory("planted", 0o700, at, (1, 1))
+    with nofollow.directory(victim.parent) as at, pytest.raises(Failed, match="planted is not a directory"):
+        nofollow.make_directory("planted", 0o700, at, (1, 1))
 
 
 class Watched:

@@ -132,7 +132,7 @@ class TestMoving:
     def test_a_box_that_is_installed_anew_is_as_it_was(self, appliance: Appliance, exported: Path) -> None:
         before = store.load()
         forget(appliance)
-        report = replace.take_over(portable.read(exported), appliance, appliance.server)
+        report = replace.import_state(portable.read(exported), appliance, appliance.server)
         after = store.load()
         assert after.model_copy(update={"serial": before.serial}) == before
         assert appliance.accounts["passwd"]["ann"] == before.users[0].uid
@@ -146,7 +146,7 @@ class TestMoving:
         appliance.before["pdbedit -s /dev/null -i"] = lambda: seen.append(
             Path(appliance.calls[-1][-1].removeprefix("smbpasswd:")).read_text()
         )
-        replace.take_over(portable.read(exported), appliance, appliance.server)
+        replace.import_state(portable.read(exported), appliance, appliance.server)
         assert not any(one in word for one in (SHADOW, NT) for call in appliance.calls for word in call)
         assert f"ann:{SHADOW}\n" in appliance.stdin
         [line] = seen
@@ -157,13 +157,13 @@ class TestMoving:
         forget(appliance)
         appliance.broken["pdbedit -s /dev/null -i"] = Result(1, "", "tdb is locked\n")
         with pytest.raises(Failed, match="imported, except the passwords"):
-            replace.take_over(portable.read(exported), appliance, appliance.server)
+            replace.import_state(portable.read(exported), appliance, appliance.server)
         assert names() == ["data", "train"]
 
     def test_an_import_without_a_pool_waits_for_one(self, appliance: Appliance, exported: Path) -> None:
         forget(appliance)
         (appliance.root / "var/lib/millrace/pool.json").unlink()
-        report = replace.take_over(portable.read(exported), appliance, appliance.server)
+        report = replace.import_state(portable.read(exported), appliance, appliance.server)
         assert names() == ["data", "train"] and "no pool yet" in report.warnings[0]
 
     def test_another_schema_is_refused_by_its_number(self, exported: Path) -> None:
@@ -243,5 +243,5 @@ class TestMoving:
         forget(appliance)
         appliance.accounts["passwd"]["ann"] = 1234
         with pytest.raises(Refused, match="ann is a system user"):
-            replace.take_over(portable.read(exported), appliance, appliance.server)
+            replace.import_state(portable.read(exported), appliance, appliance.server)
         assert names() == ["data"] and not appliance.called("chpasswd")

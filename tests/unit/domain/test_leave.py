@@ -87,7 +87,7 @@ def test_a_moved_state_says_which_domain_to_join(joined: Member) -> None:
     was = store.load()
     leave(None, None, joined.server)
     moved = Portable(when="2026-11-20T04:00:00+00:00", config=was, shadow={}, nt={})
-    report = replace.take_over(moved, joined, joined.server)
+    report = replace.import_state(moved, joined, joined.server)
     assert any("ad.example.com; join the domain" in one for one in report.warnings)
     assert store.load().domain is None
 

@@ -77,8 +77,8 @@ class Appliance(Commands):
 
     def server(self, *networks: str) -> Server:
         ports = [port("enp1s0", "10.0.0.2/24")]
-        here = surroundings(networks or ("10.0.0.0/24",))
-        return Server(plan(), pool(), here, ports, self, lambda seconds: None)
+        context = surroundings(networks or ("10.0.0.0/24",))
+        return Server(plan(), pool(), context, ports, self, lambda seconds: None)
 
     def exported(self) -> dict[str, str]:
         """What NFS clients may mount: the line of each directory."""

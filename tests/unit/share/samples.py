@@ -9,7 +9,7 @@ from uuid import UUID
 
 from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
-from millrace.share.desired import Surroundings, resolve
+from millrace.share.desired import ServerContext, resolve
 from millrace.share.model import Share
 from millrace.state.model import Config, first_config
 from millrace.system.net import Interface
@@ -140,16 +140,16 @@ def listen(root: Path, *sockets: str) -> None:
     (root / "proc/net/tcp").write_text("\n".join(lines) + "\n")
 
 
-def surroundings(networks: Sequence[str] = ("10.0.0.0/24",), of: Pool | None = None) -> Surroundings:
-    return Surroundings("/srv/pool", UUID((of or pool()).filesystem_uuid), list(networks), True)
+def surroundings(networks: Sequence[str] = ("10.0.0.0/24",), of: Pool | None = None) -> ServerContext:
+    return ServerContext("/srv/pool", UUID((of or pool()).filesystem_uuid), list(networks), True)
 
 
 def default_share(of: Pool, named: Sequence[str], privileged: bool, ports: Sequence[Interface]) -> Share:
     """The share `data` of a server on which nobody decided anything yet."""
-    here = Surroundings("/srv/pool", UUID(of.filesystem_uuid), list(named), privileged, ports)
-    return resolve(first_config().shares[0], first_config(), here)
+    context = ServerContext("/srv/pool", UUID(of.filesystem_uuid), list(named), privileged, ports)
+    return resolve(first_config().shares[0], first_config(), context)
 
 
 def resolved(config: Config, networks: Sequence[str] = ("10.0.0.0/24",)) -> dict[str, Share]:
-    """All shares of a wanted state, by name."""
+    """All shares of a desired state, by name."""
     return {one.name: resolve(one, config, surroundings(networks)) for one in config.shares}

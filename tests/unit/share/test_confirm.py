@@ -8,7 +8,7 @@ import pytest
 from millrace import cli, paths
 from millrace.config import replace
 from millrace.errors import BadInput, Refused
-from millrace.share import confirm, look
+from millrace.share import confirm, verify
 from millrace.share.edit import create_shares
 from millrace.share.model import ChangeReport, ClientNetworks
 from millrace.share.server import Server
@@ -31,7 +31,7 @@ TWO = ["10.0.0.0/24", "10.5.0.0/24"]
 
 def closed(appliance: Appliance) -> Server:
     """The server where the policy names nothing."""
-    return Server(**vars(appliance.server()) | {"here": surroundings([])})
+    return Server(**vars(appliance.server()) | {"context": surroundings([])})
 
 
 def networks_set(appliance: Appliance, *networks: str) -> ChangeReport:
@@ -69,7 +69,7 @@ def test_what_is_not_served_is_rolled_back(appliance: Appliance) -> None:
 
 def test_a_closed_share_is_verified_over_smb_all_the_same(appliance: Appliance) -> None:
     closed(appliance).apply(store.load())
-    [found] = look.verify(["data"], lambda: closed(appliance)).shares
+    [found] = verify.verify(["data"], lambda: closed(appliance)).shares
     assert found.seen == ["SMB: data is listed and opens"]
     assert found.problem is not None and found.problem.startswith("NFS is closed")
 

@@ -63,7 +63,7 @@ def test_homes_are_made_after_the_directory_was_closed(
     for name, uid in (("ann", ANN), ("bob", BOB)):
         assert path_of(appliance, name).stat().st_mode & 0o7777 == 0o700
         assert given[path_of(appliance, name).stat().st_ino] == uid
-    assert directories.close(homes) is None and directories.strangers(homes) == []
+    assert directories.close(homes) is None and directories.foreign_homes(homes) == []
     assert before is not None
     directories.reopen(homes, before)
     assert path_of(appliance).stat().st_mode & 0o7777 == 0o1777
@@ -77,7 +77,7 @@ def test_a_directory_of_somebody_else_is_nobodys_home(
     directories.close(homes)
     directories.create(homes)
     assert given[path_of(appliance, "ann").stat().st_ino] == STRANGER
-    (said,) = directories.strangers(homes)
+    (said,) = directories.foreign_homes(homes)
     assert said.startswith(f"/srv/pool/home/ann belongs to another user (number {STRANGER}), so ann has no home there")
 
 
@@ -101,7 +101,7 @@ def test_what_is_no_directory_gives_nothing_away(
     directories.close(homes)
     with pytest.raises(Failed, match="ann is not a directory"):
         directories.create(homes)
-    (said,) = directories.strangers(homes)
+    (said,) = directories.foreign_homes(homes)
     assert said == "/srv/pool/home/ann is not a directory, so ann has no home there: move it away"
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from millrace.errors import BadInput, Refused
 from millrace.etc import reconcile
+from millrace.share.cleanup import clean_up
 from millrace.share.edit import create_shares, remove_share, set_share
-from millrace.share.leftovers import sweep
 from millrace.share.model import ChangeReport
 from millrace.state import store
 from millrace.system.run import Result
@@ -308,7 +308,7 @@ def test_change_killed_at_any_tool_is_undone_by_the_next_rendering(
             except Killed:
                 pass
         assert store.load() == state
-        sweep(appliance)
+        clean_up(appliance)
         assert not list((appliance.root / "run/millrace").glob("look-*"))
         assert appliance.smb_accounts == set()
         assert appliance.server().apply(store.load()).drift == []

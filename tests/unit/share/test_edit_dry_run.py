@@ -9,8 +9,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.errors import BadInput, Refused
-from millrace.share.edit import create_shares, creation, setting
-from millrace.share.look import preview
+from millrace.share.edit import create_shares, creation, preview, setting
 from millrace.share.verbs import share
 from millrace.state import store
 from tests.unit.share.appliance import Appliance
@@ -24,9 +23,9 @@ WANTED: dict[str, Any] = {
 
 
 @pytest.fixture(autouse=True)
-def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.share.look.preview.__defaults__", (appliance.server,))
-    monkeypatch.setattr("millrace.share.look.verify.__defaults__", ((), appliance.server))
+def context(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millrace.share.edit.preview.__defaults__", (appliance.server,))
+    monkeypatch.setattr("millrace.share.verify.verify.__defaults__", ((), appliance.server))
     monkeypatch.setattr("millrace.share.edit.create_shares.__defaults__", (appliance.server,))
 
 

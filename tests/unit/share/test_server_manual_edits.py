@@ -21,9 +21,9 @@ EDIT = "/srv/pool/data 10.0.0.9(rw)\n"
 @pytest.fixture
 def server(appliance: Appliance) -> Server:
     """A server that rendered once."""
-    here = appliance.server()
-    here.apply(store.load())
-    return here
+    context = appliance.server()
+    context.apply(store.load())
+    return context
 
 
 def edit(appliance: Appliance) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.certificate import files
 from millrace.errors import Refused
-from millrace.share import tls, truth_nfs
+from millrace.share import tls, verify_nfs
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.state.model import NfsClient
 from millrace.system.run import Result
@@ -20,7 +20,7 @@ from tests.unit.share.appliance import Appliance
     [([], None), (["none", "tls"], None), (["tls", "mtls"], "tls"), (["mtls"], "mtls")],
 )
 def test_what_a_client_has_to_name(xprtsec: list[str], demand: str | None) -> None:
-    assert tls.demand(NfsClient.model_validate({"client": "10.0.0.0/24", "xprtsec": xprtsec})) == demand
+    assert tls.required_mode(NfsClient.model_validate({"client": "10.0.0.0/24", "xprtsec": xprtsec})) == demand
 
 
 def test_it_comes_and_goes_with_the_demand(appliance: Appliance) -> None:
@@ -82,7 +82,7 @@ class TestTheLook:
     def test_a_handshake_that_comes_late_is_waited_for(
         self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(truth_nfs, "PAUSES", (0.0, 0.0))
+        monkeypatch.setattr(verify_nfs, "PAUSES", (0.0, 0.0))
         appliance.broken["mount"] = Result(32, "", "mount: Connection refused")
         tries: list[str] = []
 
@@ -98,7 +98,7 @@ class TestTheLook:
     def test_where_it_does_not_mount_the_share_is_not_made(
         self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(truth_nfs, "PAUSES", ())
+        monkeypatch.setattr(verify_nfs, "PAUSES", ())
         appliance.broken["mount"] = Result(32, "", "mount: Operation not permitted")
         with pytest.raises(Refused, match=r"over TLS \(xprtsec=tls\).*Operation not permitted"):
             create_shares(["sealed"], {"nfs_clients": ("10.0.0.0/24 xprtsec=tls",)}, appliance.server)

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.errors import BadInput, MillraceError
-from millrace.share import truth_nfs
+from millrace.share import verify_nfs
 from millrace.share.verbs import share
 from millrace.state import store
 from millrace.state.model import NfsClient
@@ -18,7 +18,7 @@ from tests.unit.share.appliance import Appliance
 
 
 @pytest.fixture(autouse=True)
-def here(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+def context(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     appliance.joined()
     monkeypatch.setattr("millrace.share.edit.create_shares.__defaults__", (appliance.server,))
     monkeypatch.setattr("millrace.share.edit.set_share.__defaults__", (appliance.server,))
@@ -93,7 +93,7 @@ def test_set_without_an_option_is_refused_with_the_usage_and_leaves_no_change_be
         with pytest.raises(BadInput, match="nothing to change for 'data': give an option") as refusal:
             say(*words)
         assert refusal.value.exit_code == 2
-    assert store.look().config.serial == 0
+    assert store.read().config.serial == 0
 
 
 @pytest.mark.parametrize("words", [["create", "sm", "--no-nfs", "--no-smb"], ["set", "data", "--no-nfs", "--no-smb"]])
@@ -102,7 +102,7 @@ def test_share_that_nobody_is_served_is_refused(words: list[str]) -> None:
         say(*words)
     with pytest.raises(BadInput, match="would be served to nobody"):
         say(*words, "--dry-run")
-    assert store.look().config.serial == 0
+    assert store.read().config.serial == 0
 
 
 def test_share_of_one_protocol_is_made() -> None:
@@ -126,17 +126,17 @@ def test_pool_whose_file_system_has_shut_down_is_one_sentence(
     sentence = str(refusal.value)
     assert refusal.value.exit_code == 1 and "\n" not in sentence
     assert "/srv/pool/late fails (Input/output error): millrace health says what is wrong" in sentence
-    assert store.look().config.serial == 0
+    assert store.read().config.serial == 0
 
 
 def test_share_that_cannot_be_looked_at_is_named_beside_those_that_can(
     appliance: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say("create", "late")
-    monkeypatch.setattr("millrace.share.look.verify.__defaults__", ((), appliance.server))
-    real = truth_nfs.verify
+    monkeypatch.setattr("millrace.share.verify.verify.__defaults__", ((), appliance.server))
+    real = verify_nfs.verify
     monkeypatch.setattr(
-        "millrace.share.truth_nfs.verify",
+        "millrace.share.verify_nfs.verify",
         lambda shares, *rest: gone() if shares[0].name == "late" else real(shares, *rest),
     )
     out = say("verify").output

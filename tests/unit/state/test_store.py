@@ -114,7 +114,7 @@ def test_a_kill_at_any_moment_leaves_the_old_or_the_new_state(server: Path, monk
                 survived = True
             except Killed:
                 survived = False
-        loaded = store.look()
+        loaded = store.read()
         assert loaded.problem is None
         assert loaded.config.serial in {serial, serial + 1}
         assert (f"s{moment}" in names(loaded.config)) is (loaded.config.serial == serial + 1)
@@ -142,7 +142,7 @@ def test_a_process_that_is_killed_at_any_time_leaves_a_whole_state(server: Path)
         time.sleep(moments.uniform(0, 0.05))
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        loaded = store.look()
+        loaded = store.read()
         assert loaded.problem is None and loaded.config.serial >= last
         last = loaded.config.serial
         assert history.read(last).config == loaded.config
@@ -168,7 +168,7 @@ def test_the_next_change_heals_a_damaged_file_and_keeps_it_for_a_look() -> None:
     create("train")
     files.config_file().write_text("{")
     assert names(create("more")) == ["data", "train", "more"]
-    assert store.look().problem is None
+    assert store.read().problem is None
     assert files.unreadable_file().read_text() == "{"
 
 

@@ -10,7 +10,7 @@ from millrace.errors import Refused
 from millrace.share.edit import create_shares, set_share
 from millrace.state import store
 from millrace.user import edit
-from millrace.user.accounts import LOOK_GROUP, LOOK_SHELL
+from millrace.user.accounts import CONSOLE_GROUP, CONSOLE_SHELL
 from tests.unit.share.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
@@ -53,7 +53,7 @@ def test_share_that_names_one_from_before_can_still_be_changed(served: Appliance
 
 
 def test_shell_answers_the_question_of_cockpit_and_runs_nothing() -> None:
-    shell = str(EXTRA / LOOK_SHELL.lstrip("/"))
+    shell = str(EXTRA / CONSOLE_SHELL.lstrip("/"))
     assert subprocess.run([shell, "-c", "exit 71;"], check=False).returncode == 71
     for words in ([], ["-c", "id"], ["-i"], ["-c", "exit 71; id"]):
         done = subprocess.run([shell, *words], capture_output=True, text=True, input="id\n", check=False)
@@ -62,6 +62,6 @@ def test_shell_answers_the_question_of_cockpit_and_runs_nothing() -> None:
 
 def test_group_is_refused_at_the_pool_before_shares_are_served() -> None:
     lines = (EXTRA / "usr/lib/tmpfiles.d/millrace-look.conf").read_text().splitlines()
-    assert any(line.split() == ["a+", "/srv/pool", "-", "-", "-", "-", f"group:{LOOK_GROUP}:---"] for line in lines)
+    assert any(line.split() == ["a+", "/srv/pool", "-", "-", "-", "-", f"group:{CONSOLE_GROUP}:---"] for line in lines)
     unit = (REPO / "units/millrace-share.service").read_text()
     assert "ExecStartPre=/usr/bin/systemd-tmpfiles --create --prefix=/srv/pool millrace-look.conf" in unit

@@ -13,8 +13,8 @@ from millrace.state import store
 from millrace.state.model import User
 from millrace.system.run import Result
 from millrace.user import edit
-from millrace.user.accounts import LOOK_SHELL
-from millrace.user.part import Accounts
+from millrace.user.accounts import CONSOLE_SHELL
+from millrace.user.part import AccountChange
 from millrace.user.render import render
 from millrace.user.sync import sync
 from millrace.user.verbs import user as user_verb
@@ -42,12 +42,12 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
 def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
     assert not edit.create_user("ann", [], SECRET, appliance).console
     assert edit.set_user("ann", [], appliance, console=True).console
-    assert appliance.called(f"usermod --groups millrace-look --shell {LOOK_SHELL} ann")
+    assert appliance.called(f"usermod --groups millrace-look --shell {CONSOLE_SHELL} ann")
     assert edit.set_user("ann", [], appliance).console
     assert not edit.set_user("ann", [], appliance, console=False).console
     assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
     edit.create_user("bob", [], SECRET, appliance, console=True)
-    assert f"--groups millrace-look --shell {LOOK_SHELL}" in appliance.called("useradd")[1]
+    assert f"--groups millrace-look --shell {CONSOLE_SHELL}" in appliance.called("useradd")[1]
 
 
 def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:
@@ -205,5 +205,5 @@ def test_a_group_that_a_failed_change_made_is_removed(appliance: Appliance) -> N
     appliance.broken["useradd"] = Result(1, "", "no\n")
     wanted = before.model_copy(update={"users": [User(name="ann", uid=2005)]})
     with pytest.raises(Refused, match=r"; nothing was changed$"):
-        Reconciliation([Accounts(appliance)])(store.load(), wanted)
+        Reconciliation([AccountChange(appliance)])(store.load(), wanted)
     assert "ml" not in appliance.accounts["group"]

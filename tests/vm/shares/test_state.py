@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state: taken back, edited by hand, moved, damaged, after a reboot; with many shares."""
+"""The desired state: taken back, edited by hand, moved, damaged, after a reboot; with many shares."""
 
 import dataclasses
 import json

@@ -214,7 +214,7 @@ def add(host: str, token_stdin: bool, show: Output) -> None:
     """
     from millrace.bench.plan import clients
     from millrace.bench.run.remote import register
-    from millrace.system.ask import secret
+    from millrace.system.prompt import secret
 
     made = register.add(host, secret("Token", token_stdin, "--token-stdin"))
     facts = f"{made.facts.fio}, {made.facts.cpus} processors"

@@ -9,7 +9,7 @@ from millrace import paths
 from millrace.client.tls import Tls, of_this_server
 from millrace.errors import BadInput, Refused
 from millrace.share.networks import Network, nfs_networks, smb_networks
-from millrace.share.tls import demand
+from millrace.share.tls import required_mode
 from millrace.state.model import Config, Domain, Nfs, Share
 from millrace.system import names
 from millrace.system.net import Address, Interface, for_clients
@@ -128,5 +128,5 @@ def _security(nfs: Nfs) -> str | None:
 
 def _transport_security(nfs: Nfs) -> str | None:
     """The transport security that a mount must name: none where anyone is let in without."""
-    found = [demand(one) for one in nfs.clients]
+    found = [required_mode(one) for one in nfs.clients]
     return found[0] if found and None not in found else None

@@ -48,7 +48,7 @@ def diff(run: Runner, server: Callable[[], Server] = this_server) -> ConfigDiff:
     Refused: the caller is not root. Raises what rendering raises, such as BadInput for a policy that cannot be read.
     """
     only_root()
-    with store.only_writer():
+    with store.config_lock():
         services = _services(store.load(), run, server)
         found = [(service.unit, one) for service in services for one in compare([service])]
     return ConfigDiff(files_compared=len(found), files=[_file(unit, one) for unit, one in found if one.differs])
@@ -68,8 +68,8 @@ def _services(config: Config, run: Runner, server: Callable[[], Server]) -> Sequ
     """What every room renders. Without a pool shares are not served yet."""
     services = [addressing.service(config), forward.service(in_force().journal, run), cockpit.service()]
     if paths.pool_file().exists():
-        here = server()
-        services += here.services(config, here.shares(config))
+        host = server()
+        services += host.services(config, host.shares(config))
     return services
 
 

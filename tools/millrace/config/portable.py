@@ -79,9 +79,9 @@ def read(path: Path) -> Portable:
         found = Portable.model_validate_json(text)
     except ValidationError as error:
         raise BadInput(f"{path}: {sentence(error)}") from error
-    strangers = (set(found.shadow) | set(found.nt)) - {user.name for user in found.config.users}
-    if strangers:
-        raise BadInput(f"{path} has a password of {min(strangers)}, who is not a user in it")
+    unknown_users = (set(found.shadow) | set(found.nt)) - {user.name for user in found.config.users}
+    if unknown_users:
+        raise BadInput(f"{path} has a password of {min(unknown_users)}, who is not a user in it")
     return found
 
 

@@ -9,16 +9,16 @@ from millrace import paths
 from millrace.config.portable import Portable
 from millrace.errors import Failed, Refused
 from millrace.etc.reconcile import Reconciliation
-from millrace.port.addressing import Addressing
-from millrace.share.change import Serving
+from millrace.port.addressing import AddressChange
+from millrace.share.change import ShareChange
 from millrace.share.server import Server, this_server
 from millrace.state import history, store
 from millrace.state.model import Config
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 from millrace.user import accounts
-from millrace.user.part import Accounts
+from millrace.user.part import AccountChange
 
 NOT_JOINED = "the exporting server was a member of {zone}; join the domain: millrace domain join"
 
@@ -43,13 +43,13 @@ def rollback(number: int, run: Runner, server: Callable[[], Server] = this_serve
     """
     only_root()
     wanted = history.read(number)
-    now = store.look().config.serial
+    now = store.read().config.serial
     if number > now:
         raise Refused(f"change {number} never took effect; the last one is {now}: millrace config history")
     return _replace(f"config rollback {number}", wanted.config, run, server)
 
 
-def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
+def import_state(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
     """Replace the desired state by an exported one with its passwords.
 
     Failed: the state does not verify, or, after it was replaced, a password cannot be set.
@@ -67,16 +67,16 @@ def take_over(portable: Portable, run: Runner, server: Callable[[], Server] = th
 def _replace(
     what: str, wanted: Config, run: Runner, server: Callable[[], Server], overwrite: bool = False
 ) -> ReplaceReport:
-    accounts_ = Accounts(run, every=True)
+    accounts_ = AccountChange(run, every=True)
     # Without a pool there is nothing to serve yet; what is wanted is served when there is one.
-    serving = [Serving(server)] if paths.pool_file().exists() else []
-    done = Reconciliation([accounts_, Addressing(run, time.sleep), *serving])
+    serving = [ShareChange(server)] if paths.pool_file().exists() else []
+    done = Reconciliation([accounts_, AddressChange(run, time.sleep), *serving])
 
     def mutate(old: Config) -> Config:
         # The domain knows its members by a password that is no part of any state: joining is not undone by this.
         return wanted.model_copy(update={"domain": old.domain})
 
-    config = store.change(who(), what, mutate, done, overwrite=overwrite)
+    config = store.change(invoking_user(), what, mutate, done, overwrite=overwrite)
     domain = [] if wanted.domain in (None, config.domain) else [NOT_JOINED.format(zone=wanted.domain.zone)]
     return ReplaceReport(
         serial=config.serial,

@@ -54,7 +54,7 @@ def history_(show: Output) -> None:
     """List recent changes: number, time, user, command."""
     from millrace.state import history, store
 
-    kept = history.changes(store.look().config.serial)
+    kept = history.changes(store.read().config.serial)
     found = History(
         changes=[HistoryEntry(number=one.number, who=one.who, when=one.when, what=one.what) for one in kept]
     )
@@ -106,7 +106,7 @@ def import_(file: Path, show: Output) -> None:
     """Replace the desired state with an exported one."""
     from millrace.config import portable, replace
 
-    _report(replace.take_over(portable.read(file), attempt), show)
+    _report(replace.import_state(portable.read(file), attempt), show)
 
 
 def _changes(found: History) -> Iterator[str]:

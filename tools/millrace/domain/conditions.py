@@ -34,7 +34,7 @@ def machine_name() -> str:
         raise Refused(f"the host name cannot be that of a member ({error}): hostnamectl hostname NAME") from error
 
 
-def nothing_in_the_way() -> None:
+def no_foreign_kerberos() -> None:
     """Verify that no other Kerberos is configured here. Refused: one is."""
     for name in (files.KEYTAB, files.KRB5):
         if (paths.ROOT / name).exists() and not rendered.is_ours(name):
@@ -63,7 +63,7 @@ def controller_answers(net: Net) -> Controller:
         ) from error
 
 
-def takes_ldap(controller: Controller) -> None:
+def accepts_ldap(controller: Controller) -> None:
     """Verify that the controller answers over TCP.
 
     Refused: only in datagrams; Samba would report "Operations error".

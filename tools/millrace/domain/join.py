@@ -13,8 +13,8 @@ from millrace.etc.reconcile import Reconciliation, settle
 from millrace.etc.registry import Change, Part, Service, Settled
 from millrace.membership import files, services, ticket
 from millrace.membership.model import MembershipChange
-from millrace.membership.net import Net, asking, private_directory
-from millrace.share import smb, truth_smb
+from millrace.membership.net import Net, private_directory, read_only_net
+from millrace.share import smb, verify_smb
 from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.domain_names import joining_account, organisational_unit
@@ -22,7 +22,7 @@ from millrace.state.model import Config, Domain
 from millrace.system.documents import checked
 from millrace.system.net import Interface
 from millrace.system.run import Runner, last_words
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 _NO_NAME = re.compile(r"dns update|perform dns", re.IGNORECASE)
 NO_NAME = (
@@ -56,7 +56,7 @@ class Request:
 
 
 @dataclass
-class Joining(Part):
+class JoinChange(Part):
     """The membership of a change: joined first, then served, then trusted."""
 
     request: Request
@@ -82,8 +82,8 @@ class Joining(Part):
         server, domain = self.server, change.new.domain
         assert domain is not None
         services.start(server.run)
-        change.verified.append(services.trusted(domain, server.run, server.pause))
-        change.verified += truth_smb.verify(server.shares(change.new), [], domain, server.run, server.pause)
+        change.verified.append(services.verify_trust(domain, server.run, server.pause))
+        change.verified += verify_smb.verify(server.shares(change.new), [], domain, server.run, server.pause)
 
     def _join(self, domain: Domain, change: Change) -> None:
         where = [f"createcomputer={self.request.unit}"] if self.request.unit else []
@@ -111,25 +111,25 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
     only_root()
     guess = request.checked()
     conditions.not_joined(store.load())
-    conditions.nothing_in_the_way()
-    here = server()
-    with _resolving(guess, here.run), asking(guess, here.run) as first:
-        conditions.dns_finds(guess, here.run)
+    conditions.no_foreign_kerberos()
+    host = server()
+    with _resolving(guess, host.run), read_only_net(guess, host.run) as first:
+        conditions.dns_finds(guess, host.run)
         controller = conditions.controller_answers(first)
-        conditions.takes_ldap(controller)
+        conditions.accepts_ldap(controller)
         conditions.clocks_agree(first)
         domain = checked(lambda: Domain.model_validate(guess.model_dump() | {"workgroup": controller.workgroup}))
         with (
-            _candidate(domain, here.ports, here.run) as net,
+            _candidate(domain, host.ports, host.run) as net,
             ticket.of_account(domain, request.account, request.password, net) as cache,
         ):
-            done = Reconciliation([Joining(request, here, net, cache)])
+            done = Reconciliation([JoinChange(request, host, net, cache)])
 
             def mutate(config: Config) -> Config:
                 conditions.not_joined(config)
                 return config.model_copy(update={"domain": domain})
 
-            config = store.change(who(), f"domain join {domain.zone} as {domain.machine}", mutate, done)
+            config = store.change(invoking_user(), f"domain join {domain.zone} as {domain.machine}", mutate, done)
     verified = [f"{controller.name} answers for {domain.zone}", *done.verified]
     return MembershipChange(serial=config.serial, domain=domain, verified=verified, warnings=done.warnings)
 
@@ -149,20 +149,20 @@ def _resolving(domain: Domain, run: Runner) -> Iterator[None]:
     if not domain.dns:
         yield
         return
-    _ask_for_names(domain, run)
+    _render_dns(domain, run)
     try:
         yield
     except BaseException:
-        _ask_for_names(None, run)
+        _render_dns(None, run)
         raise
 
 
-def _ask_for_names(domain: Domain | None, run: Runner) -> None:
+def _render_dns(domain: Domain | None, run: Runner) -> None:
     """Render where names of the domain are asked for, and nothing else of a member."""
 
     def reload(settled: Settled) -> bool:
         services.reload_dns(run)
         return True
 
-    with store.only_writer():
+    with store.config_lock():
         settle([Service(services.RESOLVED, [files.delegate(domain)], reload)], force=True)

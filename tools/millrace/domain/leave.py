@@ -11,19 +11,19 @@ from millrace.etc.registry import Change, Part, Service
 from millrace.membership import files, services, ticket
 from millrace.membership.model import MembershipChange
 from millrace.membership.net import Net
-from millrace.share import handle_key, truth_smb
+from millrace.share import handle_key, verify_smb
 from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.domain_names import in_domain, joining_account
 from millrace.state.model import Config, Domain
 from millrace.system.run import last_words
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 KEPT = "the account {machine} stays in {zone}: disable or delete it there"
 
 
 @dataclass
-class Leaving(Part):
+class LeaveChange(Part):
     """The end of a membership: its account in the domain is deleted first, while this server can still request that."""
 
     account: str | None
@@ -53,7 +53,7 @@ class Leaving(Part):
         services.stop(server.run)
         if _joined(change.old).dns:
             services.reload_dns(server.run)
-        change.verified += truth_smb.verify(server.shares(change.new), [], None, server.run, server.pause)
+        change.verified += verify_smb.verify(server.shares(change.new), [], None, server.run, server.pause)
 
 
 def leave(account: str | None, password: str | None, server: Callable[[], Server] = this_server) -> MembershipChange:
@@ -68,15 +68,15 @@ def leave(account: str | None, password: str | None, server: Callable[[], Server
             joining_account(account)
         except ValueError as error:
             raise BadInput(str(error)) from error
-    here = server()
-    done = Reconciliation([Leaving(account, password or "", here)])
+    host = server()
+    done = Reconciliation([LeaveChange(account, password or "", host)])
 
     def mutate(config: Config) -> Config:
         _refuse(config)
         return config.model_copy(update={"domain": None})
 
     left = _joined(store.load())
-    config = store.change(who(), f"domain leave {left.zone}", mutate, done)
+    config = store.change(invoking_user(), f"domain leave {left.zone}", mutate, done)
     return MembershipChange(serial=config.serial, domain=None, verified=done.verified, warnings=done.warnings)
 
 

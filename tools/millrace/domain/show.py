@@ -5,7 +5,7 @@ from millrace.errors import MillraceError
 from millrace.membership import ids
 from millrace.membership.keys import keys
 from millrace.membership.model import DomainReport, Key
-from millrace.membership.net import asking
+from millrace.membership.net import read_only_net
 from millrace.state.model import Domain
 from millrace.system.run import Runner, last_words
 
@@ -25,7 +25,7 @@ def show(domain: Domain | None, run: Runner) -> DomainReport:
         problems.append(f"the domain does not trust this server: {last_words(secret)}")
     controller, offset, found = None, None, list[Key]()
     try:
-        with asking(domain, run) as net:
+        with read_only_net(domain, run) as net:
             controller = net.controller().name
             offset = net.clock_offset()
     except MillraceError as error:

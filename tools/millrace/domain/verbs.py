@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.system.ask import secret
 from millrace.system.output import Output, prints
+from millrace.system.prompt import secret
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ def leave(account: str | None, password_stdin: bool, show: Output) -> None:
 def show(show: Output) -> None:
     """Show the membership: controller, trust, clock, keys and ID ranges."""
     from millrace.domain.show import lines
-    from millrace.domain.show import show as look
+    from millrace.domain.show import show as read_status
     from millrace.state.store import load
 
-    show(look(load().domain, attempt), lines)
+    show(read_status(load().domain, attempt), lines)
 
 
 def _password(account: str, from_stdin: bool) -> str:

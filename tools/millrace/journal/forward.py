@@ -10,7 +10,7 @@ from millrace.etc.reconcile import settle
 from millrace.etc.registry import Entry, Service, Settled
 from millrace.plan.policy import JournalPolicy
 from millrace.plan.policy_in_force import in_force
-from millrace.state.store import only_writer
+from millrace.state.store import config_lock
 from millrace.system.run import Runner, must
 
 UNIT = "systemd-journal-upload.service"
@@ -35,7 +35,7 @@ def apply(run: Runner) -> str:
     BadInput: the policy, or the CA that it names, cannot be read. Refused: the caller is not root. Failed: systemd does
     not start or stop the unit.
     """
-    with only_writer():
+    with config_lock():
         wanted = in_force().journal
         settle([service(wanted, run)], force=True)
     if wanted.forward is None and settings_file().exists():

@@ -64,7 +64,7 @@ def _line(line: str, wanted: bool) -> str:
 
 
 def _render(path: str, domain: Domain | None, **values: str) -> str:
-    # Here and not above: health looks at this module every 30 s and renders nothing.
+    # Here and not above: health imports this module every 30 s and renders nothing.
     from millrace.system.render import render
 
     return render(f"{path}.j2", domain=domain, **values)

@@ -66,7 +66,7 @@ class Net:
 
 
 @contextmanager
-def asking(domain: Domain, run: Runner) -> Iterator[Net]:
+def read_only_net(domain: Domain, run: Runner) -> Iterator[Net]:
     """Return a `net` that only reads and writes its own state below /run: health may write nothing elsewhere."""
     with private_directory() as directory:
         own = [f"{name} directory = {directory}" for name in ("state", "cache")]

@@ -41,7 +41,7 @@ def reload_dns(run: Runner) -> None:
     must(run, ["systemctl", "reload-or-restart", RESOLVED])
 
 
-def trusted(domain: Domain, run: Runner, pause: Callable[[float], None]) -> str:
+def verify_trust(domain: Domain, run: Runner, pause: Callable[[float], None]) -> str:
     """Return what was verified, in words: winbind and the domain trust each other. Failed: they do not in time."""
     result = wait_until(
         lambda: run(["wbinfo", "--check-secret"]), lambda asked: asked.status == 0, [PAUSE] * (TRIES - 1), pause

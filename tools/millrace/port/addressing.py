@@ -37,12 +37,12 @@ def text(port: Port | None) -> str:
 
 
 @dataclass
-class Addressing(Part):
+class AddressChange(Part):
     """The fixed addresses of a change; they are up before anything is served on them."""
 
     run: Runner
     pause: Callable[[float], None]
-    _here: dict[str, Link] = field(default_factory=dict)
+    _links: dict[str, Link] = field(default_factory=dict)
     _macs: list[str] = field(default_factory=list)
 
     def prepare(self, change: Change) -> None:
@@ -51,9 +51,9 @@ class Addressing(Part):
         # What a change that was killed wrote is in no state.
         left = {one.entry.path for one in compare([service(old)]) if one.found and one.differs and not one.edited}
         macs = [mac for mac in _macs(old, new) if old.port(mac) != new.port(mac) or file_name(mac) in left]
-        self._here = {link.mac: link for link in links(self.run)} if macs else {}
-        self._macs = [mac for mac in macs if mac in self._here]
-        away = [port for port in new.ports if port.mac in macs and port.mac not in self._here]
+        self._links = {link.mac: link for link in links(self.run)} if macs else {}
+        self._macs = [mac for mac in macs if mac in self._links]
+        away = [port for port in new.ports if port.mac in macs and port.mac not in self._links]
         change.warnings += [
             f"the port {port.name} ({port.mac}) is not in this server: it gets no address" for port in away
         ]
@@ -64,16 +64,16 @@ class Addressing(Part):
 
     def verify(self, change: Change) -> None:
         """Wait until the addresses are up. Failed: one does not come up."""
-        wanted = {self._here[mac].name: change.new.port(mac) for mac in self._macs}
+        wanted = {self._links[mac].name: change.new.port(mac) for mac in self._macs}
         if wanted:
             change.verified += self._wait(wanted)
         for mac in self._macs:
-            change.warnings += _lost(self._here[mac], change.new.port(mac))
+            change.warnings += _lost(self._links[mac], change.new.port(mac))
 
     def _reload(self, settled: Settled) -> bool:
         if self._macs and settled.changed:
             must(self.run, ["networkctl", "reload"])
-            must(self.run, ["networkctl", "reconfigure", *(self._here[mac].name for mac in self._macs)])
+            must(self.run, ["networkctl", "reconfigure", *(self._links[mac].name for mac in self._macs)])
         return bool(settled.changed)
 
     def _wait(self, wanted: dict[str, Port | None]) -> list[str]:
@@ -81,10 +81,10 @@ class Addressing(Part):
             found = {name: missing(port, now.get(name)) for name, port in wanted.items() if port}
             return found if any(found.values()) else {}
 
-        def look() -> dict[str, Link]:
+        def read_links() -> dict[str, Link]:
             return {link.name: link for link in links(self.run)}
 
-        now = wait_until(look, lambda seen: not lacking(seen), [PAUSE] * round(PATIENCE / PAUSE), self.pause)
+        now = wait_until(read_links, lambda seen: not lacking(seen), [PAUSE] * round(PATIENCE / PAUSE), self.pause)
         if complaints := lacking(now):
             raise Failed(_complaint(complaints, now))
         return [f"{name} has {several(port.addresses)}" for name, port in wanted.items() if port]

@@ -8,10 +8,10 @@ from ipaddress import ip_interface
 from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.etc.reconcile import Reconciliation
-from millrace.port.addressing import Addressing
+from millrace.port.addressing import AddressChange
 from millrace.port.links import Link, links, with_wanted
 from millrace.port.model import PortReport
-from millrace.port.served import Hearing
+from millrace.port.served import ListenerChange
 from millrace.share.networks import on_management
 from millrace.share.server import Server, this_server
 from millrace.state import store
@@ -20,7 +20,7 @@ from millrace.system.documents import checked
 from millrace.system.names import several
 from millrace.system.net import Interface
 from millrace.system.run import Runner, attempt
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 DEFAULT = "default"
 
@@ -52,7 +52,7 @@ def set_port(
         raise BadInput("--address default gives the port back to DHCP: leave --gateway and --dhcp out")
 
     def mutate(config: Config) -> Config:
-        config = _managed(config, link, management)
+        config = _with_management(config, link, management)
         if not addresses:
             return config
         others = [one for one in config.ports if one.mac != link.mac]
@@ -63,16 +63,16 @@ def set_port(
         return config.model_copy(update={"ports": [*others, port]})
 
     # Without a pool nothing is served yet.
-    serving = [Hearing(server, link.mac)] if paths.pool_file().exists() else []
-    done = Reconciliation([Addressing(run, pause), *serving])
+    serving = [ListenerChange(server, link.mac)] if paths.pool_file().exists() else []
+    done = Reconciliation([AddressChange(run, pause), *serving])
     flag = [] if management is None else ["management" if management else "no management"]
     what = f"port set {name}: {several([*addresses, *flag])}"
-    config = store.change(who(), what, mutate, done)
+    config = store.change(invoking_user(), what, mutate, done)
     now = next(one for one in with_wanted(links(run), config) if one.mac == link.mac)
     return PortReport(serial=config.serial, port=now, verified=done.verified, warnings=done.warnings)
 
 
-def _managed(config: Config, link: Link, management: bool | None) -> Config:
+def _with_management(config: Config, link: Link, management: bool | None) -> Config:
     """Refused where clients of a confirmed network would be on the port."""
     if management is None:
         return config

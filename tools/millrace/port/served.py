@@ -8,9 +8,9 @@ from ipaddress import ip_interface
 from millrace.errors import Failed
 from millrace.etc.registry import Change, Part, Service
 from millrace.share.server import Server
-from millrace.share.services import restart_smbd, restarted_for
+from millrace.share.services import restart_smbd, smbd_restart_marker
 from millrace.state.model import Config
-from millrace.system.listeners import NFS_PORT, SMB_PORT, unheard
+from millrace.system.listeners import NFS_PORT, SMB_PORT, not_listening
 from millrace.system.names import several
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
@@ -21,7 +21,7 @@ PATIENCE, PAUSE = 120.0, 0.5
 _SERVERS = (("NFS", "nfs-server.service", NFS_PORT), ("SMB", "smbd.service", SMB_PORT))
 
 
-class Hearing(Part):
+class ListenerChange(Part):
     """The servers of NFS and SMB on the fixed addresses of a port, once these are up.
 
     A file that was edited by hand stays: nothing else of what is served has changed.
@@ -35,33 +35,33 @@ class Hearing(Part):
 
     def prepare(self, change: Change) -> None:
         """Let smbd try again to listen on addresses that it did not accept before."""
-        restarted_for().unlink(missing_ok=True)
+        smbd_restart_marker().unlink(missing_ok=True)
 
     def services(self, config: Config) -> Sequence[Service]:
         """Return the servers of NFS and SMB, and the files that they read."""
         # Asked each time: addresses come and go between two renderings.
-        self._here = server = self._server()
+        self._current = server = self._server()
         return server.services(config, server.shares(config))
 
     def verify(self, change: Change) -> None:
         """Wait until both servers listen. Failed: one does not. A new management port has no listener."""
-        server, new = self._here, change.new
+        server, new = self._current, change.new
         port = new.port(self._mac)
         managed = self._mac in new.management
         if port and not managed:
-            change.verified += _listening(server, port.addresses)
+            change.verified += _wait_listening(server, port.addresses)
         if managed and self._mac not in change.old.management and is_active("smbd.service", server.run):
             # It opens its listeners when it starts, and has one there.
             restart_smbd(server.run)
             change.warnings.append("the SMB server was restarted without this port: its sessions have ended")
 
 
-def _listening(server: Server, addresses: Sequence[str]) -> list[str]:
+def _wait_listening(server: Server, addresses: Sequence[str]) -> list[str]:
     wanted = [ip_interface(one).ip for one in addresses]
     said = []
     for name, unit, number in _SERVERS:
-        look = partial(unheard, wanted, number)
-        silent = wait_until(look, lambda found: not found, [PAUSE] * round(PATIENCE / PAUSE), server.pause)
+        unheard = partial(not_listening, wanted, number)
+        silent = wait_until(unheard, lambda found: not found, [PAUSE] * round(PATIENCE / PAUSE), server.pause)
         if silent:
             raise Failed(f"{name} does not listen on {several([str(one) for one in silent])}: systemctl status {unit}")
         said.append(f"{name} listens on {several([str(one) for one in wanted])}")

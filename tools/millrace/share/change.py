@@ -6,18 +6,19 @@ from functools import cached_property, partial
 
 from millrace.errors import Failed, Refused
 from millrace.etc.registry import Change, Part, Service
-from millrace.share import directories, handle_key, quota, truth_nfs, truth_smb
-from millrace.share.demands import refuse_unmet
-from millrace.share.leftovers import sweep
+from millrace.membership import accounts, keys
+from millrace.share import directories, handle_key, quota, verify_nfs, verify_smb
+from millrace.share.cleanup import clean_up
 from millrace.share.model import Share
 from millrace.share.server import Server
 from millrace.state.model import Config
-from millrace.state.model import Share as Wanted
+from millrace.state.model import Share as DesiredShare
 from millrace.system.names import several
+from millrace.system.run import Runner
 from millrace.system.units import is_active
 
 
-class Serving(Part):
+class ShareChange(Part):
     """The shares of a change. `server` is called once, when they are to be served."""
 
     def __init__(self, server: Callable[[], Server]) -> None:
@@ -41,11 +42,11 @@ class Serving(Part):
         Refused, Failed: one cannot be created or served.
         """
         run = self.server.run
-        sweep(run)
+        clean_up(run)
         changed = self._changed(change)
         for share in changed:
             refuse_unmet(share, run)
-        _refuse_strangers(changed)
+        _refuse_foreign_homes(changed)
         made: list[Share] = []
         homes = {one.name for one in change.old.shares if one.profile == "home"}
         for share in changed:
@@ -57,7 +58,7 @@ class Serving(Part):
                 made.append(share)
                 change.on_failure(partial(directories.remove_empty, share))
         # once more: until it was closed others could make directories there
-        _refuse_strangers(changed)
+        _refuse_foreign_homes(changed)
         self._limit(changed, made, change)
         handle_key.ensure()
         change.warnings += self.server.prepare(self.shares(change.new))
@@ -74,9 +75,9 @@ class Serving(Part):
         served = {one.name for one in new.shares}
         gone = [one.name for one in change.old.shares if one.name not in served]
         if changed or gone:
-            paths_gone = [f"{server.here.mountpoint}/{name}" for name in gone]
-            change.verified += truth_nfs.verify(changed, paths_gone, new.domain, server.run)
-            change.verified += truth_smb.verify(changed, gone, new.domain, server.run, server.pause)
+            paths_gone = [f"{server.context.mountpoint}/{name}" for name in gone]
+            change.verified += verify_nfs.verify(changed, paths_gone, new.domain, server.run)
+            change.verified += verify_smb.verify(changed, gone, new.domain, server.run, server.pause)
 
     def _changed(self, change: Change) -> list[Share]:
         old, new = change.old, change.new
@@ -101,20 +102,28 @@ class Serving(Part):
             )
 
 
+def refuse_unmet(share: Share, run: Runner) -> None:
+    """Refused where the domain does not know a user or group of the share, or Kerberos has no key for it."""
+    if share.smb is not None:
+        accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
+    if share.kerberos:
+        keys.refuse_without_key(share.name, run)
+
+
 def _disconnect(change: Change, server: Server) -> None:
     """Close shares for who was let in by the old rules; smbd asks the new ones when a share is opened again."""
     after = {one.name: one for one in change.new.shares}
-    names = [one.name for one in change.old.shares if one.smb.enabled and _lets_in_others(one, after.get(one.name))]
+    names = [one.name for one in change.old.shares if one.smb.enabled and _access_changed(one, after.get(one.name))]
     if names and is_active("smbd.service", server.run):
         for name in names:
             server.run(["smbcontrol", "smbd", "close-share", name])
 
 
-def _refuse_strangers(shares: Sequence[Share]) -> None:
-    found = [sentence for share in shares for sentence in directories.strangers(share)]
+def _refuse_foreign_homes(shares: Sequence[Share]) -> None:
+    found = [sentence for share in shares for sentence in directories.foreign_homes(share)]
     if found:
         raise Refused(found[0])
 
 
-def _lets_in_others(before: Wanted, after: Wanted | None) -> bool:
+def _access_changed(before: DesiredShare, after: DesiredShare | None) -> bool:
     return after is None or after.smb != before.smb or after.profile != before.profile

@@ -7,7 +7,7 @@ from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.etc.reconcile import Reconciliation
 from millrace.plan.policy_in_force import in_force
-from millrace.share.change import Serving
+from millrace.share.change import ShareChange
 from millrace.share.model import ChangeReport, ClientNetworks
 from millrace.share.networks import found_networks, on_management, remedy
 from millrace.share.server import Server, this_server
@@ -17,7 +17,7 @@ from millrace.system import net
 from millrace.system.documents import checked
 from millrace.system.names import several
 from millrace.system.net import Interface
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 NONE = "none"
 CLOSED = "NFS is closed: no client network is confirmed."
@@ -62,10 +62,10 @@ def confirm(
         return config.model_copy(update={"nfs": wanted})
 
     # Without a pool there is nothing to export yet.
-    parts = [Serving(server)] if paths.pool_file().exists() else []
+    parts = [ShareChange(server)] if paths.pool_file().exists() else []
     done = Reconciliation(parts)
     what = f"share networks set: {several(wanted.networks) or NONE}"
-    config = store.change(who(), what, mutate, done)
+    config = store.change(invoking_user(), what, mutate, done)
     return ChangeReport(
         serial=config.serial,
         share=None,

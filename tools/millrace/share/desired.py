@@ -12,7 +12,7 @@ from millrace.share.model import Share, SmbAccess
 from millrace.share.networks import CLOSED, NO_NETWORK, nfs_networks, smb_networks
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, NfsClient
-from millrace.state.model import Share as Wanted
+from millrace.state.model import Share as DesiredShare
 from millrace.system import net
 from millrace.system.net import Interface
 
@@ -20,7 +20,7 @@ ADMIN_UID = 1000
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class ServerContext:
     """What a share is filled in from. `networks` are the client networks of the policy."""
 
     mountpoint: str
@@ -30,9 +30,9 @@ class Surroundings:
     ports: Sequence[Interface] = field(default_factory=list)
 
 
-def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surroundings:
+def server_context(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> ServerContext:
     """The surroundings on this server; `ports` are where clients can reach us."""
-    return Surroundings(
+    return ServerContext(
         mountpoint=pool.filesystem.mountpoint,
         filesystem_uuid=UUID(pool.filesystem_uuid),
         networks=policy.nfs.networks,
@@ -41,13 +41,13 @@ def surroundings(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> Surr
     )
 
 
-def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
+def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Share:
     """Return one share with all computed values."""
-    exports = _exports(wanted, nfs_networks(here.networks, config.nfs.networks))
-    smb = _smb(wanted, smb_networks(here.networks, config.nfs.networks, here.ports, config.management))
+    exports = _exports(wanted, nfs_networks(context.networks, config.nfs.networks))
+    smb = _smb(wanted, smb_networks(context.networks, config.nfs.networks, context.ports, config.management))
     return Share(
         name=wanted.name,
-        path=f"{here.mountpoint}/{wanted.name}",
+        path=f"{context.mountpoint}/{wanted.name}",
         profile=wanted.profile,
         comment=wanted.comment,
         project=wanted.project,
@@ -56,33 +56,33 @@ def resolve(wanted: Wanted, config: Config, here: Surroundings) -> Share:
         nfs=wanted.nfs.enabled,
         networks=[one.client for one in exports],
         exports=exports,
-        privileged_ports=here.privileged_ports,
+        privileged_ports=context.privileged_ports,
         # The same after a move to other drives' slots, another when the pool was made again.
-        fsid=wanted.fsid or uuid5(here.filesystem_uuid, wanted.name),
+        fsid=wanted.fsid or uuid5(context.filesystem_uuid, wanted.name),
         smb=smb,
         homes=_homes(wanted, config) if wanted.profile == "home" else {},
         obstacle=_obstacle(wanted, exports, smb),
     )
 
 
-def resolve_all(config: Config, here: Surroundings) -> list[Share]:
+def resolve_all(config: Config, context: ServerContext) -> list[Share]:
     """Return all shares with all computed values."""
-    return [resolve(one, config, here) for one in config.shares]
+    return [resolve(one, config, context) for one in config.shares]
 
 
 def shares(pool: Pool, ports: Sequence[Interface] | None = None, config: Config | None = None) -> list[Share]:
     """Return all shares of `pool` under this server's policy and addresses; `config` None reads the desired state."""
     found = net.serving() if ports is None else ports
-    return resolve_all(config or store.load(), surroundings(pool, in_force(), found))
+    return resolve_all(config or store.load(), server_context(pool, in_force(), found))
 
 
-def _obstacle(wanted: Wanted, exports: Sequence[NfsClient], smb: SmbAccess | None) -> str | None:
+def _obstacle(wanted: DesiredShare, exports: Sequence[NfsClient], smb: SmbAccess | None) -> str | None:
     if wanted.nfs.enabled and not exports:
         return CLOSED
     return NO_NETWORK if smb is not None and not smb.networks else None
 
 
-def _exports(wanted: Wanted, networks: Sequence[str]) -> list[NfsClient]:
+def _exports(wanted: DesiredShare, networks: Sequence[str]) -> list[NfsClient]:
     if not wanted.nfs.enabled:
         return []
     if wanted.profile == "dataset-ro":
@@ -92,7 +92,7 @@ def _exports(wanted: Wanted, networks: Sequence[str]) -> list[NfsClient]:
     return list(wanted.nfs.clients) or default
 
 
-def _smb(wanted: Wanted, networks: list[str]) -> SmbAccess | None:
+def _smb(wanted: DesiredShare, networks: list[str]) -> SmbAccess | None:
     if not wanted.smb.enabled:
         return None
     return SmbAccess(
@@ -106,7 +106,7 @@ def _smb(wanted: Wanted, networks: list[str]) -> SmbAccess | None:
     )
 
 
-def _homes(wanted: Wanted, config: Config) -> dict[str, int]:
+def _homes(wanted: DesiredShare, config: Config) -> dict[str, int]:
     allowed = set(wanted.smb.groups)
     homes = {ADMIN: ADMIN_UID} if ADMIN in wanted.smb.users else {}
     for user in config.users:

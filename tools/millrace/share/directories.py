@@ -9,7 +9,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.share.model import Share
-from millrace.system import inside
+from millrace.system import nofollow
 from millrace.system.run import Runner, must
 
 # Everyone may create and only owners delete; nobody but root where all is read-only, or below which homes are.
@@ -20,7 +20,7 @@ TRASH = ".millrace-trash"
 
 
 @dataclass(frozen=True)
-class Before:
+class OriginalMode:
     """Owner and mode of the directory of a share before it was closed."""
 
     owner: tuple[int, int]
@@ -35,13 +35,13 @@ def create(share: Share) -> bool:
     path = paths.ROOT / share.path.lstrip("/")
     made = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
     if share.homes:
-        with inside.directory(path) as at:
+        with nofollow.directory(path) as at:
             # what clients could change until now they could change again before it is given away
-            if not _closed(at):
+            if not _is_closed(at):
                 return made
             for name, uid in share.homes.items():
-                inside.make_directory(name, PRIVATE, at, (uid, -1))
-                with inside.directory(name, at) as home:
+                nofollow.make_directory(name, PRIVATE, at, (uid, -1))
+                with nofollow.directory(name, at) as home:
                     found = os.fstat(home)
                     # A power cut between making it and giving it away left it to root.
                     if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == PRIVATE:
@@ -49,7 +49,7 @@ def create(share: Share) -> bool:
     return made
 
 
-def close(share: Share) -> Before | None:
+def close(share: Share) -> OriginalMode | None:
     """Allow only root to create directories beside the homes of a share; return the mode before, None if it was closed.
 
     A share that becomes one of homes may have been open to all users until now.
@@ -57,28 +57,28 @@ def close(share: Share) -> Before | None:
     path = paths.ROOT / share.path.lstrip("/")
     if share.profile != "home" or not os.path.lexists(path):
         return None
-    with inside.directory(path) as at:
-        if _closed(at):
+    with nofollow.directory(path) as at:
+        if _is_closed(at):
             return None
         found = os.fstat(at)
         os.fchown(at, os.getuid(), os.getgid())
         os.fchmod(at, GUARDED)
-    return Before((found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode))
+    return OriginalMode((found.st_uid, found.st_gid), stat.S_IMODE(found.st_mode))
 
 
-def reopen(share: Share, before: Before) -> None:
+def reopen(share: Share, before: OriginalMode) -> None:
     """Undo `close`."""
-    with inside.directory(paths.ROOT / share.path.lstrip("/")) as at:
+    with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as at:
         os.fchown(at, *before.owner)
         os.fchmod(at, before.mode)
 
 
-def strangers(share: Share) -> list[str]:
+def foreign_homes(share: Share) -> list[str]:
     """Return homes of a share that are not owned by their users, in words: they stay as they are and are no home."""
     path, found = paths.ROOT / share.path.lstrip("/"), []
     if not share.homes or not os.path.lexists(path):
         return []
-    with inside.directory(path) as at:
+    with nofollow.directory(path) as at:
         for name, uid in share.homes.items():
             try:
                 there = os.stat(name, dir_fd=at, follow_symlinks=False)
@@ -94,7 +94,7 @@ def strangers(share: Share) -> list[str]:
     return found
 
 
-def _closed(at: int) -> bool:
+def _is_closed(at: int) -> bool:
     """Whether nobody but root can make anything in an open directory."""
     found = os.fstat(at)
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
@@ -127,8 +127,8 @@ def delete(name: str, mountpoint: str, run: Runner) -> None:
 
 
 def _make(path: Path, mode: int) -> bool:
-    with inside.directory(path.parent) as at:
+    with nofollow.directory(path.parent) as at:
         try:
-            return inside.make_directory(path.name, mode, at)
+            return nofollow.make_directory(path.name, mode, at)
         except Failed as error:
             raise Failed(f"{path} blocks a share: it is not a directory; move it elsewhere") from error

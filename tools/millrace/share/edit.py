@@ -1,21 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Create, set and remove a share: from the options of the command line to what is served."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from millrace.errors import BadInput, Failed, Refused
 from millrace.etc.reconcile import Reconciliation
-from millrace.share import directories, options, quota
-from millrace.share.change import Serving
-from millrace.share.model import ChangeReport
+from millrace.share import directories, nfs, options, quota, smb
+from millrace.share.change import ShareChange, refuse_unmet
+from millrace.share.model import ChangeReport, Preview
 from millrace.share.server import Server, this_server
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, Share
 from millrace.system.documents import checked
 from millrace.system.names import several, share_name
 from millrace.system.text import shown
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 Settings = Mapping[str, Any]
 Typed = Mapping[str, dict[str, Any]]
@@ -39,7 +39,7 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
     wanted = _typed(settings)
 
     def mutate(config: Config) -> Config:
-        _must_not_only_look(config, wanted)
+        _refuse_console_users(config, wanted)
         made = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
         return config.model_copy(update={"shares": [*config.shares, *made]})
 
@@ -58,7 +58,7 @@ def setting(name: str, settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         before = _existing(config, name)
-        _must_not_only_look(config, wanted)
+        _refuse_console_users(config, wanted)
         after = checked(lambda: Share.model_validate(_merged(before.model_dump(), wanted)))
         return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
 
@@ -80,26 +80,42 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
         return config.model_copy(update={"shares": [one for one in config.shares if one.name != name]})
 
     only_root()
-    here = server()
-    report = _change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: here)
-    mountpoint = here.pool.filesystem.mountpoint
+    host = server()
+    report = _change([name], f"share remove {name}" + (" with its data" if delete_data else ""), mutate, lambda: host)
+    mountpoint = host.pool.filesystem.mountpoint
     if quota.enabled(mountpoint):
-        quota.release(removed[0].project, mountpoint, here.run)
+        quota.release(removed[0].project, mountpoint, host.run)
     if delete_data is None:
         return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
     try:
-        directories.delete(name, mountpoint, here.run)
+        directories.delete(name, mountpoint, host.run)
     except OSError as error:
         raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
     return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
 
 
+def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:
+    """Return what a change of these shares would serve; writes nothing.
+
+    Refused, BadInput: as for the change.
+    """
+    config = store.preview(mutate)
+    current = server()
+    shares = [one for one in current.shares(config) if one.name in names]
+    for one in shares:
+        refuse_unmet(one, current.run)
+    lines = [line for one in shares for line in smb.section(one)]
+    return Preview(
+        share=shares[0], exports=_without_comments(nfs.exports(shares).splitlines()), smb=_without_comments(lines)
+    )
+
+
 def _change(names: Sequence[str], what: str, mutate: store.Mutate, server: Callable[[], Server]) -> ChangeReport:
     only_root()
-    here = server()
-    serving = Serving(lambda: here)
+    host = server()
+    serving = ShareChange(lambda: host)
     done = Reconciliation([serving])
-    config = store.change(who(), what, mutate, done)
+    config = store.change(invoking_user(), what, mutate, done)
     changed = [one for one in serving.shares(config) if one.name in names]
     return ChangeReport(
         serial=config.serial,
@@ -115,8 +131,8 @@ def _new(name: str, project: int, wanted: Typed) -> Share:
     return checked(lambda: Share.model_validate(_merged(base, wanted)))
 
 
-def _must_not_only_look(config: Config, wanted: Typed) -> None:
-    """Refused where a user is named who may look at the web console and into no share (user/accounts.py)."""
+def _refuse_console_users(config: Config, wanted: Typed) -> None:
+    """Refused where a named user has web console access, and so no share access (user/accounts.py)."""
     found = (config.user(name) for name in wanted["smb"].get("users", ()))
     looker = next((user.name for user in found if user and user.console), None)
     if looker:
@@ -164,3 +180,7 @@ def _merged(base: Mapping[str, Any], typed: Typed) -> dict[str, Any]:
 
 def _changed_keys(typed: Typed) -> list[str]:
     return [key if part == "share" else f"{part}.{key}" for part, values in typed.items() for key in values]
+
+
+def _without_comments(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.strip() and not line.startswith("#")]

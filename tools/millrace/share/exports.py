@@ -17,9 +17,9 @@ Table = dict[str, list[str]]
 def foreign_files() -> list[str]:
     """Return the files beside ours that exportfs reads and that export something."""
     directory = paths.ROOT / "etc/exports.d"
-    ours = (paths.ROOT / nfs.EXPORTS, paths.ROOT / nfs.LOOK)
+    ours = (paths.ROOT / nfs.EXPORTS, paths.ROOT / nfs.VERIFY_EXPORTS)
     candidates = [paths.ROOT / "etc/exports", *(sorted(directory.glob("*.exports")) if directory.is_dir() else [])]
-    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path not in ours and _says_something(path)]
+    return [f"/{path.relative_to(paths.ROOT)}" for path in candidates if path not in ours and _has_entries(path)]
 
 
 def reload(shares: Sequence[Share], run: Runner) -> list[str]:
@@ -60,7 +60,7 @@ def missing(share: Share, exported: Table) -> list[str]:
     return lost or (hosts if len(others) < len(hosts) else [])
 
 
-def _says_something(path: Path) -> bool:
+def _has_entries(path: Path) -> bool:
     try:
         lines = path.read_text(errors="replace").splitlines() if path.is_file() else []
     except OSError:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The share contract (`millrace share list --json`): the wanted state with everything filled in that is computed."""
+"""The share contract (`millrace share list --json`): the desired state with everything filled in that is computed."""
 
 from typing import Literal
 from uuid import UUID
@@ -128,7 +128,7 @@ class Preview(Contract):
     smb: list[str]
 
 
-class Look(Contract):
+class ShareVerification(Contract):
     """Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null."""
 
     name: str
@@ -136,8 +136,8 @@ class Look(Contract):
     problem: str | None
 
 
-class LookReport(Contract):
+class VerifyReport(Contract):
     """What `millrace share verify` saw."""
 
     schema_version: Literal[1] = 1
-    shares: list[Look]
+    shares: list[ShareVerification]

@@ -9,8 +9,8 @@ from millrace.share.model import Share
 from millrace.state.model import NfsClient
 
 EXPORTS = "etc/exports.d/millrace.exports"
-# Beside it for the seconds of a look (share/truth_nfs.py).
-LOOK = "etc/exports.d/millrace-look.exports"
+# Beside it for the seconds of a verification (share/verify_nfs.py).
+VERIFY_EXPORTS = "etc/exports.d/millrace-look.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 

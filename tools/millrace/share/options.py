@@ -42,11 +42,13 @@ def nfs_client(text: str) -> NfsClient:
     for word in filter(None, words):
         key, _, value = word.partition("=")
         if key in values or key not in (*_LISTS, *_WORDS) or not value:
-            raise BadInput(f"{shown(word)} is not an option of an NFS client: use {', '.join(_spelled())}, each once")
+            raise BadInput(
+                f"{shown(word)} is not an option of an NFS client: use {', '.join(_option_help())}, each once"
+            )
         values[key] = value.split(":") if key in _LISTS else value
     return checked(lambda: NfsClient.model_validate(values))
 
 
-def _spelled() -> list[str]:
+def _option_help() -> list[str]:
     one = [f"{key}={'|'.join(get_args(kind))}" for key, kind in _WORDS.items()]
     return one + [f"{key}={':'.join(get_args(kind))}" for key, kind in _LISTS.items()]

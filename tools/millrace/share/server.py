@@ -12,7 +12,7 @@ from millrace.plan.model import Plan
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import approved_plan
 from millrace.share import desired, handle_key, services
-from millrace.share.desired import Surroundings
+from millrace.share.desired import ServerContext
 from millrace.share.model import RenderReport, Share
 from millrace.state.model import Config
 from millrace.system import net
@@ -26,14 +26,14 @@ class Server:
 
     plan: Plan
     pool: Pool
-    here: Surroundings
+    context: ServerContext
     ports: Sequence[Interface]
     run: Runner = attempt
     pause: Callable[[float], None] = time.sleep
 
     def shares(self, config: Config) -> list[Share]:
         """Return the shares of a desired state on this server."""
-        return desired.resolve_all(config, self.here)
+        return desired.resolve_all(config, self.context)
 
     def prepare(self, shares: Sequence[Share]) -> list[str]:
         """Create what shares need beside files; return what keeps them from being served or counted, in words."""
@@ -73,4 +73,4 @@ def this_server() -> Server:
     ports = net.serving()
     # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
     policy_in_force.keep()
-    return Server(approved_plan(), pool, desired.surroundings(pool, policy_in_force.in_force(), ports), ports)
+    return Server(approved_plan(), pool, desired.server_context(pool, policy_in_force.in_force(), ports), ports)

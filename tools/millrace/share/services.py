@@ -14,7 +14,7 @@ from millrace.share import directories, exports, nfs, quota, smb, tls
 from millrace.share.model import Share
 from millrace.state.model import Domain
 from millrace.system.files import write_text
-from millrace.system.listeners import SMB_PORT, unheard
+from millrace.system.listeners import SMB_PORT, not_listening
 from millrace.system.net import Interface, has_rdma_device
 from millrace.system.run import Runner, must
 from millrace.system.units import is_active
@@ -32,7 +32,7 @@ def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     for share in shares:
         directories.close(share)
     made = {share.name for share in shares if directories.create(share)}
-    warnings += [sentence for share in shares for sentence in directories.strangers(share)]
+    warnings += [sentence for share in shares for sentence in directories.foreign_homes(share)]
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
     return warnings + quota.assign(shares, pool, run, created=made)
@@ -66,7 +66,7 @@ def services(
         Service(
             tls.UNIT,
             [Entry(tls.CONFIGURATION, tls.configuration)],
-            lambda settled: tls.tell(shares, tls.CONFIGURATION in settled.changed, run),
+            lambda settled: tls.reload(shares, tls.CONFIGURATION in settled.changed, run),
         ),
         Service(
             NFS,
@@ -88,12 +88,12 @@ def services(
                     check=partial(smb.validate, run=run),
                 )
             ],
-            lambda settled: is_active(SMB, run) and _tell_smb(smb.CONFIGURATION in settled.changed, ports, run),
+            lambda settled: is_active(SMB, run) and _reload_smb(smb.CONFIGURATION in settled.changed, ports, run),
         ),
     ]
 
 
-def restarted_for() -> Path:
+def smbd_restart_marker() -> Path:
     """The file with the addresses for which smbd was restarted; without it the next reload restarts smbd again."""
     return paths.run_dir() / "smbd-restarted-for"
 
@@ -105,14 +105,14 @@ def restart_smbd(run: Runner) -> None:
     must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
 
 
-def _tell_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
+def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     """Make smbd, which runs, take its configuration on; whether it had to be told.
 
     It opens its listeners once, when it starts: an address that came later is not served until it is started again.
     Anything else it takes on while clients stay connected.
     """
-    silent = sorted(str(one) for one in unheard((one.ip for port in ports for one in port.addresses), SMB_PORT))
-    asked = restarted_for()
+    silent = sorted(str(one) for one in not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT))
+    asked = smbd_restart_marker()
     if not silent:
         asked.unlink(missing_ok=True)
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.

@@ -38,7 +38,7 @@ class Session(Contract):
 
 
 class SessionList(Contract):
-    """All clients. `warnings` say what could not be looked at."""
+    """All clients. `warnings` say what could not be read."""
 
     schema_version: Literal[1] = 1
     sessions: list[Session]
@@ -49,9 +49,9 @@ def sessions(run: Runner) -> SessionList:
     """Return all clients of both protocols; a server that does not answer is a warning."""
     found: list[Session] = []
     warnings: list[str] = []
-    for look in (nfs_sessions, smb_sessions):
+    for read in (nfs_sessions, smb_sessions):
         try:
-            sessions, said = look(run)
+            sessions, said = read(run)
             found += sessions
             warnings += said
         except PermissionError:
@@ -116,7 +116,7 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
         info = parse_info((directory / "info").read_text())
         states = (directory / "states").read_text()
     except FileNotFoundError:
-        # It went away while we looked.
+        # The client disconnected meanwhile.
         return None
     host = _host(info.get("address", ""))
     slots = info.get("session slots", "")

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from millrace import paths
-from millrace.paths import LOOK
+from millrace.paths import VERIFY_PREFIX
 from millrace.share.smb_parameters import CHECKER
 from millrace.state.model import Domain
 from millrace.system.run import Runner, must
@@ -41,7 +41,7 @@ def drop(run: Runner) -> None:
 @contextmanager
 def _credentials(password: str, domain: Domain | None) -> Iterator[str]:
     paths.run_dir().mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=LOOK, dir=paths.run_dir())
+    descriptor, name = tempfile.mkstemp(prefix=VERIFY_PREFIX, dir=paths.run_dir())
     try:
         with os.fdopen(descriptor, "w") as file:
             file.write(f"username = {CHECKER}\npassword = {password}\n")

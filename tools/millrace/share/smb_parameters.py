@@ -9,7 +9,7 @@ from typing import Final
 
 from millrace.share.model import Share, SmbAccess
 
-# The account that looks whether a share is really served; it has a password only while it looks.
+# The account that verifies shares; it has a password only during a verification.
 CHECKER: Final = "millrace-check"
 
 _STACK = "catia fruit streams_xattr"

@@ -15,25 +15,25 @@ from millrace.system.units import is_active
 CONFIGURATION = "etc/tlshd/config"
 UNIT = "tlshd.service"
 
-Demand = Literal["tls", "mtls"]
+TlsMode = Literal["tls", "mtls"]
 # None: clients may come without TLS.
-DEMANDS: tuple[Demand | None, ...] = (None, "tls", "mtls")
+MODES: tuple[TlsMode | None, ...] = (None, "tls", "mtls")
 
 
-def demand(client: NfsClient) -> Demand | None:
+def required_mode(client: NfsClient) -> TlsMode | None:
     """Return what this client must name to mount; None where it may come without TLS."""
     if not client.xprtsec or "none" in client.xprtsec:
         return None
     return "tls" if "tls" in client.xprtsec else "mtls"
 
 
-def demands(share: Share) -> list[Demand | None]:
+def required_modes(share: Share) -> list[TlsMode | None]:
     """Return all that the clients of a share must name, the least strict first."""
-    found = {demand(client) for client in share.exports}
-    return [one for one in DEMANDS if one in found]
+    found = {required_mode(client) for client in share.exports}
+    return [one for one in MODES if one in found]
 
 
-def wanted(clients: Iterable[NfsClient]) -> bool:
+def uses_tls(clients: Iterable[NfsClient]) -> bool:
     """Whether a client may or must use TLS."""
     return any({"tls", "mtls"} & set(client.xprtsec) for client in clients)
 
@@ -48,10 +48,10 @@ def configuration() -> str:
     return render(f"{CONFIGURATION}.j2", directory=directory, **names)
 
 
-def tell(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
+def reload(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
     """Run tlshd while a share names TLS, and not otherwise; `changed` is its configuration. Whether it was told."""
     running = is_active(UNIT, run)
-    if not wanted(client for share in shares for client in share.exports):
+    if not uses_tls(client for share in shares for client in share.exports):
         if running:
             must(run, ["systemctl", "stop", UNIT])
         return running

@@ -11,7 +11,7 @@ from millrace.state.choices import Encryption, Profile
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
-    from millrace.share.model import ChangeReport, LookReport, RenderReport
+    from millrace.share.model import ChangeReport, RenderReport, VerifyReport
 
 _change = prints("millrace.share.model:ChangeReport")
 _change_or_preview = prints("millrace.share.model:ChangeReport", {"--dry-run": "millrace.share.model:Preview"})
@@ -124,12 +124,12 @@ def remove(name: str, delete_data: str | None, show: Output) -> None:
 
 @share.command()
 @click.argument("names", nargs=-1, metavar="[NAME]…")
-@prints("millrace.share.model:LookReport")
+@prints("millrace.share.model:VerifyReport")
 def verify(names: tuple[str, ...], show: Output) -> None:
     """Verify shares: mount them over NFS and open them over SMB, on this server."""
-    from millrace.share.look import verify as look
+    from millrace.share.verify import verify as verify_shares
 
-    show(look(names), _verified)
+    show(verify_shares(names), _verified)
 
 
 @share.command()
@@ -139,13 +139,13 @@ def verify(names: tuple[str, ...], show: Output) -> None:
 @prints("millrace.share.model:RenderReport")
 def render(force: bool, show: Output) -> None:
     """Write the configuration of the NFS and SMB servers; change only what differs."""
-    from millrace.share.leftovers import sweep
+    from millrace.share.cleanup import clean_up
     from millrace.share.server import this_server
-    from millrace.state.store import load, only_writer
+    from millrace.state.store import config_lock, load
 
-    with only_writer():
+    with config_lock():
         server = this_server()
-        sweep(server.run)
+        clean_up(server.run)
         report = server.apply(load(), force)
     show(report, lambda found: _rendered(found, force))
 
@@ -179,7 +179,7 @@ def set_networks(named: tuple[str, ...], show: Output) -> None:
 
 
 def _preview(names: Sequence[str], mutate: Any, show: Output) -> None:
-    from millrace.share.look import preview
+    from millrace.share.edit import preview
 
     show(preview(names, mutate), lambda seen: [*seen.exports, *seen.smb])
 
@@ -188,7 +188,7 @@ def _report(report: "ChangeReport", show: Output) -> None:
     show(report, lambda done: done.verified, report.warnings)
 
 
-def _verified(report: "LookReport") -> Iterator[str]:
+def _verified(report: "VerifyReport") -> Iterator[str]:
     for one in report.shares:
         yield from (f"{one.name}: {line}" for line in one.seen)
         if one.problem:

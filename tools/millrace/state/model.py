@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The wanted state (`/var/lib/millrace/config.json`): what a person decided, and nothing that can be computed."""
+"""The desired state (`/var/lib/millrace/config.json`): what a person decided, and nothing that can be computed."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_interface
@@ -154,7 +154,7 @@ class Share(Wanted):
 
 
 class User(Wanted):
-    """A local user; its own group has the same name and number. `console`: may look at the web console."""
+    """A local user; its own group has the same name and number. `console`: has read-only web console access."""
 
     name: AccountName
     uid: AccountId

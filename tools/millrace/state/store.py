@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from millrace.errors import BadInput, Failed
-from millrace.state import audit_log, files, history, newly
+from millrace.state import audit_log, files, history, restrictions
 from millrace.state.history import Change
 from millrace.state.model import Config, first_config
 from millrace.system import locks
@@ -31,13 +31,13 @@ class Loaded:
 
 def load() -> Config:
     """Return the desired state; warn on standard error where the last good one had to replace it."""
-    loaded = look()
+    loaded = read()
     if loaded.problem:
         print(f"millrace: {loaded.problem}", file=sys.stderr)
     return loaded.config
 
 
-def look() -> Loaded:
+def read() -> Loaded:
     """Return the desired state: the file, else the last good change, else that of a new server.
 
     Failed: the file is damaged and no change can replace it; to serve a default instead would open what was closed.
@@ -65,34 +65,34 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, ov
     `overwrite` is for an import: it accepts an old state that cannot be read. BadInput: the new state contradicts
     itself, with one sentence.
     """
-    with only_writer():
-        old = _look_if_readable() if overwrite else look()
-        new = _asked_for(old.config, mutate)
+    with config_lock():
+        old = _read_or_first() if overwrite else read()
+        new = _mutated(old.config, mutate)
         if effect is not None:
             effect(old.config, new)
         _keep(new, who, what, old.problem is not None)
     return new
 
 
-def would_be(mutate: Mutate) -> Config:
+def preview(mutate: Mutate) -> Config:
     """Return the desired state that a change would make; no lock is held. BadInput: as for the change."""
-    return _asked_for(look().config, mutate)
+    return _mutated(read().config, mutate)
 
 
-def _asked_for(old: Config, mutate: Mutate) -> Config:
+def _mutated(old: Config, mutate: Mutate) -> Config:
     new = checked(lambda: _renumbered(old, mutate(old)))
-    newly.refuse(old, new)
+    restrictions.refuse(old, new)
     return new
 
 
-def _look_if_readable() -> Loaded:
+def _read_or_first() -> Loaded:
     try:
-        return look()
+        return read()
     except Failed as error:
         return Loaded(first_config(), str(error))
 
 
-def only_writer() -> AbstractContextManager[None]:
+def config_lock() -> AbstractContextManager[None]:
     """Hold the lock of the desired state, waiting for it. Refused: the caller is not root."""
     return locks.held(files.lock_file())
 

@@ -13,7 +13,7 @@ _LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
 Address = IPv4Address | IPv6Address
 
 
-def unheard(addresses: Iterable[Address], port: int) -> list[Address]:
+def not_listening(addresses: Iterable[Address], port: int) -> list[Address]:
     """Return those of `addresses` that have no listener on a TCP port."""
     found = _listening_on(port)
     # A socket on :: takes IPv4 as well, unless it says otherwise; nfsd and smbd open one of each kind.

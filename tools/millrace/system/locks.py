@@ -22,13 +22,13 @@ def held(path: Path, refusal: str | None = None) -> Iterator[None]:
     except PermissionError as error:
         raise Refused("changing this server requires root; run this command with sudo") from error
     try:
-        _take(descriptor, refusal)
+        _acquire(descriptor, refusal)
         yield
     finally:
         os.close(descriptor)
 
 
-def _take(descriptor: int, refusal: str | None) -> None:
+def _acquire(descriptor: int, refusal: str | None) -> None:
     if refusal is None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return

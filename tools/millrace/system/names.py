@@ -69,7 +69,7 @@ def _network(text: str) -> str:
     try:
         found = ip_network(text)
     except ValueError as error:
-        raise ValueError(_what_is_wrong(text)) from error
+        raise ValueError(_network_problem(text)) from error
     if found.prefixlen == 0:
         raise ValueError(f"{shown(text)} is everybody: name the networks of your clients")
     if found.prefixlen < SHORTEST[found.version]:
@@ -77,7 +77,7 @@ def _network(text: str) -> str:
     return str(found)
 
 
-def _what_is_wrong(text: str) -> str:
+def _network_problem(text: str) -> str:
     try:
         loose = ip_network(text, strict=False)
     except ValueError:

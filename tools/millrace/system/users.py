@@ -10,7 +10,7 @@ from millrace import paths
 from millrace.errors import Refused
 
 
-def who() -> str:
+def invoking_user() -> str:
     """Return the user that became root by sudo or polkit, else the user of this process."""
     name = os.environ.get("SUDO_USER")
     if name:

@@ -15,10 +15,10 @@ from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, set_
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
-LOOK_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
+CONSOLE_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
 # Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-look.conf): hiding pages is no boundary,
 # the browser of a user can start any program as that user.
-LOOK_GROUP = "millrace-look"
+CONSOLE_GROUP = "millrace-look"
 
 _NOT_THERE = 2  # exit status of getent
 
@@ -41,8 +41,8 @@ def ensure_user(user: User, run: Runner) -> bool:
     missing. Refused: the system has another user of this name.
     """
     ensure_group(Group(name=user.name, gid=user.uid), run)
-    shell = LOOK_SHELL if user.console else NO_SHELL
-    groups = [*user.groups, LOOK_GROUP] if user.console else user.groups
+    shell = CONSOLE_SHELL if user.console else NO_SHELL
+    groups = [*user.groups, CONSOLE_GROUP] if user.console else user.groups
     settings = ["--groups", ",".join(groups), "--shell", shell]
     number = _number("passwd", user.name, run)
     if number is None:

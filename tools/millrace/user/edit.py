@@ -11,10 +11,10 @@ from millrace.state.model import ADMIN, Config, Group, User
 from millrace.system.documents import Contract, checked
 from millrace.system.names import account_name
 from millrace.system.run import Runner
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 from millrace.user import accounts
 from millrace.user.homes import make_homes
-from millrace.user.part import Accounts, Password
+from millrace.user.part import AccountChange, PasswordChange
 from millrace.user.password import strong_password
 
 
@@ -49,14 +49,14 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
     only_root()
 
     def mutate(config: Config) -> Config:
-        _must_be_new(config, name)
+        _refuse_taken(config, name)
         strong_password(name, password, run)
         number = accounts.free_number(config, run, name)
         user = checked(lambda: User(name=name, uid=number, groups=list(groups), console=console))
         return config.model_copy(update={"users": [*config.users, user]})
 
-    made = Reconciliation([Accounts(run), Password(name, password, run)])
-    config = store.change(who(), f"user create {name}", mutate, made)
+    made = Reconciliation([AccountChange(run), PasswordChange(name, password, run)])
+    config = store.change(invoking_user(), f"user create {name}", mutate, made)
     make_homes(config)
     return _existing_user(config, name)
 
@@ -70,15 +70,15 @@ def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None
 
     def mutate(config: Config) -> Config:
         before = _existing_user(config, name)
-        looks = before.console if console is None else console
-        if looks and not before.console:
-            _must_open_no_share(config, name)
-        user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=looks))
+        with_console = before.console if console is None else console
+        if with_console and not before.console:
+            _refuse_share_user(config, name)
+        user = checked(lambda: User(name=name, uid=before.uid, groups=list(groups), console=with_console))
         return config.model_copy(update={"users": [user if one.name == name else one for one in config.users]})
 
-    looks = "" if console is None else f", {'a' if console else 'no'} look at the web console"
-    what = f"user set {name}: groups {', '.join(groups) or 'none'}{looks}"
-    config = store.change(who(), what, mutate, Reconciliation([Accounts(run)]))
+    access = "" if console is None else f", {'with' if console else 'without'} web console access"
+    what = f"user set {name}: groups {', '.join(groups) or 'none'}{access}"
+    config = store.change(invoking_user(), what, mutate, Reconciliation([AccountChange(run)]))
     make_homes(config)
     return _existing_user(config, name)
 
@@ -105,7 +105,7 @@ def remove_user(name: str, run: Runner) -> None:
             raise Refused(f"the share {holder} names {name}: remove it there first (millrace share set {holder})")
         return config.model_copy(update={"users": [one for one in config.users if one.name != name]})
 
-    store.change(who(), f"user remove {name}", mutate, Reconciliation([Accounts(run)]))
+    store.change(invoking_user(), f"user remove {name}", mutate, Reconciliation([AccountChange(run)]))
 
 
 def create_group(name: str, run: Runner) -> Group:
@@ -113,11 +113,13 @@ def create_group(name: str, run: Runner) -> Group:
     only_root()
 
     def mutate(config: Config) -> Config:
-        _must_be_new(config, name)
+        _refuse_taken(config, name)
         group = checked(lambda: Group(name=name, gid=accounts.free_number(config, run, name)))
         return config.model_copy(update={"groups": [*config.groups, group]})
 
-    return _existing_group(store.change(who(), f"group create {name}", mutate, Reconciliation([Accounts(run)])), name)
+    return _existing_group(
+        store.change(invoking_user(), f"group create {name}", mutate, Reconciliation([AccountChange(run)])), name
+    )
 
 
 def remove_group(name: str, run: Runner) -> None:
@@ -133,10 +135,10 @@ def remove_group(name: str, run: Runner) -> None:
             raise Refused(f"{holder} names the group {name}: remove it there first")
         return config.model_copy(update={"groups": [one for one in config.groups if one.name != name]})
 
-    store.change(who(), f"group remove {name}", mutate, Reconciliation([Accounts(run)]))
+    store.change(invoking_user(), f"group remove {name}", mutate, Reconciliation([AccountChange(run)]))
 
 
-def _must_be_new(config: Config, name: str) -> None:
+def _refuse_taken(config: Config, name: str) -> None:
     """Before anything is made: an account that exists must not be taken for one half made."""
     try:
         account_name(name)
@@ -146,8 +148,8 @@ def _must_be_new(config: Config, name: str) -> None:
         raise BadInput(f"user or group {name} already exists")
 
 
-def _must_open_no_share(config: Config, name: str) -> None:
-    """Who may look at the web console can do nothing else: two accounts for one who needs both."""
+def _refuse_share_user(config: Config, name: str) -> None:
+    """A user with web console access has no other access: a second account opens shares."""
     holder = next((one.name for one in config.shares if name in one.smb.users), None)
     if holder:
         raise Refused(

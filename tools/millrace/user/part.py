@@ -10,7 +10,7 @@ from millrace.system.run import Runner
 from millrace.user import accounts
 
 
-class Accounts(Part):
+class AccountChange(Part):
     """The accounts of a change, or with `every` all of its state; `made` are users that were missing.
 
     A new user has no password yet.
@@ -51,7 +51,7 @@ class Accounts(Part):
             raise Failed(f"the user {name} was created and could not be removed: {error}") from error
 
 
-class Password(Part):
+class PasswordChange(Part):
     """The one password of a user that the change makes."""
 
     def __init__(self, name: str, password: str, run: Runner) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from millrace.system.ask import secret
 from millrace.system.output import Output, prints
+from millrace.system.prompt import secret
 from millrace.system.run import attempt
 
 if TYPE_CHECKING:
@@ -95,11 +95,11 @@ def remove_user(name: str, show: Output) -> None:
 @prints("millrace.user.edit:UserList")
 def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
-    from millrace.state.store import load, only_writer
+    from millrace.state.store import config_lock, load
     from millrace.user.edit import UserList
     from millrace.user.render import render
 
-    with only_writer():
+    with config_lock():
         made = render(load(), attempt)
     show(UserList(users=made), _rendered)
 

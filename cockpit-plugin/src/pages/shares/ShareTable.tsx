@@ -8,7 +8,7 @@ import { HealthLabel } from "../../components/Health";
 import { Usage } from "../../components/Usage";
 import { _, format } from "../../lib/i18n";
 import { go } from "../../lib/route";
-import { servedState, useLooks, type Seen } from "./looks";
+import { servedState, useVerifications, type Seen } from "./verified";
 import { profileWord } from "./words";
 
 function Name({ share }: { share: Share }): JSX.Element {
@@ -78,7 +78,7 @@ function Actions({ share, onRemove }: { share: Share; onRemove: (share: Share) =
 }
 
 export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (share: Share) => void }): JSX.Element {
-    const looks = useLooks();
+    const verifications = useVerifications();
     const columns: Column<Share>[] = [
         { title: _("Share"), heads: true, sort: (share) => share.name, cell: (share) => <Name share={share} /> },
         { title: _("NFS (Linux)"), cell: (share) => <NfsSide share={share} /> },
@@ -88,7 +88,7 @@ export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (s
             sort: (share) => share.used ?? -1,
             cell: (share) => <Usage label={format(_("Usage of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
         },
-        { title: _("State"), cell: (share) => <Served share={share} last={looks[share.name]} /> },
+        { title: _("State"), cell: (share) => <Served share={share} last={verifications[share.name]} /> },
         { title: _("Actions"), cell: (share) => <Actions share={share} onRemove={onRemove} /> },
     ];
     return <DataTable label={_("Shares")} testId="shares" columns={columns} rows={shares} rowKey={(share) => share.name} />;

@@ -69,12 +69,12 @@ const groupWords = (groups: string[]) => groups.map((group) => `--group=${group}
 export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: string[]; taken: string[] }): JSX.Element {
     const [name, setName] = useState("");
     const [chosen, setChosen] = useState<string[]>([]);
-    const [looks, setLooks] = useState(false);
+    const [withConsole, setWithConsole] = useState(false);
     const password = usePassword();
     const create = useChange("user create");
     const problem = nameProblem(name, taken);
     const confirm = async () => {
-        const report = await create.go([name, ...groupWords(chosen), ...(looks ? ["--console"] : []), "--password-stdin"], password.input);
+        const report = await create.go([name, ...groupWords(chosen), ...(withConsole ? ["--console"] : []), "--password-stdin"], password.input);
         if (report !== undefined) onDone(report.done);
     };
     return (
@@ -84,7 +84,7 @@ export function NewUser({ groups, taken, onDone, onClose }: Ends & { groups: str
                 <TextField id="user-name" required label={_("Name")} value={name} onChange={setName} problem={problem} />
                 {password.fields}
                 <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
-                <ConsoleChoice checked={looks} onChange={setLooks} />
+                <ConsoleChoice checked={withConsole} onChange={setWithConsole} />
             </Form>
         </ConfirmDialog>
     );
@@ -107,10 +107,10 @@ export function PasswordDialog({ name, onDone, onClose }: Ends & { name: string 
 
 export function UserDialog({ user, groups, onDone, onClose }: Ends & { user: User; groups: string[] }): JSX.Element {
     const [chosen, setChosen] = useState(user.groups);
-    const [looks, setLooks] = useState(user.console);
+    const [withConsole, setWithConsole] = useState(user.console);
     const change = useChange("user set");
     const confirm = async () => {
-        const report = await change.go([user.name, ...groupWords(chosen), ...(looks === user.console ? [] : [looks ? "--console" : "--no-console"])]);
+        const report = await change.go([user.name, ...groupWords(chosen), ...(withConsole === user.console ? [] : [withConsole ? "--console" : "--no-console"])]);
         if (report !== undefined) onDone(report.done);
     };
     return (
@@ -118,7 +118,7 @@ export function UserDialog({ user, groups, onDone, onClose }: Ends & { user: Use
             onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
                 <GroupChoice groups={groups} chosen={chosen} onChange={setChosen} />
-                <ConsoleChoice checked={looks} onChange={setLooks} />
+                <ConsoleChoice checked={withConsole} onChange={setWithConsole} />
             </Form>
         </ConfirmDialog>
     );

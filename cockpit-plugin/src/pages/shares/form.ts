@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The editor's state: from the wanted state of the server, checked, and back to the words of the command line. */
+/** The editor's state: from the desired state of the server, checked, and back to the words of the command line. */
 import type { StateShare, NfsClient } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
 import * as rules from "../../types/rules";

@@ -15,7 +15,7 @@ import { CHANGE_SECONDS } from "../../lib/seconds";
 import { useStatus } from "../../lib/status";
 import { Accounts } from "./Accounts";
 import { Changes } from "./Changes";
-import { remember } from "./looks";
+import { remember } from "./verified";
 import { RemoveShare } from "./RemoveShare";
 import { Sessions } from "./Sessions";
 import { ShareEditor } from "./ShareEditor";

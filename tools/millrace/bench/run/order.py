@@ -17,7 +17,7 @@ from millrace.errors import Failed
 from millrace.system import locks
 from millrace.system.documents import Contract, write_model
 from millrace.system.run import attempt, last_words
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 
 
 class Order(Contract):
@@ -53,7 +53,7 @@ def ready(request: RunRequest) -> tuple[prepare.Prepared, list[Label]]:
 
 def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
     """Start the unit. Failed: it does not start; nothing is left behind."""
-    order = Order(run=results.new_id(), by=who(), request=ready.request, labels=labels)
+    order = Order(run=results.new_id(), by=invoking_user(), request=ready.request, labels=labels)
     live.begin()
     live.write(Progress(run=order.run, time=0, state=State.RUNNING, what="starting", steps=len(ready.steps)))
     write_model(file(), order)

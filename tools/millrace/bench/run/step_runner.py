@@ -22,7 +22,7 @@ from millrace.bench.run import space
 from millrace.bench.run.local import USER, Live
 from millrace.bench.run.monitor import Monitor
 from millrace.bench.run.targets import EDGE
-from millrace.system import inside
+from millrace.system import nofollow
 
 
 class Measurer(Protocol):
@@ -105,8 +105,8 @@ class StepRunner:
         if name in self.laid_out:
             return
         # clients have the directory mounted meanwhile: they may put a link there
-        with inside.directory(self.directory) as home:
-            inside.make_directory(name, 0o700, home, self._owner)
+        with nofollow.directory(self.directory) as home:
+            nofollow.make_directory(name, 0o700, home, self._owner)
         if job.work.layout not in UNREAD and job.work.operation != "save":
             here = Target(directory=self.directory, copy=copy)
             measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
@@ -119,20 +119,20 @@ class StepRunner:
     def _ready(self, job: Job) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
         if not job.target.devices:
-            with inside.directory(self.directory) as home:
+            with nofollow.directory(self.directory) as home:
                 for copy in range(job.target.copies):
                     self._ready_files(home, folder(job.work, copy), job)
 
     def _ready_files(self, home: int, name: str, job: Job) -> None:
         if job.work.operation == "create":
             shutil.rmtree(name, dir_fd=home)
-            inside.make_directory(name, 0o700, home, self._owner)
+            nofollow.make_directory(name, 0o700, home, self._owner)
             return
-        with inside.directory(name, home) as where:
+        with nofollow.directory(name, home) as where:
             if job.work.operation in ("delete", "stat"):
                 for number in range(job.jobs):
                     for one in range(job.files.per_job):
-                        inside.make_file(f"f.{number}.{one}", job.files.most, where, self._owner)
+                        nofollow.make_file(f"f.{number}.{one}", job.files.most, where, self._owner)
             elif job.work.operation == "save":
                 for file in os.listdir(where):
                     if file.startswith("f."):

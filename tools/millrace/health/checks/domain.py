@@ -16,7 +16,7 @@ CLOCK_WARNING = MOST_SECONDS // 2
 
 def check(host: Host) -> list[Finding]:
     """Check the membership of a server that is in a domain."""
-    domain = store.look().config.domain
+    domain = store.read().config.domain
     if domain is None:
         return []
     report = show(domain, host.query)

@@ -50,7 +50,7 @@ def check(host: Host) -> list[Finding]:
 
 def _closed(host: Host) -> list[Finding]:
     """Shares that are for NFS and wait for a client network; those of SMB alone lack none."""
-    config = store.look().config
+    config = store.read().config
     waiting = [one.name for one in config.shares if one.nfs.follows_networks]
     if not waiting or nfs_networks(policy_in_force.find().policy.nfs.networks, config.nfs.networks):
         return []

@@ -17,7 +17,7 @@ NAME = "ports"
 
 def check(host: Host) -> list[Finding]:
     """Return one finding for each port that lacks an address or has clients and must not, or one for all ports."""
-    config = store.look().config
+    config = store.read().config
     wanted = config.ports
     here = {link.mac: link for link in parse(host.ip_addresses)} if wanted else {}
     findings = []

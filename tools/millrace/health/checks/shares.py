@@ -18,7 +18,7 @@ NAME = "shares"
 
 def check(host: Host) -> list[Finding]:
     """Check the desired state and the files that were rendered from it, wherever there is a pool to serve."""
-    loaded = store.look()
+    loaded = store.read()
     findings = []
     if loaded.problem:
         todo = "Look at millrace config history; any change, or millrace config rollback, writes a valid one"

@@ -9,7 +9,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.state import store
 from millrace.system import net
-from millrace.system.listeners import SMB_PORT, Address, unheard
+from millrace.system.listeners import SMB_PORT, Address, not_listening
 from millrace.system.names import several
 
 NAME = "smb"
@@ -22,8 +22,8 @@ def check(host: Host) -> list[Finding]:
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
         every = net.serving(lambda: host.ip_addresses)
-        ports = net.for_clients(every, store.look().config.management)
-        silent = unheard((one.ip for port in ports for one in port.addresses), SMB_PORT)
+        ports = net.for_clients(every, store.read().config.management)
+        silent = not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT)
         if silent:
             sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."
             return [host.absent(NAME, sentence, "systemctl restart smbd.service; it ends the sessions of clients")]
@@ -36,7 +36,7 @@ def check(host: Host) -> list[Finding]:
 
 def _answer(host: Host, addresses: Sequence[Address]) -> list[Finding]:
     """Where it listens: on loopback mostly, and where it does not, on an address of a port."""
-    heard = [one for one in (ip_address("127.0.0.1"), *addresses) if not unheard([one], SMB_PORT)]
+    heard = [one for one in (ip_address("127.0.0.1"), *addresses) if not not_listening([one], SMB_PORT)]
     problem = host.probes.smb(str(heard[0])) if heard else None
     if problem is not None:
         sentence = f"The SMB server does not respond: {problem}."

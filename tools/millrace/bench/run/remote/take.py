@@ -24,7 +24,7 @@ from millrace.errors import BadInput, Failed
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
 from millrace.system.text import one_line
-from millrace.system.users import only_root, who
+from millrace.system.users import invoking_user, only_root
 from millrace_client import VERSION
 
 Words = Annotated[str, AfterValidator(one_line)]
@@ -99,7 +99,7 @@ def take(file: Path, site: Site, run: Runner) -> Run:
             version=__version__,
             workload_hash=digest(sorted({one.workload.sha256 for one in kept})),
             fio=said.facts.fio,
-            started_by=who(),
+            started_by=invoking_user(),
         ),
         environment=environment(site, run).model_copy(update={"clients": [said.facts]}),
         rungs=with_ceilings(kept, site.inventory, site.plan, degraded=False),

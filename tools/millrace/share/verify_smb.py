@@ -32,14 +32,14 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     shares = [share for share in wanted if share.smb is not None]
     names = [share.name for share in shares]
     hidden = [*gone, *(share.name for share in wanted if share.smb is None)]
-    if not _runs(run, pause):
+    if not _is_running(run, pause):
         if names:
             raise Failed("the SMB server is not running: systemctl status smbd.service")
         return []
     with account(domain, run) as credentials:
-        _listed(names, hidden, credentials, run, pause)
+        _wait_listed(names, hidden, credentials, run, pause)
         for first in range(0, len(shares), AT_ONCE):
-            _opened(shares[first : first + AT_ONCE], credentials, run)
+            _open_each(shares[first : first + AT_ONCE], credentials, run)
     found = ((names, "listed and opens"), (hidden, "not listed"))
     return [f"SMB: {several(group)} is {words}" for group, words in found if group]
 
@@ -50,7 +50,7 @@ def listing(text: str) -> list[str]:
     return [one[1] for one in fields if len(one) >= 2 and one[0] == "Disk"]
 
 
-def _runs(run: Runner, pause: Pause) -> bool:
+def _is_running(run: Runner, pause: Pause) -> bool:
     """Whether smbd is up, when a restart that this very change asked for is over."""
     state = wait_until(lambda: _state(run), lambda seen: not _restarting(seen), [PAUSE] * (START_TRIES - 1), pause)
     return "ActiveState=active" in state and not _restarting(state)
@@ -67,16 +67,16 @@ def _restarting(state: Sequence[str]) -> bool:
     return queued or not changing.isdisjoint(state)
 
 
-def _listed(names: Sequence[str], hidden: Sequence[str], credentials: str, run: Runner, pause: Pause) -> None:
-    """smbd takes its configuration on in its own time: some tries."""
+def _wait_listed(names: Sequence[str], hidden: Sequence[str], credentials: str, run: Runner, pause: Pause) -> None:
+    """Retry: smbd applies its configuration asynchronously."""
 
-    def look() -> str:
+    def attempt_listing() -> str:
         result = run([*_client(credentials), "-g", "-L", HOST])
         if result.status != 0:
             return f"listing fails: {last_words(result)}"
         return _complaint(names, hidden, listing(result.out))
 
-    complaint = wait_until(look, lambda found: not found, [PAUSE] * (TRIES - 1), pause)
+    complaint = wait_until(attempt_listing, lambda found: not found, [PAUSE] * (TRIES - 1), pause)
     if complaint:
         raise Failed(f"the SMB server does not serve the configured shares: {complaint}")
 
@@ -89,13 +89,13 @@ def _complaint(names: Sequence[str], hidden: Sequence[str], found: Sequence[str]
     )
 
 
-def _opened(shares: Sequence[Share], credentials: str, run: Runner) -> None:
+def _open_each(shares: Sequence[Share], credentials: str, run: Runner) -> None:
     """One session that opens each share in turn: smbclient answers each `tcon` in one line."""
     commands = "; ".join(f"tcon {share.name}; tdis" for share in shares)
     result = run([*_client(credentials), f"//{HOST}/IPC$", "-c", commands])
     answers = [line.strip() for line in result.out.splitlines() if line.startswith("tcon ")]
     if len(answers) != len(shares):
-        raise Failed(f"the SMB server failed to open {several([one.name for one in shares])}: {_said(result)}")
+        raise Failed(f"the SMB server failed to open {several([one.name for one in shares])}: {_error_text(result)}")
     for share, answer in zip(shares, answers, strict=True):
         if share.profile == "home":
             # The account has no home here: to be kept out is the right answer.
@@ -105,7 +105,7 @@ def _opened(shares: Sequence[Share], credentials: str, run: Runner) -> None:
             raise Failed(f"{share.name} is listed but cannot be opened over SMB: {answer}")
 
 
-def _said(result: Result) -> str:
+def _error_text(result: Result) -> str:
     return f"smbclient status {result.status}, {last_words(result)}"
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from millrace import paths
 from millrace.errors import Failed
 from millrace.membership import keys
-from millrace.paths import LOOK
+from millrace.paths import VERIFY_PREFIX
 from millrace.share import exports, nfs, tls
 from millrace.share.model import Share
 from millrace.state.model import Domain
@@ -19,8 +19,8 @@ from millrace.system.run import Result, Runner, last_words
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
 
-# For the seconds of a look only, and to nobody but root of this server (secure: a port below 1024): read-only, and
-# whoever comes is nobody. A lasting entry for the loopback would let any local program with such a port read.
+# During a verification only, and to nobody but root of this server (secure: a port below 1024): read-only, and
+# all users are squashed to nobody. A lasting entry for the loopback would let any local program with such a port read.
 LOOPBACK = "127.0.0.1"
 SECONDS = "60"
 PAUSES = (1.0, 2.0, 4.0)
@@ -44,38 +44,38 @@ def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
     still = [path for path in gone if path in table]
     if still:
         raise Failed(f"{several(still)} is still exported; another file exports it: exportfs -s")
-    for demand in tls.DEMANDS:
-        those = [share for share in exported if demand in tls.demands(share)]
+    for demand in tls.MODES:
+        those = [share for share in exported if demand in tls.required_modes(share)]
         if those:
-            _look(those, demand, run)
+            _mount_and_compare(those, demand, run)
     foreign = [share.path for share in shares if not share.exports and share.path in table]
     return [
-        *_said(exported),
+        *_sentences(exported),
         *([keys.verify(domain, run)] if any(share.kerberos for share in exported) else []),
         *(f"NFS: {path} is exported by a file that Millrace does not manage" for path in foreign),
         *(f"NFS: {path} is not exported" for path in gone),
     ]
 
 
-def _said(exported: Sequence[Share]) -> list[str]:
+def _sentences(exported: Sequence[Share]) -> list[str]:
     """One sentence for all shares that the same clients may mount in the same way."""
     together: dict[tuple[str, str], list[str]] = {}
     for share in exported:
-        together.setdefault((", ".join(share.networks), _way(share)), []).append(share.name)
+        together.setdefault((", ".join(share.networks), _security(share)), []).append(share.name)
     return [
         f"NFS: {several(names)}: exported to {clients}; mounted from here{way} and is the right directory"
         for (clients, way), names in together.items()
     ]
 
 
-def _way(share: Share) -> str:
-    named = [f"xprtsec={one}" for one in tls.demands(share) if one]
+def _security(share: Share) -> str:
+    named = [f"xprtsec={one}" for one in tls.required_modes(share) if one]
     return f" over TLS ({' and '.join(named)})" if named else ""
 
 
-def _look(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> None:
+def _mount_and_compare(exported: Sequence[Share], demand: tls.TlsMode | None, run: Runner) -> None:
     """One mount for all: the client enters each share from the root, as it does for any NFSv4 path."""
-    with _exported_to_us(exported, demand, run), _mounted(demand, run) as root:
+    with _loopback_export(exported, demand, run), _mounted(demand, run) as root:
         for share in exported:
             try:
                 # With the dot: the last component of a path alone does not make the client enter.
@@ -91,12 +91,12 @@ def _look(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> 
 
 
 @contextmanager
-def _exported_to_us(exported: Sequence[Share], demand: tls.Demand | None, run: Runner) -> Iterator[None]:
+def _loopback_export(exported: Sequence[Share], demand: tls.TlsMode | None, run: Runner) -> Iterator[None]:
     """Through a file and not `exportfs -o`: that takes one fsid a call."""
     options = f"ro,sync,no_subtree_check,{nfs.SIGNED},all_squash,secure"
     last = f",xprtsec={demand}" if demand else ""
     lines = [f"{share.path} {LOOPBACK}({options},fsid={share.fsid}{last})\n" for share in exported]
-    path = paths.ROOT / nfs.LOOK
+    path = paths.ROOT / nfs.VERIFY_EXPORTS
     write_text(path, "".join(lines))
     try:
         # Its status is that of any file, also of one that is not ours; what matters is whether the mount works.
@@ -108,9 +108,9 @@ def _exported_to_us(exported: Sequence[Share], demand: tls.Demand | None, run: R
 
 
 @contextmanager
-def _mounted(demand: tls.Demand | None, run: Runner) -> Iterator[str]:
+def _mounted(demand: tls.TlsMode | None, run: Runner) -> Iterator[str]:
     paths.run_dir().mkdir(parents=True, exist_ok=True)
-    where = tempfile.mkdtemp(prefix=LOOK, dir=paths.run_dir())
+    where = tempfile.mkdtemp(prefix=VERIFY_PREFIX, dir=paths.run_dir())
     options = "ro,vers=4.2,proto=tcp,soft,timeo=100,retrans=2,nosuid,nodev,noexec"
     if demand:
         # Without mount.nfs, which would look for the certificate's name in the DNS: the kernel takes the address.
@@ -119,26 +119,26 @@ def _mounted(demand: tls.Demand | None, run: Runner) -> Iterator[str]:
     else:
         mount = ["timeout", SECONDS, "mount", "-t", "nfs4", "-o", f"{options},retry=0", f"{LOOPBACK}:/", where]
     try:
-        result = _patiently(mount, run) if demand else run(mount)
+        result = _with_retries(mount, run) if demand else run(mount)
         if result.status != 0:
-            raise Failed(f"NFS mounts fail{_over(demand)} from this server: {last_words(result)}")
+            raise Failed(f"NFS mounts fail{_over_tls(demand)} from this server: {last_words(result)}")
         try:
             yield where
         finally:
             # Lazy takes the mounts of the shares below with it.
             run(["umount", "--force", "--lazy", where])
     finally:
-        # Still busy would mean that the unmount failed: the next change sweeps it.
+        # Still busy would mean that the unmount failed: the next change cleans it up.
         with suppress(OSError):
             os.rmdir(where)
 
 
-def _over(demand: tls.Demand | None) -> str:
+def _over_tls(demand: tls.TlsMode | None) -> str:
     return f" over TLS (xprtsec={demand})" if demand else ""
 
 
-def _patiently(mount: Sequence[str], run: Runner) -> Result:
-    """A tlshd that was just started does not listen to the kernel yet."""
+def _with_retries(mount: Sequence[str], run: Runner) -> Result:
+    """Retry: a tlshd that was just started does not listen to the kernel yet."""
     return wait_until(lambda: run(mount), lambda done: done.status == 0, PAUSES)
 
 

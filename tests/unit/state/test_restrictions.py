@@ -32,7 +32,7 @@ NEW: dict[str, Callable[[Config], Config]] = {
 
 @pytest.mark.parametrize("words", NEW)
 def test_change_that_brings_it_is_refused(appliance: Appliance, words: str) -> None:
-    for ask in (store.would_be, lambda mutate: store.change("root", "import", mutate)):
+    for ask in (store.preview, lambda mutate: store.change("root", "import", mutate)):
         with pytest.raises(BadInput, match=words) as error:
             ask(NEW[words])
         assert str(error.value).isprintable()
@@ -47,5 +47,5 @@ def test_state_that_has_it_is_read_and_other_things_are_changed(appliance: Appli
     after = store.change(
         "root", "share set data", lambda old: old.model_copy(update={"shares": [changed, *old.shares[1:]]})
     )
-    assert after.shares[0].comment == "x" and store.look().problem is None
+    assert after.shares[0].comment == "x" and store.read().problem is None
     assert (after.groups, after.users, after.ports) == (before.groups, before.users, before.ports)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.etc import rendered
-from millrace.paths import LOOK
+from millrace.paths import VERIFY_PREFIX
 from millrace.share import nfs
 from millrace.share.smb_account import drop
 from millrace.state import files
@@ -13,19 +13,19 @@ from millrace.system import mounts
 from millrace.system.run import Runner
 
 
-def sweep(run: Runner) -> None:
-    """Remove mounts, exports, the account and half-written files of a killed change. The caller holds the lock."""
+def clean_up(run: Runner) -> None:
+    """Remove mounts, exports, account and half-written files of an interrupted change. The caller holds the lock."""
     # Not os.path.ismount: that asks the server, which may not export it any more.
     mounted = {one.point for one in mounts.table(process="self")}
-    for path in paths.run_dir().glob(f"{LOOK}*"):
+    for path in paths.run_dir().glob(f"{VERIFY_PREFIX}*"):
         if str(path) in mounted:
             run(["umount", "--force", "--lazy", str(path)])
         _remove(path)
     # The table follows with the next exportfs -ra.
-    (paths.ROOT / nfs.LOOK).unlink(missing_ok=True)
+    (paths.ROOT / nfs.VERIFY_EXPORTS).unlink(missing_ok=True)
     drop(run)
     # Each is written through a temporary file beside it (system.files.write_text), and is in the record before it is.
-    written = [paths.ROOT / name for name in (nfs.LOOK, *rendered.load().files)]
+    written = [paths.ROOT / name for name in (nfs.VERIFY_EXPORTS, *rendered.load().files)]
     for target in (*written, files.config_file(), rendered.record_file()):
         _remove_halves(target.parent, f".{target.name}.*")
     _remove_halves(files.history_dir(), ".*.json.*")

@@ -11,12 +11,16 @@ from millrace.system import run
 from millrace.system.run import Runner
 
 
-def stand_in(monkeypatch: pytest.MonkeyPatch, runner: Runner) -> None:
-    """Let `runner` answer for every tool that `millrace.system.run` would start."""
+def started_by(runner: Runner) -> SimpleNamespace:
+    """What `millrace.system.run` takes for the module subprocess: each tool that it starts answers as `runner` says."""
 
     def start(argv: list[str], **options: Any) -> "subprocess.CompletedProcess[str]":
         result = runner(argv, options["input"] or None)
         return subprocess.CompletedProcess(argv, result.status, result.out, result.err)
 
-    stub = SimpleNamespace(run=start, TimeoutExpired=subprocess.TimeoutExpired)
-    monkeypatch.setattr(run, "subprocess", stub)
+    return SimpleNamespace(run=start, TimeoutExpired=subprocess.TimeoutExpired)
+
+
+def stand_in(monkeypatch: pytest.MonkeyPatch, runner: Runner) -> None:
+    """Let `runner` answer for every tool that `millrace.system.run` would start."""
+    monkeypatch.setattr(run, "subprocess", started_by(runner))

@@ -25,6 +25,8 @@ MISSPELT = (
     ["systemctl", "relaod", "nfs-server.service"],
     ["smbcontrl", "smbd", "reload-config"],
     ["mdadm", "--stpo", "/dev/md127"],
+    ["mdadm", "--assemble", "--scan"],
+    ["smbstatus", "--jsno"],
     ["ethtool", "-l", "ens1np0"],
     ["timeout", "60", "mount", "-t", "nfs3", "127.0.0.1:/", "/mnt"],
 )

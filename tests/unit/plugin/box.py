@@ -29,6 +29,7 @@ from millrace.state.store import change
 from millrace.system.documents import read_model, write_model
 from millrace.watch import latency
 from tests.fakes.mounts import mount
+from tests.fakes.tools import started_by
 from tests.unit.certificate.made import certify
 from tests.unit.inventory.trees import Tree, booted, nothing_found
 from tests.unit.plugin import tools
@@ -300,7 +301,7 @@ def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
             ("millrace.health.collect.datetime", _Clock),
             ("millrace.health.current.datetime", _Clock),
             ("millrace.state.store.datetime", _Clock),
-            ("millrace.system.run.subprocess.run", tools.Tools(user)),
+            ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
             ("socket.gethostname", lambda: "millrace"),
         ):

@@ -4,10 +4,9 @@
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from subprocess import CompletedProcess
-from typing import Any
 
-from tests.fakes.commands import UnknownCommand, takes
+from millrace.system.run import Result
+from tests.fakes.commands import Commands, takes
 
 PROFILE = Path(__file__).parents[1] / "watch/samples/smbstatus-profile.json"
 USED = {1001: 21_300_000_000, 1002: 6_600_000_000_000, 1003: 1_200_000_000_000}
@@ -54,43 +53,44 @@ ADDRESSES = [
 ]
 
 
-class Tools:
-    """In the place of subprocess.run. Each look at the profile of smbd is a second later than the one before."""
+# What each tool prints; None where it fails on this server.
+PRINTED = {
+    "systemctl is-system-running": "running\n",
+    "systemctl --failed --output=json": "[]\n",
+    "systemctl show --property=ActiveState --value *": "active\n",
+    "systemctl start millrace-heartbeat.service": "\n",
+    "nvme smart-log * --output-format=json": json.dumps(SMART),
+    "ip -j addr": json.dumps(ADDRESSES),
+    "ss -Htn state established sport = :2049": SS,
+    "smbstatus --json": json.dumps(SMB),
+    "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool": "".join(
+        f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()
+    ),
+    "mdadm --detail --export *": None,
+    "ethtool -i *": None,
+    "pdbedit -s /dev/null -L -w": None,
+    "systemd-detect-virt --vm": None,
+    "zstd --quiet -19 -o * *": None,
+}
+
+
+class Tools(Commands):
+    """Tools that the user with this number runs. Each profile of smbd is a second later than the one before."""
+
+    TAKEN = (*PRINTED, "smbstatus --profile --json")
 
     def __init__(self, user: int) -> None:
+        super().__init__()
         self.user = user
         self.second = 0
 
-    def __call__(self, argv: Sequence[str], **_: Any) -> CompletedProcess[str]:
-        known = {
-            "systemctl is-system-running": "running\n",
-            "systemctl --failed --output=json": "[]\n",
-            "systemctl show --property=ActiveState --value *": "active\n",
-            "systemctl start millrace-heartbeat.service": "\n",
-            "nvme smart-log * --output-format=json": json.dumps(SMART),
-            "ip -j addr": json.dumps(ADDRESSES),
-            "ss -Htn state established sport = :2049": SS,
-            "smbstatus --json": json.dumps(SMB),
-            "smbstatus --profile ...": None,
-            "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool": "".join(
-                f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()
-            ),
-            # what fails on this server
-            "mdadm --detail --export *": None,
-            "ethtool -i *": None,
-            "pdbedit -s /dev/null -L -w": None,
-            "systemd-detect-virt --vm": None,
-            "zstd --quiet -19 -o * *": None,
-        }
-        pattern = next((one for one in known if takes(one, argv)), None)
-        if pattern is None:
-            raise UnknownCommand(argv)
-        if argv[0] in ("smbstatus", "xfs_quota") and self.user != 0:
-            return CompletedProcess(argv, 1, "", "smbstatus only works as root!\n")
-        if argv[:2] == ["smbstatus", "--profile"]:
-            return CompletedProcess(argv, 0, self._profile(), "")
-        answer = known[pattern]
-        return CompletedProcess(argv, 0 if answer else 1, answer or "", "" if answer else "no answer\n")
+    def works(self, words: Sequence[str], stdin: str) -> Result:
+        if words[0] in ("smbstatus", "xfs_quota") and self.user != 0:
+            return Result(1, "", "smbstatus only works as root!\n")
+        if words[:2] == ["smbstatus", "--profile"]:
+            return Result(0, self._profile(), "")
+        printed = next(text for pattern, text in PRINTED.items() if takes(pattern, words))
+        return Result(1, "", "no answer\n") if printed is None else Result(0, printed, "")
 
     def _profile(self) -> str:
         """What was captured, grown by 480 MB/s of reading and 60 MB/s of writing."""

@@ -24,6 +24,7 @@ ORDER = [
     ["health", "bench", "client", "topology", "watch"],  # look at everything, write nothing of the server's
     [
         "pool",
+        "drive",  # what each drive is; what it said of itself and what is kept of it
         "config",
         "admin",
     ],  # verbs over what several rooms below keep

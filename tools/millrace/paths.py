@@ -47,6 +47,11 @@ def media_errors_file() -> Path:
     return state_dir() / "media-errors.json"
 
 
+def known_drives_file() -> Path:
+    """What every drive was that this server has seen, by serial: its bay, its size, how it wore."""
+    return state_dir() / "drives.json"
+
+
 def heartbeat_file() -> Path:
     """What the last read and fsync on the pool ended with."""
     return run_dir() / "heartbeat.json"

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 from millrace import paths
+from millrace.drive.smart import DriveSmart, SmartReport
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.host import Host, Probes
 from millrace.health.model import Finding
-from millrace.health.smart import DriveSmart, SmartReport
 from millrace.inventory.model import Inventory
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result

@@ -1,24 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """SMART of every drive is read while the server runs, and each warning names its drive."""
 
-import errno
-import json
-from collections.abc import Sequence
-from datetime import date, timedelta
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from millrace import paths
-from millrace.health import media_errors, smart
 from millrace.health.checks import drives
 from millrace.health.model import Finding, Level
-from millrace.health.smart import DriveSmart
-from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.unit.health.servers import drive_smart, host, place, says, sentences, well
-from tests.unit.inventory.trees import Tree, booted
 
 STARTING = Result(1, "starting\n", "")
 
@@ -93,100 +84,3 @@ def test_smart_that_is_old_or_missing_is_unknown(serving: Path) -> None:
     paths.smart_file().unlink()
     assert [one.level for one in drives.check(host())] == [Level.UNKNOWN]
     assert drives.check(host(running=STARTING)) == []
-
-
-SAID = {"critical_warning": {"value": 4}, "temperature": 313, "avail_spare": 99, "spare_thresh": 10}
-
-
-@pytest.fixture
-def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
-    """A server of two NVMe drives S1 and S2."""
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
-    tree: Tree = booted(tmp_path)
-    tree.nvme(0, "S1", size=1 << 40)
-    tree.nvme(1, "S2", size=1 << 40)
-    return tree
-
-
-def read(errors: object) -> DriveSmart:
-    """What is kept of S1 once it has said this many media errors; S2 does not answer."""
-
-    def run(argv: Sequence[str]) -> Result:
-        assert list(argv[:2]) == ["nvme", "smart-log"]
-        answers = "nvme1n1" not in argv[2]
-        return Result(0, json.dumps(SAID | {"media_errors": errors}), "") if answers else Result(1, "", "gone")
-
-    smart.write(run)
-    report = smart.last()
-    assert report is not None
-    assert [each.boot for each in report.drives].count(True) == 1
-    one, two, *_ = sorted((each for each in report.drives if each.serial in ("S1", "S2")), key=lambda each: each.serial)
-    assert not two.known and two.transport == "nvme" and two.media_errors_new is None
-    return one
-
-
-def test_media_errors_of_before_a_reboot_are_still_new_after_it(tree: Tree) -> None:
-    assert read(7).media_errors_new is None
-    # some releases of nvme-cli write counters of 128 bits as text
-    assert read("9").media_errors_new == 2
-    paths.smart_file().unlink()
-    one = read(10)
-    assert (one.media_errors, one.media_errors_new, one.known) == (10, 3, True)
-    assert (one.critical_warning, one.temperature, one.available_spare, one.spare_threshold) == (4, 40, 99, 10)
-
-
-@pytest.mark.parametrize("text", ["", "{", '{"schema_version": 2}', '{"schema_version": 1, "drives": [3]}'])
-def test_counts_that_cannot_be_read_begin_again(tree: Tree, text: str) -> None:
-    read(7)
-    paths.media_errors_file().write_text(text)
-    assert read(8).media_errors_new is None
-    assert read(9).media_errors_new == 1
-
-
-def test_keys_of_a_later_release_keep_the_counts(tree: Tree) -> None:
-    read(7)
-    document = json.loads(paths.media_errors_file().read_text())
-    document["later"] = document["drives"][0]["later"] = 1
-    paths.media_errors_file().write_text(json.dumps(document))
-    assert read(8).media_errors_new == 1
-
-
-def test_counts_that_cannot_be_kept_hide_nothing(
-    tree: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    read(7)
-
-    def full(path: Path, *rest: Any) -> bool:
-        if path == paths.media_errors_file():
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return write_model(path, *rest)
-
-    monkeypatch.setattr("millrace.health.media_errors.write_model", full)
-    assert read(8).media_errors_new == 1
-    assert "cannot be written: No space left on device" in capsys.readouterr().err
-
-
-DAY = date(2026, 11, 1)
-
-
-def test_an_error_is_new_for_a_month_and_the_growth_is_counted_from_the_first_day() -> None:
-    counters = media_errors.count(media_errors.Counters(drives=[]), {"S1": 5}, DAY)
-    grown = media_errors.count(counters, {"S1": 6}, DAY + timedelta(days=90))
-    assert list(media_errors.recent(grown, DAY + timedelta(days=120))) == ["S1"]
-    assert media_errors.recent(grown, DAY + timedelta(days=121)) == {}
-    [again] = media_errors.count(grown, {"S1": 8}, DAY + timedelta(days=200)).drives
-    assert (again.first, again.last, again.first_seen) == (5, 8, "2026-11-01")
-
-
-def test_a_count_that_went_down_begins_again() -> None:
-    counters = media_errors.count(media_errors.Counters(drives=[]), {"S1": 5}, DAY)
-    [one] = media_errors.count(counters, {"S1": 2}, DAY).drives
-    assert (one.first, one.grown) == (2, None)
-
-
-def test_drives_that_left_long_ago_are_forgotten_first() -> None:
-    counters = media_errors.Counters(drives=[])
-    for number in range(media_errors.KEPT + 10):
-        counters = media_errors.count(counters, {"HERE": 1, f"S{number}": 1}, DAY + timedelta(days=number))
-    kept = {one.serial for one in counters.drives}
-    assert len(kept) == media_errors.KEPT and "HERE" in kept and "S10" not in kept and "S11" in kept

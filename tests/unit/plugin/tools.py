@@ -44,6 +44,7 @@ SMB = {
     "open_files": {"/srv/pool/models/a": {"opens": {"901/1": {"server_id": {"pid": "901"}}}}},
 }
 SMART = {"critical_warning": 0, "temperature": 313, "avail_spare": 100, "spare_thresh": 10, "percent_used": 3}
+SMART |= {"media_errors": 0, "power_on_hours": 9120}
 ADDRESSES = [
     {
         "ifname": f"ens{node + 1}np0",

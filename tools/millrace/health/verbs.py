@@ -45,7 +45,7 @@ def _rows(found: "Health") -> Iterator[str]:
 def _for_units(smart: bool) -> None:
     """millrace-smart.service and millrace-health-stopped.service."""
     if smart:
-        from millrace.health import smart as drives
+        from millrace.drive import smart as drives
 
         drives.write()
         return

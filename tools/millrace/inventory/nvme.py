@@ -29,7 +29,7 @@ class Details(TypedDict):
 
 
 class Smart(TypedDict):
-    """The SMART log: degrees Celsius, percent, counts; None for what the drive does not report."""
+    """The SMART log: degrees Celsius, percent, counts, hours; None for what the drive does not report."""
 
     temperature: int | None
     wear: int | None
@@ -37,6 +37,7 @@ class Smart(TypedDict):
     available_spare: int | None
     spare_threshold: int | None
     media_errors: int | None
+    power_on_hours: int | None
 
 
 def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
@@ -54,6 +55,7 @@ def _smart(health: Answer, controller: Path) -> Smart:
         available_spare=_integer(health.get("avail_spare", health.get("available_spare"))),
         spare_threshold=_integer(health.get("spare_thresh", health.get("available_spare_threshold"))),
         media_errors=_integer(health.get("media_errors")),
+        power_on_hours=_integer(health.get("power_on_hours")),
     )
 
 

@@ -3,10 +3,10 @@
 
 import time
 
-from millrace.health import smart
+from millrace.drive import smart
+from millrace.drive.smart import DriveSmart
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.health.smart import DriveSmart
 from millrace.inventory.model import Drive
 from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Severity

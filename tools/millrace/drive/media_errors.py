@@ -5,14 +5,13 @@ A drive counts since it was made, and a restart must not make old what happened 
 (`/var/lib/millrace/media-errors.json`).
 """
 
-import sys
 from collections.abc import Mapping
 from datetime import date, timedelta
 from typing import Literal
 
 from millrace import paths
-from millrace.errors import MillraceError
-from millrace.system.documents import Contract, read_model, write_model
+from millrace.drive import kept
+from millrace.system.documents import Contract
 
 KEPT = 256
 """Drives that are kept in the document; one server holds 24, and those that left are forgotten one day."""
@@ -41,10 +40,7 @@ class Counters(Contract):
 
 def load() -> Counters:
     """Return the counters; none where the document is missing or cannot be parsed: counting begins again then."""
-    try:
-        return read_model(paths.media_errors_file(), Counters)
-    except MillraceError:
-        return Counters(drives=[])
+    return kept.load(paths.media_errors_file(), Counters(drives=[]))
 
 
 def count(before: Counters, now: Mapping[str, int], today: date) -> Counters:
@@ -63,11 +59,8 @@ def recent(counters: Counters, today: date) -> dict[str, Counter]:
 
 
 def save(counters: Counters) -> None:
-    """Write the counters; a boot drive that is full or read-only must not hide what the drives report now."""
-    try:
-        write_model(paths.media_errors_file(), counters)
-    except OSError as error:
-        print(f"millrace: warning: {paths.media_errors_file()} cannot be written: {error.strerror}", file=sys.stderr)
+    """Write the counters, or warn on stderr where that fails."""
+    kept.save(paths.media_errors_file(), counters)
 
 
 def _counted(before: Counter | None, serial: str, errors: int, today: str) -> Counter:

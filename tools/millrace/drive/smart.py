@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from millrace import paths
+from millrace.drive import history, media_errors
 from millrace.errors import MillraceError
-from millrace.health import media_errors
 from millrace.inventory import nvme
 from millrace.inventory.boot_disk import drives_in_use
 from millrace.inventory.drives import block_dir, identify
@@ -45,6 +45,7 @@ class DriveSmart(Contract):
     media_errors: int | None = None
     media_errors_new: int | None = None
     media_errors_since: str | None = None
+    power_on_hours: int | None = None
 
 
 class SmartReport(Contract):
@@ -64,7 +65,7 @@ def last() -> SmartReport | None:
 
 
 def write(run: Runner = _IN_TIME) -> None:
-    """Read all drives at the same time and write the report."""
+    """Read all drives at the same time, write the report and keep what outlives a boot."""
     system = drives_in_use(paths.ROOT).system
     here = [one for one in present() if one.size]
     with ThreadPoolExecutor(max_workers=max(len(here), 1)) as together:
@@ -76,6 +77,8 @@ def write(run: Runner = _IN_TIME) -> None:
     drives = [_with_new(one, new.get(one.serial)) for one in read]
     write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
     media_errors.save(counters)
+    worn = {one.serial: one.wear for one in read}
+    history.save(history.seen(history.load(), here, worn, today))
 
 
 def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSmart:

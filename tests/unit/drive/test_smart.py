@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""SMART of every drive is read at the same time; what is worth knowing after a restart is kept."""
+
+import errno
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from millrace import paths
+from millrace.drive import history, smart
+from millrace.drive.smart import DriveSmart
+from millrace.system.documents import write_model
+from millrace.system.run import Result
+from tests.unit.inventory.trees import Tree, booted
+
+SAID = {"critical_warning": {"value": 4}, "temperature": 313, "avail_spare": 99, "spare_thresh": 10}
+SAID |= {"percent_used": 3, "power_on_hours": 9120}
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
+    """A server of two NVMe drives S1 and S2."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    tree: Tree = booted(tmp_path)
+    tree.nvme(0, "S1", size=1 << 40)
+    tree.nvme(1, "S2", size=1 << 40)
+    return tree
+
+
+def read(errors: object) -> DriveSmart:
+    """What is kept of S1 once it has said this many media errors; S2 does not answer."""
+
+    def run(argv: Sequence[str]) -> Result:
+        assert list(argv[:2]) == ["nvme", "smart-log"]
+        answers = "nvme1n1" not in argv[2]
+        return Result(0, json.dumps(SAID | {"media_errors": errors}), "") if answers else Result(1, "", "gone")
+
+    smart.write(run)
+    report = smart.last()
+    assert report is not None
+    assert [each.boot for each in report.drives].count(True) == 1
+    one, two, *_ = sorted((each for each in report.drives if each.serial in ("S1", "S2")), key=lambda each: each.serial)
+    assert not two.known and two.transport == "nvme" and two.media_errors_new is None
+    return one
+
+
+def test_media_errors_of_before_a_reboot_are_still_new_after_it(tree: Tree) -> None:
+    assert read(7).media_errors_new is None
+    # some releases of nvme-cli write counters of 128 bits as text
+    assert read("9").media_errors_new == 2
+    paths.smart_file().unlink()
+    one = read(10)
+    assert (one.media_errors, one.media_errors_new, one.known) == (10, 3, True)
+    assert (one.critical_warning, one.temperature, one.available_spare, one.spare_threshold) == (4, 40, 99, 10)
+
+
+@pytest.mark.parametrize("text", ["", "{", '{"schema_version": 2}', '{"schema_version": 1, "drives": [3]}'])
+def test_counts_that_cannot_be_read_begin_again(tree: Tree, text: str) -> None:
+    read(7)
+    paths.media_errors_file().write_text(text)
+    assert read(8).media_errors_new is None
+    assert read(9).media_errors_new == 1
+
+
+def test_keys_of_a_later_release_keep_the_counts(tree: Tree) -> None:
+    read(7)
+    document = json.loads(paths.media_errors_file().read_text())
+    document["later"] = document["drives"][0]["later"] = 1
+    paths.media_errors_file().write_text(json.dumps(document))
+    assert read(8).media_errors_new == 1
+
+
+def test_counts_that_cannot_be_kept_hide_nothing(
+    tree: Tree, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    read(7)
+
+    def full(path: Path, *rest: Any) -> bool:
+        if path.parent == paths.state_dir():
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_model(path, *rest)
+
+    monkeypatch.setattr("millrace.drive.kept.write_model", full)
+    assert read(8).media_errors_new == 1
+    said = capsys.readouterr().err
+    for path in (paths.media_errors_file(), paths.known_drives_file()):
+        assert f"{path} cannot be written: No space left on device" in said
+
+
+def test_a_drive_is_remembered_with_its_wear_and_one_that_is_silent_too(tree: Tree) -> None:
+    assert read(7).power_on_hours == 9120
+    one, two = (each for each in sorted(history.load().drives, key=lambda each: each.serial) if each.serial)
+    assert (one.serial, one.size, [step.percent for step in one.wear]) == ("S1", 1 << 40, [3])
+    assert (two.serial, two.wear) == ("S2", [])

@@ -409,6 +409,12 @@ export interface DriveFact {
     temperature: number | null;
 }
 
+/** All drives: those that are here and those that the pool misses, in the order of their bays. */
+export interface DriveList {
+    schema_version: 1;
+    drives: DriveRow[];
+}
+
 /** All drives of the pool together; `latency_seconds` is the mean of their requests. */
 export interface DriveRates {
     read_bytes_per_second: number | null;
@@ -424,6 +430,12 @@ export interface DriveRecord {
     partitions: PartitionRecord[];
 }
 
+/** One drive. */
+export interface DriveReport {
+    schema_version: 1;
+    drive: DriveRow;
+}
+
 /** The part that one drive plays. `partitions` are made on it, in the order in which they lie on it. */
 export interface DriveRole {
     serial: string;
@@ -434,6 +446,41 @@ export interface DriveRole {
     role: Role;
     partitions: Partition[];
     reason: string;
+}
+
+/**
+ * One drive of this server, or one that its pool misses.
+ *
+ * `serial` is empty and `name` null where the drive or the kernel has none; `bay` is the bay, else the slot, of a
+ * drive that is gone the last one. `arrays` are those that it belongs to. `what` was found on it or is the reason of
+ * the verdict, `too_small_by` the number of bytes that a blank drive lacks. `returned` is a member that is back and
+ * not in its array; `unknown` a drive that was not examined or whose examination failed.
+ *
+ * The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
+ * that is gone has no temperature.
+ * `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
+ * `actions` are those that its verdict allows now.
+ */
+export interface DriveRow {
+    serial: string;
+    name: string | null;
+    bay: string | null;
+    model: string;
+    firmware: string;
+    size_bytes: number | null;
+    role: "data" | "log" | "spare" | "boot" | "none";
+    arrays: string[];
+    verdict: "in-sync" | "rebuilding" | "spare" | "faulty" | "missing" | "returned" | "blank" | "too small" | "foreign" | "other pool" | "boot" | "unknown";
+    what: string | null;
+    too_small_by: number | null;
+    temperature_celsius: number | null;
+    wear_percent: number | null;
+    wear_ends: string | null;
+    spare_percent: number | null;
+    media_errors: number | null;
+    power_on_hours: number | null;
+    last_seen: string | null;
+    actions: ("replace" | "add" | "remove" | "erase" | "locate")[];
 }
 
 /** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
@@ -1786,6 +1833,8 @@ export interface Outputs {
     "domain join": MembershipChange;
     "domain leave": MembershipChange;
     "domain show": DomainReport;
+    "drive list": DriveList;
+    "drive show": DriveReport;
     "group create": AccountReport;
     "group list": GroupList;
     "group remove": AccountReport;

@@ -11,7 +11,7 @@ from unittest.mock import patch
 from uuid import UUID
 
 from millrace import paths
-from millrace.health import smart
+from millrace.drive import smart
 from millrace.health.collect import collect
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.host import Probes
@@ -298,6 +298,8 @@ def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
             ("os.fsync", lambda descriptor: None),
             ("os.path.ismount", lambda path: True),
             ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
+            ("millrace.drive.facts.datetime", _Clock),
+            ("millrace.drive.smart.datetime", _Clock),
             ("millrace.health.collect.datetime", _Clock),
             ("millrace.health.current.datetime", _Clock),
             ("millrace.state.store.datetime", _Clock),

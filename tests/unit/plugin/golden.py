@@ -23,7 +23,7 @@ from tests.unit.watch.clock import watched
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
-    "config history", "config show", "group list", "health", "plan", "pool show", "session list",
+    "config history", "config show", "drive list", "group list", "health", "plan", "pool show", "session list",
     "share list", "share networks list", "status", "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")

@@ -58,7 +58,7 @@ def drive_names(sysroot: Path) -> list[str]:
         # A multipath NVMe drive has one hidden block device for each path besides its own.
         if not NO_DRIVES.match(name) and sysfs.text(sysroot / "sys/block" / name / "hidden") != "1"
     ]
-    return sorted(found, key=_natural_key)
+    return sorted(found, key=natural_key)
 
 
 def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Runner | None) -> Drive:
@@ -144,7 +144,7 @@ def _nvme_controller(device: Path) -> Path:
     if (device / "transport").exists():
         return device
     controllers = [name for name in sysfs.names(device) if re.fullmatch(r"nvme\d+", name)]
-    return (device / min(controllers, key=_natural_key)).resolve() if controllers else device
+    return (device / min(controllers, key=natural_key)).resolve() if controllers else device
 
 
 def _scsi(directory: Path, device: Path) -> Identity:
@@ -180,5 +180,6 @@ def _scsi_transport(device: Path) -> str:
     return "sas" if any(part.startswith("end_device-") for part in parts) else "scsi"
 
 
-def _natural_key(name: str) -> list[tuple[int, str]]:
+def natural_key(name: str) -> list[tuple[int, str]]:
+    """Return a sort key by the numbers in a name: nvme2n1 before nvme10n1."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -14,7 +14,7 @@ from millrace.inventory.refresh import refreshed
 from millrace.plan.audit import audit
 from millrace.plan.finding import Finding
 from millrace.plan.model import Array, Plan, PlanFile, Proposal
-from millrace.pool.arrays import live_arrays
+from millrace.pool.arrays import live_arrays, member_states
 from millrace.pool.model import LiveArray
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
@@ -82,7 +82,7 @@ def _drive_facts(
     return parts.DriveFacts(
         roles={one.serial: one.role for one in proposal.drives} if proposal else {},
         places=parts.places(arrays, live),
-        members=parts.member_states(live),
+        members=member_states(live),
         present={one.serial for one in there},
     )
 

@@ -47,16 +47,6 @@ def places(arrays: Sequence[Array], live: Sequence[LiveArray]) -> dict[str, Plac
     return found
 
 
-def member_states(live: Sequence[LiveArray]) -> dict[str, MemberState]:
-    """Return the md state of each drive; of a drive in two arrays, the worse."""
-    worst_first: list[MemberState] = ["faulty", "missing", "unknown", "rebuilding", "in-sync", "spare"]
-    found: dict[str, MemberState] = {}
-    for array in live:
-        for member in array.members if not array.legs else []:
-            found[member.serial] = min(found.get(member.serial, "spare"), member.state, key=worst_first.index)
-    return found
-
-
 def drive(one: Drive, known: DriveFacts) -> TopologyDrive:
     """Return a drive at its place."""
     place = known.places.get(one.serial)

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on a drive: md's word for members, what was found on all others, and unknown where nobody looked."""
+
+import dataclasses
+
+import pytest
+
+from millrace.drive.facts import Contents, Facts
+from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judge, Judgement
+from millrace.inventory.model import DriveState
+from millrace.pool.model import MemberState
+from tests.unit.drive.servers import NEEDED, ON_DISK, drive, examined, server
+
+FOREIGN_UUID = "deadbeef-0000-0000-0000-000000000000"
+OURS = Contents(frozenset([ON_DISK["data"]]), millrace=True, other="GPT partition table")
+TABLE = Contents(other="GPT partition table, XFS file system")
+
+
+def verdict(facts: Facts, serial: str) -> Judgement:
+    (one,) = [each for each in facts.present if each.serial == serial]
+    return Judge(facts).drive(one)
+
+
+@pytest.mark.parametrize("state", ["in-sync", "rebuilding", "spare", "faulty", "unknown"])
+def test_a_member_is_what_md_says(state: MemberState) -> None:
+    assert verdict(server(states={"D1": state}), "D1") == Judgement(state)
+
+
+def test_of_a_drive_in_two_arrays_the_worse_counts() -> None:
+    facts = server(states={"L0": "faulty"})
+    assert verdict(facts, "L0") == Judgement("faulty")
+
+
+def test_a_member_by_hand_that_an_inventory_took_for_mounted_is_a_member() -> None:
+    # a whole drive under md carries /srv/pool, and no Millrace partition tells that it is ours
+    facts = server(drive("X"), states={"X": "in-sync"}, at_boot=[examined("X", DriveState.BOOT, "carries /srv/pool")])
+    assert verdict(facts, "X") == Judgement("in-sync")
+
+
+def test_a_member_that_is_back_has_returned() -> None:
+    facts = server(drive("D1"), without=["D1"], contents={"D1": OURS})
+    assert verdict(facts, "D1") == Judgement("returned")
+    assert Judge(facts).gone == []
+
+
+def test_a_member_of_long_ago_has_returned_too() -> None:
+    assert verdict(server(drive("OLD"), contents={"OLD": OURS}), "OLD") == Judgement("returned")
+
+
+def test_a_member_whose_array_does_not_run_is_not_called_returned() -> None:
+    facts = server(drive("D1"), without=["D1"], contents={"D1": OURS}, runs=False)
+    assert verdict(facts, "D1") == Judgement("unknown", "array data does not run")
+
+
+def test_a_member_that_came_back_empty_is_judged_by_what_is_on_it() -> None:
+    facts = server(drive("D1"), without=["D1"], at_boot=[examined("D1", DriveState.OURS, "Millrace partition")])
+    assert verdict(facts, "D1") == Judgement("unknown", CHANGED)
+    facts = dataclasses.replace(facts, contents={"nvme-D1": TABLE})
+    assert verdict(facts, "D1") == Judgement("foreign", "GPT partition table, XFS file system")
+
+
+def test_drives_of_another_pool_are_told_from_ours_and_from_foreign_ones() -> None:
+    other = Contents(frozenset([FOREIGN_UUID]), millrace=True, other="GPT partition table")
+    assert verdict(server(drive("X"), contents={"X": other}), "X") == Judgement("other pool", f"arrays {FOREIGN_UUID}")
+    made = Contents(millrace=True, other="GPT partition table")
+    assert verdict(server(drive("X"), contents={"X": made}), "X").verdict == "other pool"
+    raid = Contents(frozenset([FOREIGN_UUID]), other="Linux md RAID member")
+    assert verdict(server(drive("X"), contents={"X": raid}), "X") == Judgement("foreign", "Linux md RAID member")
+
+
+def test_a_drive_that_nobody_examined_is_not_blank() -> None:
+    assert verdict(server(drive("X")), "X") == Judgement("unknown", NOT_EXAMINED)
+
+
+@pytest.mark.parametrize(
+    ("state", "finding", "judgement"),
+    [
+        (DriveState.BLANK, "nothing", Judgement("blank")),
+        (DriveState.FOREIGN, "data at byte 7", Judgement("foreign", "data at byte 7")),
+        (DriveState.UNKNOWN, "cannot be read", Judgement("unknown", "cannot be read")),
+        (DriveState.OURS, "Millrace partition", Judgement("unknown", CHANGED)),
+        (DriveState.BOOT, "carries /", Judgement("boot", "carries /")),
+    ],
+)
+def test_what_the_inventory_found_holds(state: DriveState, finding: str, judgement: Judgement) -> None:
+    assert verdict(server(drive("X"), at_boot=[examined("X", state, finding)]), "X") == judgement
+
+
+def test_what_is_on_a_drive_now_outweighs_an_inventory_that_found_nothing() -> None:
+    facts = server(drive("X"), at_boot=[examined("X", DriveState.BLANK)], contents={"X": TABLE})
+    assert verdict(facts, "X").verdict == "foreign"
+
+
+def test_two_drives_with_one_serial_number_are_unknown() -> None:
+    facts = server(drive("D1", name="nvme-twin"), at_boot=[examined("D1", DriveState.BLANK)])
+    twins = [Judge(facts).drive(each) for each in facts.present if each.serial == "D1"]
+    assert twins == [Judgement("unknown", "2 drives have the serial number D1")] * 2
+
+
+@pytest.mark.parametrize(
+    ("without", "size", "judgement"),
+    [
+        (["D1"], NEEDED, Judgement("blank")),
+        (["D1"], NEEDED - 1, Judgement("too small", lacks=1)),
+        # the smaller one of two that are missing is what it could replace
+        (["D1", "L0"], NEEDED - 1, Judgement("blank")),
+        ([], NEEDED - 1, Judgement("blank")),
+        ([], 1 << 30, Judgement("too small", lacks=(3 << 30) + (2 << 20))),
+    ],
+)
+def test_a_blank_drive_is_measured_by_the_drive_that_it_could_replace(
+    without: list[str], size: int, judgement: Judgement
+) -> None:
+    facts = server(drive("X", size=size), without=without, at_boot=[examined("X", DriveState.BLANK)])
+    assert verdict(facts, "X") == judgement
+
+
+def test_without_a_pool_no_drive_is_too_small_and_ours_is_of_another_pool() -> None:
+    facts = server(drive("X", size=1), at_boot=[examined("X", DriveState.BLANK)], contents={"D1": OURS})
+    facts = dataclasses.replace(facts, pool=None, live=[])
+    assert verdict(facts, "X") == Judgement("blank")
+    assert verdict(facts, "D1").verdict == "other pool"
+
+
+def test_what_a_drive_needs_is_not_known_of_a_pool_without_a_record_of_its_drives() -> None:
+    facts = server()
+    assert facts.pool is not None
+    assert (Judge(facts).needs("L0"), Judge(facts).needs("D0"), Judge(facts).needs("BY HAND")) == (
+        (4 << 30) + (2 << 20),
+        NEEDED,
+        NEEDED,
+    )
+    old = dataclasses.replace(facts, pool=facts.pool.model_copy(update={"drives": []}))
+    assert Judge(old).needs("D0") == 0
+
+
+def test_without_an_inventory_any_drive_may_be_the_one_that_boots() -> None:
+    facts = dataclasses.replace(server(contents={"BOOT": TABLE}), examined=[])
+    assert verdict(facts, "BOOT").verdict == "unknown"
+    assert verdict(facts, "D1").verdict == "in-sync"

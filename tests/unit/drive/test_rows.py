@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every drive has one row: bay, role, verdict, what it said last, and the actions that are possible now."""
+
+from datetime import date, timedelta
+
+import pytest
+
+from millrace.drive.history import KnownDrive
+from millrace.drive.model import DriveRow
+from millrace.drive.rows import row, rows
+from millrace.drive.smart import DriveSmart
+from millrace.drive.wear import WearStep
+from millrace.errors import Refused
+from millrace.inventory.model import DriveState
+from tests.unit.drive.servers import DATA, NEEDED, TODAY, drive, examined, server
+
+
+def by_serial(found: list[DriveRow]) -> dict[str, DriveRow]:
+    assert len({one.serial for one in found}) == len(found)
+    return {one.serial: one for one in found}
+
+
+def smart(serial: str, **said: object) -> DriveSmart:
+    about = {"name": f"nvme-{serial}", "serial": serial, "transport": "nvme", "boot": False, "known": True}
+    return DriveSmart.model_validate({**about, **said})
+
+
+def known(serial: str, bay: str | None, *percents: int) -> KnownDrive:
+    """A drive that was last here yesterday, and wore by these steps, 50 days each, the last one 10 days ago."""
+    last = TODAY - timedelta(days=10)
+    days = [last - timedelta(days=50 * back) for back in reversed(range(len(percents)))]
+    steps = [WearStep(percent=percent, day=day) for percent, day in zip(percents, days, strict=True)]
+    return KnownDrive(
+        serial=serial, model="OLD", firmware="0.9", size=7, bay=bay, last_seen=TODAY - timedelta(days=1), wear=steps
+    )
+
+
+def test_each_drive_has_its_role() -> None:
+    found = by_serial(rows(server(drive("S"), states={"S": "spare"}, spares=["S"])))
+    assert {serial: one.role for serial, one in found.items()} == {
+        **{"D0": "data", "D1": "data", "D2": "data", "L0": "log", "L1": "log", "BOOT": "boot", "S": "spare"}
+    }
+    assert (found["D0"].arrays, found["BOOT"].arrays, found["BOOT"].what) == (["data"], [], "carries /")
+    assert found["S"].verdict == "spare"
+
+
+def test_a_drive_with_a_spare_part_of_the_log_is_one_of_data() -> None:
+    facts = server()
+    facts.live[1].members.append(facts.live[1].members[0].model_copy(update={"serial": "D1", "state": "spare"}))
+    one = by_serial(rows(facts))["D1"]
+    assert (one.role, one.verdict, one.arrays) == ("data", "in-sync", ["data", "log"])
+
+
+def test_a_spare_that_is_missing_is_named_as_one() -> None:
+    one = by_serial(rows(server(states={"S": "missing"}, spares=["S"])))["S"]
+    assert (one.role, one.verdict, one.name) == ("spare", "missing", None)
+
+
+def test_a_missing_member_keeps_its_bay_by_the_record_after_a_restart() -> None:
+    found = by_serial(rows(server(without=["D1"], history=[known("D1", "7")])))["D1"]
+    assert (found.bay, found.model, found.firmware, found.size_bytes) == ("7", "OLD", "0.9", 7)
+    assert (found.name, found.verdict, found.role, found.last_seen) == (None, "missing", "data", "2026-11-21")
+
+
+def test_a_missing_member_without_a_record_is_what_it_was_at_boot_or_not_known() -> None:
+    at_boot = [examined("D1", DriveState.OURS, "Millrace partition", slot="4")]
+    found = by_serial(rows(server(without=["D1", "D2"], at_boot=at_boot)))
+    assert (found["D1"].bay, found["D1"].size_bytes, found["D1"].last_seen) == ("4", DATA, None)
+    assert (found["D2"].bay, found["D2"].size_bytes, found["D2"].model) == (None, None, "")
+
+
+def test_what_a_drive_said_last_is_shown_and_what_it_did_not_say_is_not_known() -> None:
+    said = smart("D0", temperature=41, wear=12, available_spare=100, media_errors=3, power_on_hours=9000)
+    history = [known("D0", None, 3, 4, 5, 12)]
+    found = by_serial(rows(server(smart=[said, smart("D1", known=False)], history=history)))
+    one = found["D0"]
+    assert (one.temperature_celsius, one.wear_percent, one.spare_percent) == (41, 12, 100)
+    assert (one.media_errors, one.power_on_hours, one.last_seen) == (3, 9000, "2026-11-22")
+    # 8 percent in 100 days: the other 88 take 1100
+    assert one.wear_ends == str(TODAY - timedelta(days=10) + timedelta(days=1100))
+    for silent in (found["D1"], found["D2"]):
+        assert {silent.temperature_celsius, silent.wear_percent, silent.wear_ends, silent.power_on_hours} == {None}
+
+
+def test_a_drive_that_is_gone_has_no_temperature() -> None:
+    one = by_serial(rows(server(without=["D1"], smart=[smart("D1", temperature=41, wear=12)])))["D1"]
+    assert (one.temperature_celsius, one.wear_percent) == (None, 12)
+
+
+def test_drives_are_in_the_order_of_their_bays() -> None:
+    more = [drive("A", bay="10"), drive("B", bay="9"), drive("C", slot="1")]
+    found = [one.serial for one in rows(server(*more, without=["D1"], history=[known("D1", "9")]))]
+    assert found[:4] == ["C", "B", "D1", "A"]
+    assert len(found) == 9
+
+
+def test_a_slot_without_a_medium_is_no_drive() -> None:
+    assert "EMPTY" not in by_serial(rows(server(drive("EMPTY", size=0))))
+
+
+@pytest.mark.parametrize(
+    ("size", "replaceable"), [(None, False), (NEEDED - 1, False), (NEEDED, True)], ids=["none", "small", "fits"]
+)
+def test_a_replacement_needs_another_drive_that_is_large_enough(size: int | None, replaceable: bool) -> None:
+    more = [] if size is None else [drive("X", size=size)]
+    facts = server(*more, without=["D1"], states={"D2": "faulty"}, at_boot=[examined("X", DriveState.BLANK)])
+    found = by_serial(rows(facts))
+    assert found["D1"].actions == (["replace"] if replaceable else [])
+    assert found["D2"].actions == (["replace"] if replaceable else []) + ["remove", "locate"]
+
+
+@pytest.mark.parametrize(
+    ("state", "actions"),
+    [
+        (DriveState.BLANK, ["add", "locate"]),
+        (DriveState.FOREIGN, ["erase", "locate"]),
+        (DriveState.BOOT, ["locate"]),
+        (DriveState.UNKNOWN, []),
+    ],
+)
+def test_a_drive_outside_the_pool_allows_what_cannot_hurt(state: DriveState, actions: list[str]) -> None:
+    assert by_serial(rows(server(drive("X"), at_boot=[examined("X", state, "it")])))["X"].actions == actions
+
+
+def test_a_drive_without_a_serial_number_allows_nothing() -> None:
+    at_boot = [examined("", DriveState.BLANK, name="vda")]
+    assert by_serial(rows(server(drive("", name="vda"), at_boot=at_boot)))[""].actions == []
+
+
+def test_a_serial_number_finds_its_drive() -> None:
+    assert row(server(), "D1").name == "nvme-D1"
+
+
+@pytest.mark.parametrize("serial", ["D9", "", "d1", "\x1b[2J"])
+def test_a_serial_number_that_no_drive_has_is_refused(serial: str) -> None:
+    with pytest.raises(Refused, match=r"no drive has the serial number '.*'; for all of them: millrace drive list"):
+        row(server(), serial)
+
+
+def test_a_serial_number_of_two_drives_is_refused() -> None:
+    with pytest.raises(Refused, match="2 drives have the serial number 'D1': nvme-D1, nvme-twin; pull one of them"):
+        row(server(drive("D1", name="nvme-twin")), "D1")
+
+
+def test_two_drives_with_one_serial_number_are_two_rows_without_actions() -> None:
+    twins = [one for one in rows(server(drive("D1", name="nvme-twin"))) if one.serial == "D1"]
+    assert [(one.verdict, one.actions) for one in twins] == [("unknown", [])] * 2
+
+
+def test_the_day_of_the_last_sight_is_a_day() -> None:
+    assert date.fromisoformat(row(server(), "D1").last_seen or "") == TODAY

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace drive list` and `drive show` print lines for people and documents for pages."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from millrace.cli import run
+from tests.unit.plugin.box import Box, serial, server
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path, user=1001) as made:
+        made.provision()
+        made.look()
+        made.pull("data", 3)
+        yield made
+
+
+def test_a_user_without_rights_sees_all_drives(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 14
+    (gone,) = [line for line in lines if "missing" in line]
+    assert gone.split()[:2] == ["4", serial(3)]
+    assert run(["drive", "list", "--json"]) == 0
+    assert len(json.loads(capsys.readouterr().out)["drives"]) == 13
+
+
+def test_one_drive_is_shown(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "show", serial(3)]) == 0
+    assert f"Serial:         {serial(3)}\nVerdict:        missing\nBay:            4\n" in capsys.readouterr().out
+    assert run(["drive", "show", serial(3), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["drive"]["verdict"] == "missing"
+
+
+def test_a_serial_number_that_no_drive_has_is_refused(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "show", "nvme3n1"]) == 1
+    said = capsys.readouterr()
+    assert (said.out, said.err) == (
+        "",
+        "millrace: no drive has the serial number 'nvme3n1'; for all of them: millrace drive list\n",
+    )

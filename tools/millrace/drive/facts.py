@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is known of the drives, read without asking any: sysfs, udev, md, and the records of health check and pool.
+
+No rights are needed, and a drive that hangs holds up nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+
+from millrace import paths
+from millrace.drive import history, smart
+from millrace.drive.history import KnownDrive
+from millrace.drive.smart import DriveSmart
+from millrace.errors import MillraceError
+from millrace.inventory import udev
+from millrace.inventory.drives import block_dir
+from millrace.inventory.model import Drive, Inventory
+from millrace.inventory.partitions import are_ours, partitions
+from millrace.inventory.present import present
+from millrace.inventory.signatures import in_words
+from millrace.pool.arrays import live_arrays
+from millrace.pool.model import LiveArray
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
+from millrace.system.documents import read_model
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What kernel and udev see on a drive: UUIDs of md arrays, whether it has the partitions of a Millrace pool and no
+    others, and what else is there in words, None for nothing that they know.
+    """
+
+    arrays: frozenset[str] = frozenset()
+    millrace: bool = False
+    other: str | None = None
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
+    serial.
+    """
+
+    present: Sequence[Drive]
+    contents: Mapping[str, Contents]
+    examined: Sequence[Drive]
+    pool: Pool | None
+    live: Sequence[LiveArray]
+    smart: Mapping[str, DriveSmart]
+    history: Mapping[str, KnownDrive]
+    today: date
+
+
+def facts() -> Facts:
+    """Read this server; BadInput if neither pool.json nor any older copy can be read."""
+    here, pool, said = present(), known_pool(), smart.last()
+    return Facts(
+        present=here,
+        contents={one.name: contents(one.name) for one in here},
+        examined=_examined(),
+        pool=pool,
+        live=live_arrays(pool, {}) if pool else [],
+        smart={one.serial: one for one in said.drives} if said else {},
+        history={one.serial: one for one in history.load().drives},
+        today=datetime.now(UTC).date(),
+    )
+
+
+def contents(name: str) -> Contents:
+    """Return what is on a drive as far as udev has read it."""
+    drive = block_dir(paths.ROOT, name)
+    parts = partitions(drive)
+    said = [udev.properties(paths.ROOT, one) for one in (drive, *(part.directory for part in parts))]
+    kinds = [kind for one in said for kind in (one.get("ID_PART_TABLE_TYPE"), one.get("ID_FS_TYPE")) if kind]
+    return Contents(
+        arrays=frozenset(one.get("ID_FS_UUID", "") for one in said if one.get("ID_FS_TYPE") == udev.MD_MEMBER),
+        millrace=are_ours(parts),
+        other=", ".join(dict.fromkeys(map(in_words, kinds))) or ("partitions" if parts else None),
+    )
+
+
+def _examined() -> list[Drive]:
+    """The drives of the last inventory; none where there was none in this boot."""
+    try:
+        return read_model(paths.inventory_file(), Inventory).drives
+    except MillraceError:
+        return []

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The verdict on one drive and the actions that it allows. Pure functions of what is known of the server."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from millrace.drive.facts import Contents, Facts
+from millrace.drive.model import DriveAction, Verdict
+from millrace.inventory.model import Drive, DriveState
+from millrace.pool.arrays import MISSING, member_states
+from millrace.pool.model import MemberState
+from millrace.provision.feasibility import TABLE_END
+from millrace.provision.md import same_uuid
+from millrace.provision.partition import START
+
+NOT_EXAMINED = "not examined since it was put in; to examine all drives: millrace inventory --write"
+CHANGED = "changed since it was examined; to examine all drives: millrace inventory --write"
+
+ALLOWED: Mapping[Verdict, list[DriveAction]] = {
+    "in-sync": ["replace", "locate"],
+    "rebuilding": ["locate"],
+    "spare": ["remove", "locate"],
+    "faulty": ["replace", "remove", "locate"],
+    "missing": ["replace"],
+    "returned": ["add", "locate"],
+    "blank": ["add", "locate"],
+    "too small": ["locate"],
+    "foreign": ["erase", "locate"],
+    "other pool": ["erase", "locate"],
+    "boot": ["locate"],
+    "unknown": ["locate"],
+}
+"""`replace` takes another drive besides, `add` a pool."""
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict; `what` was found or is the reason, `lacks` how many bytes a blank drive is too small by."""
+
+    verdict: Verdict
+    what: str | None = None
+    lacks: int | None = None
+
+
+class Judge:
+    """Judges the drives of one server."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._times = Counter(one.serial for one in facts.present if one.serial)
+        self._examined = {one.serial or one.name: one for one in facts.examined}
+
+    @cached_property
+    def members(self) -> Mapping[str, MemberState]:
+        """How md sees the members of the pool, by serial."""
+        return member_states(self._facts.live)
+
+    @cached_property
+    def gone(self) -> list[str]:
+        """Serials of the members that are not in this server."""
+        return [one for one, state in self.members.items() if state == MISSING and one not in self._times]
+
+    def drive(self, drive: Drive) -> Judgement:
+        """Return the verdict on a drive that is here."""
+        if self._times[drive.serial] > 1:
+            return Judgement("unknown", f"{self._times[drive.serial]} drives have the serial number {drive.serial}")
+        state = self.members.get(drive.serial) if drive.serial else None
+        if state is not None and state != MISSING:
+            return Judgement(state)
+        contents = self._facts.contents.get(drive.name, Contents())
+        if ours := self._ours(contents):
+            stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
+            return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else Judgement("returned")
+        return self._stranger(drive, contents)
+
+    def needs(self, serial: str) -> int:
+        """Return how many bytes a drive must have to take the place of this one; 0 where that is not recorded."""
+        records = self._facts.pool.drives if self._facts.pool else []
+        sizes = {one.serial: START + sum(part.size for part in one.partitions) + TABLE_END for one in records}
+        return sizes.get(serial, max(sizes.values(), default=0))
+
+    def _ours(self, contents: Contents) -> set[str]:
+        """The names of the pool's arrays that a drive has a part of."""
+        return {one.name for one in self._facts.live if any(same_uuid(one.uuid, uuid) for uuid in contents.arrays)}
+
+    def _stranger(self, drive: Drive, contents: Contents) -> Judgement:
+        """A drive that is in no array of the pool."""
+        before = self._examined.get(drive.serial or drive.name)
+        found = before.evidence[0].finding if before and before.evidence else None
+        if before is not None and before.state is DriveState.BOOT:
+            return Judgement("boot", found)
+        if not self._facts.examined:
+            # any drive could be the one that the system runs from
+            return Judgement("unknown", "no inventory of this boot: systemctl status millrace-inventory")
+        if contents.millrace:
+            uuids = ", ".join(sorted(contents.arrays))
+            return Judgement(
+                "other pool", f"arrays {uuids}" if uuids else "partitions of a Millrace pool without an array"
+            )
+        if contents.other:
+            return Judgement("foreign", contents.other)
+        if before is None:
+            return Judgement("unknown", NOT_EXAMINED)
+        if before.state is DriveState.FOREIGN:
+            return Judgement("foreign", found)
+        if before.state is DriveState.OURS:
+            return Judgement("unknown", CHANGED)
+        return self._blank(drive) if before.state is DriveState.BLANK else Judgement("unknown", found)
+
+    def _blank(self, drive: Drive) -> Judgement:
+        """A blank drive is to take the place of one that is gone, else of any."""
+        records = self._facts.pool.drives if self._facts.pool else []
+        needed = min((self.needs(one) for one in self.gone or [record.serial for record in records]), default=0)
+        return Judgement("too small", lacks=needed - drive.size) if drive.size < needed else Judgement("blank")

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `millrace drive list` and `millrace drive show` print for people."""
+
+from collections.abc import Sequence
+
+from millrace.drive.model import DriveRow
+from millrace.system.text import size
+
+HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
+FIGURES = {"Size", "°C", "Worn"}
+
+
+def table(drives: Sequence[DriveRow]) -> list[str]:
+    """Return one line for each drive under a line of titles."""
+    if not drives:
+        return ["This server has no drives."]
+    cells = [HEAD, *(_cells(one) for one in drives)]
+    widths = [max(len(line[column]) for line in cells) for column in range(len(HEAD))]
+    return ["  ".join(_padded(*each) for each in zip(HEAD, line, widths, strict=True)).rstrip() for line in cells]
+
+
+def details(drive: DriveRow) -> list[str]:
+    """Return everything that is known of a drive, a line each."""
+    said = {
+        "Serial": drive.serial,
+        "Verdict": verdict(drive),
+        "Bay": drive.bay,
+        "Role": f"{drive.role}, array {', '.join(drive.arrays)}" if drive.arrays else drive.role,
+        "Name": drive.name,
+        "Model": drive.model,
+        "Firmware": drive.firmware,
+        "Size": _size(drive.size_bytes),
+        "Temperature": _unit(drive.temperature_celsius, "°C"),
+        "Wear": _unit(drive.wear_percent, "% of the rated endurance"),
+        "Worn out on": drive.wear_ends,
+        "Spare capacity": _unit(drive.spare_percent, "%"),
+        "Media errors": _unit(drive.media_errors),
+        "Power-on hours": _unit(drive.power_on_hours),
+        "Last seen": drive.last_seen,
+    }
+    return [f"{name + ':':<16}{text or 'unknown'}" for name, text in said.items()]
+
+
+def verdict(drive: DriveRow) -> str:
+    """Return the verdict with its number of bytes or what was found."""
+    if drive.too_small_by is not None:
+        return f"{drive.verdict} (by {drive.too_small_by} bytes)"
+    return f"{drive.verdict} ({drive.what})" if drive.what else drive.verdict
+
+
+def _cells(drive: DriveRow) -> list[str]:
+    found = [
+        drive.bay,
+        drive.serial,
+        drive.model,
+        _size(drive.size_bytes),
+        drive.role,
+        verdict(drive),
+        _unit(drive.temperature_celsius),
+        _unit(drive.wear_percent, "%"),
+    ]
+    return [text or "-" for text in found]
+
+
+def _padded(title: str, text: str, width: int) -> str:
+    return text.rjust(width) if title in FIGURES else text.ljust(width)
+
+
+def _size(count: int | None) -> str:
+    return "" if count is None else size(count)
+
+
+def _unit(number: int | None, unit: str = "") -> str:
+    return "" if number is None else f"{number} {unit}".rstrip()

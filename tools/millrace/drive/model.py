@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The contract of `millrace drive list --json` and `millrace drive show SERIAL --json`."""
+
+from typing import Literal
+
+from millrace.system.documents import Contract
+
+Verdict = Literal[
+    "in-sync",
+    "rebuilding",
+    "spare",
+    "faulty",
+    "missing",
+    "returned",
+    "blank",
+    "too small",
+    "foreign",
+    "other pool",
+    "boot",
+    "unknown",
+]
+RowRole = Literal["data", "log", "spare", "boot", "none"]
+DriveAction = Literal["replace", "add", "remove", "erase", "locate"]
+
+
+class DriveRow(Contract):
+    """One drive of this server, or one that its pool misses.
+
+    `serial` is empty and `name` null where the drive or the kernel has none; `bay` is the bay, else the slot, of a
+    drive that is gone the last one. `arrays` are those that it belongs to. `what` was found on it or is the reason of
+    the verdict, `too_small_by` the number of bytes that a blank drive lacks. `returned` is a member that is back and
+    not in its array; `unknown` a drive that was not examined or whose examination failed.
+
+    The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
+    that is gone has no temperature.
+    `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
+    `actions` are those that its verdict allows now.
+    """
+
+    serial: str
+    name: str | None
+    bay: str | None
+    model: str
+    firmware: str
+    size_bytes: int | None
+    role: RowRole
+    arrays: list[str]
+    verdict: Verdict
+    what: str | None
+    too_small_by: int | None
+    temperature_celsius: int | None
+    wear_percent: int | None
+    wear_ends: str | None
+    spare_percent: int | None
+    media_errors: int | None
+    power_on_hours: int | None
+    last_seen: str | None
+    actions: list[DriveAction]
+
+
+class DriveList(Contract):
+    """All drives: those that are here and those that the pool misses, in the order of their bays."""
+
+    schema_version: Literal[1] = 1
+    drives: list[DriveRow]
+
+
+class DriveReport(Contract):
+    """One drive."""
+
+    schema_version: Literal[1] = 1
+    drive: DriveRow

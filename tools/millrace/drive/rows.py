@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One row for each drive: those that are here and those that the pool misses. Pure functions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from millrace.drive import wear
+from millrace.drive.facts import Facts
+from millrace.drive.judge import ALLOWED, Judge, Judgement
+from millrace.drive.model import DriveAction, DriveRow, RowRole
+from millrace.errors import Refused
+from millrace.inventory.drives import natural_key
+from millrace.inventory.model import Drive
+from millrace.plan.model import Role
+from millrace.system.text import shown
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a drive is and where: of one that is gone, what it was. `size` in bytes, `last_seen` a day."""
+
+    serial: str
+    name: str | None
+    bay: str | None
+    model: str
+    firmware: str
+    size: int | None
+    last_seen: str | None
+
+
+def rows(facts: Facts) -> list[DriveRow]:
+    """Return all drives in the order of their bays; what has no bay comes last."""
+    judge = Judge(facts)
+    here = [(_here(facts, one), judge.drive(one)) for one in facts.present if one.size]
+    gone = [(_gone(facts, one), Judgement("missing")) for one in judge.gone]
+    # drives that could take the place of another
+    sizes = [one.size for one, judgement in here if one.size and judgement.verdict in ("blank", "spare")]
+    found = [
+        _row(facts, one, judgement, _actions(facts, judge, one, judgement, sizes)) for one, judgement in here + gone
+    ]
+    return sorted(
+        found, key=lambda one: (one.bay is None, natural_key(one.bay or ""), natural_key(one.name or "~"), one.serial)
+    )
+
+
+def row(facts: Facts, serial: str) -> DriveRow:
+    """Return the drive with this serial number; Refused where there is none or it is not the only one."""
+    found = [one for one in rows(facts) if one.serial == serial]
+    if not found:
+        raise Refused(f"no drive has the serial number {shown(serial)}; for all of them: millrace drive list")
+    if len(found) > 1:
+        names = ", ".join(one.name or "-" for one in found)
+        raise Refused(f"{len(found)} drives have the serial number {shown(serial)}: {names}; pull one of them")
+    return found[0]
+
+
+def _here(facts: Facts, drive: Drive) -> Identity:
+    known = facts.history.get(drive.serial)
+    return Identity(
+        serial=drive.serial,
+        name=drive.name,
+        bay=drive.bay or drive.slot or (known.bay if known else None),
+        model=drive.model,
+        firmware=drive.firmware,
+        size=drive.size,
+        last_seen=facts.today.isoformat(),
+    )
+
+
+def _gone(facts: Facts, serial: str) -> Identity:
+    """What the record knows of a drive that is not here, else the inventory of this boot."""
+    if known := facts.history.get(serial):
+        return Identity(serial, None, known.bay, known.model, known.firmware, known.size, known.last_seen.isoformat())
+    if was := next((one for one in facts.examined if one.serial == serial), None):
+        return Identity(serial, None, was.bay or was.slot, was.model, was.firmware, was.size, None)
+    return Identity(serial, None, None, "", "", None, None)
+
+
+def _row(facts: Facts, one: Identity, judgement: Judgement, actions: list[DriveAction]) -> DriveRow:
+    said, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
+    end = wear.ends(known.wear, facts.today) if known else None
+    role, arrays = _part(facts, one.serial)
+    return DriveRow(
+        serial=one.serial,
+        name=one.name,
+        bay=one.bay,
+        model=one.model,
+        firmware=one.firmware,
+        size_bytes=one.size,
+        role="boot" if judgement.verdict == "boot" else role,
+        arrays=arrays,
+        verdict=judgement.verdict,
+        what=judgement.what,
+        too_small_by=judgement.lacks,
+        temperature_celsius=said.temperature if said and one.name else None,
+        wear_percent=said.wear if said else None,
+        wear_ends=end.isoformat() if end else None,
+        spare_percent=said.available_spare if said else None,
+        media_errors=said.media_errors if said else None,
+        power_on_hours=said.power_on_hours if said else None,
+        last_seen=one.last_seen,
+        actions=actions,
+    )
+
+
+def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
+    """What a drive is for in the pool, and its arrays: data before log, a member before a spare."""
+    spares = (
+        {(array.array.name, one.serial) for array in facts.pool.arrays for one in array.spares} if facts.pool else ()
+    )
+    found = [
+        (one, member.state == "spare" or (one.name, serial) in spares)
+        for one in facts.live
+        if not one.legs
+        for member in one.members
+        if member.serial == serial
+    ]
+    roles = {array.role for array, spare in found if not spare}
+    names = [array.name for array, _ in found]
+    if Role.DATA in roles:
+        return "data", names
+    if Role.LOG in roles:
+        return "log", names
+    return ("spare" if found else "none"), names
+
+
+def _actions(
+    facts: Facts, judge: Judge, one: Identity, judgement: Judgement, sizes: Sequence[int]
+) -> list[DriveAction]:
+    """What a drive allows now, `sizes` being those of drives that could take its place.
+
+    Nothing for drives that cannot be told apart, and no replacement without another drive.
+    """
+    if not one.serial or judgement.verdict == "unknown":
+        return []
+    able = facts.pool is not None
+    possible = {"replace": able and any(size >= judge.needs(one.serial) for size in sizes), "add": able}
+    return [each for each in ALLOWED[judgement.verdict] if possible.get(each, True)]

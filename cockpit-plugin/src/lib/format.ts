@@ -69,6 +69,15 @@ export function duration(seconds: Maybe): string {
     return format(ngettext("$0 day", "$0 days", days), days);
 }
 
+/** A day, as 2026-11-22. */
+export function day(when: string): string {
+    // UTC at both ends: it is the same day everywhere.
+    const date = new Date(`${when}T00:00:00Z`);
+    return Number.isNaN(date.getTime())
+        ? UNKNOWN
+        : new Intl.DateTimeFormat(locale(), { dateStyle: "medium", timeZone: "UTC" }).format(date);
+}
+
 /** Date and time of an ISO 8601 text or of seconds since 1970. */
 export function moment(when: string | number | Date | null | undefined): string {
     if (when === null || when === undefined) return UNKNOWN;

@@ -156,3 +156,32 @@ test("what the kernel does not say is not known, and not healthy", async () => {
     expect(array.textContent).not.toContain("healthy");
     expect(screen.getByTestId("usage").textContent).toContain("unknown");
 });
+
+test("every drive has a row with bay, verdict and what it said last", async () => {
+    serverIs("1u12-degraded");
+    render(<App />);
+    const table = within(await screen.findByTestId("drives-list"));
+    const cells = (serial: string) => within(table.getByRole("row", { name: new RegExp(serial) })).getAllByRole("cell").map(({ textContent }) => textContent);
+    expect(table.getAllByRole("row")).toHaveLength(1 + golden("1u12-degraded", "drive list").drives.length);
+    expect(cells("MRD00000000004").slice(1)).toEqual(["7.68\u00a0TB", "data", "missing", "–", "3%"]);
+    expect(cells("MRD00000000005").slice(1)).toEqual(["7.68\u00a0TB", "data", "in sync", "40 °C", "3%"]);
+});
+
+test("a drive says why it is no replacement, and when it is worn out", async () => {
+    serverIs("1u12-provisioned");
+    const [first, ...rest] = golden("1u12-provisioned", "drive list").drives;
+    if (first === undefined) throw new Error("a server without drives");
+    const drives = [
+        { ...first, wear_percent: 80, wear_ends: "2027-03-01" },
+        ...rest.slice(0, 1).map((one) => ({ ...one, verdict: "too small" as const, too_small_by: 12_000_000_000, role: "none" as const })),
+        ...rest.slice(1, 2).map((one) => ({ ...one, verdict: "foreign" as const, what: "XFS file system", wear_percent: null })),
+        ...rest.slice(2, 3).map((one) => ({ ...one, verdict: "unknown" as const, what: null, size_bytes: null })),
+    ];
+    says("drive list", { schema_version: 1, drives });
+    render(<App />);
+    const rows = within(await screen.findByTestId("drives-list")).getAllByRole("row").map(({ textContent }) => textContent);
+    expect(rows[1]).toContain("80% (100% on Mar 1, 2027)");
+    expect(rows[2]).toContain("nonetoo small by 12\u00a0GB");
+    expect(rows[3]).toMatch(/foreign data: XFS file system40 °C–$/);
+    expect(rows[4]).toContain("–datastate unknown");
+});

@@ -13,6 +13,7 @@ import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { link } from "../../lib/route";
 import { ArrayPanel } from "./ArrayPanel";
+import { DrivesPanel } from "./DrivesPanel";
 import { arrayTones } from "./words";
 
 /** Seconds: a rebuild must be seen to move. */
@@ -31,6 +32,7 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
         <>
             <Troubles health={health} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
+            <DrivesPanel live={live} />
         </>
     );
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-import type { LiveArray, Member } from "../../types/millrace";
+import type { DriveRow, LiveArray, Member } from "../../types/millrace";
 import type { Level } from "../../components/Health";
+import { bytes } from "../../lib/format";
 import { _, format, ngettext } from "../../lib/i18n";
 import { tones } from "../../lib/tones";
 
@@ -52,6 +53,51 @@ export function memberWord({ state }: Member): string {
     case "faulty": return _("faulty");
     case "missing": return _("missing");
     case "unknown": return _("state unknown");
+    }
+}
+
+/** A drive outside the pool needs attention only where its state is not known: it may be there for any reason. */
+export function driveLevel({ verdict }: DriveRow): Level {
+    switch (verdict) {
+    case "in-sync":
+    case "spare":
+    case "blank":
+    case "boot":
+    case "foreign":
+    case "other pool": return "OK";
+    case "rebuilding":
+    case "returned":
+    case "too small": return "WARN";
+    case "faulty":
+    case "missing": return "FAIL";
+    case "unknown": return "UNKNOWN";
+    }
+}
+
+export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string {
+    switch (verdict) {
+    case "in-sync": return _("in sync");
+    case "rebuilding": return _("rebuilding");
+    case "spare": return _("hot spare");
+    case "faulty": return _("faulty");
+    case "missing": return _("missing");
+    case "returned": return _("returned, not in its array");
+    case "blank": return _("blank");
+    case "too small": return format(_("too small by $0"), bytes(too_small_by));
+    case "foreign": return what === null ? _("contains foreign data") : format(_("foreign data: $0"), what);
+    case "other pool": return _("member of another Millrace pool");
+    case "boot": return _("boot drive");
+    case "unknown": return what === null ? _("state unknown") : format(_("state unknown: $0"), what);
+    }
+}
+
+export function driveRole({ role }: DriveRow): string {
+    switch (role) {
+    case "data": return _("data");
+    case "log": return _("file system log");
+    case "spare": return _("hot spare");
+    case "boot": return _("boot drive");
+    case "none": return _("none");
     }
 }
 

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+/** Every drive of the server, and those that the pool misses. */
+import { useEffect, type JSX } from "react";
+import type { DriveRow, Job } from "../../types/millrace";
+import { DataTable } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { Loaded } from "../../components/States";
+import { bytes, day, number, percent, UNKNOWN } from "../../lib/format";
+import { useVerb } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { driveLevel, driveRole, driveVerdict } from "./words";
+
+/** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
+const EVERY = 15;
+
+export function DrivesPanel({ live }: { live: Job[] }): JSX.Element {
+    const drives = useVerb("drive list", [], { every: EVERY });
+    const { reload } = drives;
+    const names = live.map(({ name, what }) => `${name} ${what}`).join();
+    useEffect(() => reload(), [names, reload]);
+    return (
+        <Panel title={_("Drives")} wide testId="drives">
+            <Loaded of={drives} what={_("Loading drives")}>
+                {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : <Drives rows={data.drives} />)}
+            </Loaded>
+        </Panel>
+    );
+}
+
+function Drives({ rows }: { rows: DriveRow[] }): JSX.Element {
+    return (
+        <DataTable label={_("Drives of this server")} testId="drives-list" rows={rows} rowKey={({ serial, name }) => `${serial} ${name ?? ""}`} columns={[
+            { title: _("Bay"), cell: ({ bay }) => bay ?? UNKNOWN, sort: ({ bay }) => bay ?? "~", heads: true },
+            { title: _("Serial number"), cell: ({ serial, name, model }) => <>{serial || name} <small className="mr-subtle">{model}</small></>, sort: ({ serial, name }) => serial || (name ?? "") },
+            { title: _("Size"), cell: ({ size_bytes }) => bytes(size_bytes), sort: ({ size_bytes }) => size_bytes ?? -1, figures: true },
+            { title: _("Role"), cell: driveRole, sort: driveRole },
+            { title: _("State"), cell: (one) => <HealthLabel level={driveLevel(one)}>{driveVerdict(one)}</HealthLabel>, sort: driveVerdict },
+            { title: _("Temperature"), cell: ({ temperature_celsius: at }) => (at === null ? UNKNOWN : `${number(at)} °C`), sort: ({ temperature_celsius }) => temperature_celsius ?? -1, figures: true },
+            { title: _("Wear"), cell: wear, sort: ({ wear_percent }) => wear_percent ?? -1, figures: true },
+        ]} />
+    );
+}
+
+function wear({ wear_percent, wear_ends }: DriveRow): string {
+    if (wear_percent === null) return UNKNOWN;
+    const worn = percent(wear_percent / 100);
+    return wear_ends === null ? worn : format(_("$0 ($1 on $2)"), worn, percent(1), day(wear_ends));
+}

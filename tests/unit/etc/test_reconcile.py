@@ -3,6 +3,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -328,3 +329,128 @@ def test_after_a_change_is_final_a_failure_is_a_warning(root: Path) -> None:
     done = Reconciliation([part])
     done(first_config(), first_config())
     assert done.warnings == ["shares do not open; see millrace health"] and part.finished
+
+
+def test_a_file_has_the_mode_of_its_entry(root: Path) -> None:
+    entries = [Entry(ONE, lambda: "1"), Entry(TWO, lambda: "2", mode=0o600)]
+    settle([Service("a.service", entries)], force=False)
+    assert [(root / path).stat().st_mode & 0o777 for path in (ONE, TWO)] == [0o644, 0o600]
+
+
+def test_a_text_is_checked_before_it_is_written_and_only_where_it_changes(root: Path) -> None:
+    checked: list[tuple[str, bool]] = []
+
+    def check(text: str) -> None:
+        checked.append((text, (root / ONE).exists()))
+
+    for text in ("1", "1", "2"):
+        settle([Service("a.service", [Entry(ONE, lambda text=text: text, check=check)])], force=False)
+    assert checked == [("1", False), ("2", True)]
+
+
+def test_a_file_that_is_also_written_by_others_is_replaced_without_a_copy(root: Path) -> None:
+    entry = Entry(ONE, lambda: "1", recorded=False)
+    assert settle([Service("", [entry])], force=False).changed == [ONE]
+    (root / ONE).write_text("theirs")
+    assert settle([Service("", [entry])], force=False) == Settled(changed=[ONE])
+    assert (root / ONE).read_text() == "1"
+    assert not rendered.aside_dir().exists() and rendered.load().files == {}
+
+
+def test_a_file_that_was_deleted_by_hand_is_written_again(root: Path) -> None:
+    services = [Service("a.service", [Entry(ONE, lambda: "1")])]
+    settle(services, force=False)
+    (root / ONE).unlink()
+    assert rendered.edited() == [ONE]
+    assert settle(services, force=False) == Settled(changed=[ONE])
+    assert rendered.edited() == [] and (root / ONE).read_text() == "1"
+
+
+def test_an_edit_that_says_what_is_wanted_is_none(root: Path) -> None:
+    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    (root / ONE).write_text("2")
+    assert settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False) == Settled()
+    assert rendered.edited() == []
+    # and from then on it is ours
+    (root / ONE).write_text("3")
+    assert settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False).kept == [ONE]
+
+
+def test_a_link_in_the_place_of_a_file_is_compared_by_what_is_there(root: Path) -> None:
+    (root / "etc").mkdir()
+    (root / ONE).write_text("a file")
+    entry = Entry(ONE, lambda: "two.conf", link=True)
+    assert compare([Service("", [entry])])[0].found == b"a file"
+    settle([Service("", [entry])], force=True)
+    assert str((root / ONE).readlink()) == "two.conf"
+    # one that leads nowhere is as it should be all the same
+    assert compare([Service("", [entry])])[0].differs is False
+    (root / ONE).unlink()
+    assert compare([Service("", [entry])])[0].found is None
+
+
+def test_an_edit_that_a_part_leaves_is_not_said_to_be_replaced(root: Path) -> None:
+    log: list[str] = []
+    room = Room("a", log)
+    Reconciliation([room])(OLD, OLD)
+    (root / "etc/a.conf").write_text("mine")
+    room.force = False
+    done = Reconciliation([room])
+    done(OLD, NEW)
+    assert done.warnings == [] and (root / "etc/a.conf").read_text() == "mine"
+
+
+def test_what_a_service_complains_of_is_a_warning_of_the_change(root: Path) -> None:
+    class Loud(Part):
+        def services(self, config: Config) -> Sequence[Service]:
+            def reload(settled: Settled) -> bool:
+                settled.warnings.append("smbd knows no such option")
+                return True
+
+            return [Service("smbd.service", [], reload)]
+
+    done = Reconciliation([Loud()])
+    done(OLD, NEW)
+    assert done.warnings == ["smbd knows no such option"]
+
+
+def test_files_that_cannot_be_put_back_are_said_and_the_other_parts_are_put_back(root: Path) -> None:
+    log: list[str] = []
+
+    class Once(Room):
+        def services(self, config: Config) -> Sequence[Service]:
+            if config is OLD and self.log:
+                raise Failed("a.service is on fire")
+            return super().services(config)
+
+    with pytest.raises(Refused) as error:
+        Reconciliation([Once("a", log), Room("b", log, breaks="verify")])(OLD, NEW)
+    assert str(error.value) == "b does not verify; and restoring the previous state failed: a.service is on fire"
+    assert log[-3:] == ["b reloaded: 0 ports", "b undone", "a undone"]
+
+
+def test_quotas_are_recorded_beside_the_files(root: Path) -> None:
+    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    rendered.set_quotas({"data": "1g", "home": "2g"})
+    rendered.set_quotas({"home": "3g"})
+    record = rendered.load()
+    assert record.quotas == {"data": "1g", "home": "3g"} and list(record.files) == [ONE]
+    assert rendered.is_ours(ONE) and not rendered.is_ours(TWO)
+    # and stay when a file changes
+    settle([Service("a.service", [Entry(ONE, lambda: "2")])], force=False)
+    assert rendered.load().quotas == record.quotas
+
+
+@pytest.mark.parametrize("damage", [b"{", b"\xff\xfe", b""])
+def test_a_damaged_record_is_an_empty_one(root: Path, damage: bytes) -> None:
+    settle([Service("a.service", [Entry(ONE, lambda: "1")])], force=False)
+    rendered.record_file().write_bytes(damage)
+    assert rendered.load() == rendered.Rendered()
+
+
+def test_a_copy_of_an_edit_is_for_root_only_and_named_by_its_time(root: Path) -> None:
+    rendered.keep_aside("etc/samba/smb.conf", b"mine")
+    [copy] = (root / "var/lib/millrace/replaced").iterdir()
+    name, stamp = copy.name.rsplit(".", 1)
+    assert name == "smb.conf" and copy.stat().st_mode & 0o777 == 0o600
+    assert abs(datetime.now(UTC) - datetime.strptime(stamp + "+0000", "%Y%m%dT%H%M%SZ%z")) < timedelta(minutes=5)

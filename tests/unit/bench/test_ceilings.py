@@ -2,6 +2,7 @@
 """Repeats become a median with its range, beside what was predicted and the layer below, with one sentence."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 
@@ -9,7 +10,7 @@ from millrace.bench.result import figures
 from millrace.bench.result.capacity import accelerators, checkpoint
 from millrace.bench.result.ceilings import with_ceilings
 from millrace.bench.result.choices import Profile
-from millrace.bench.result.model import Moment, Rung
+from millrace.bench.result.model import Ceiling, Moment, Rung
 from millrace_client.au import TRAININGS
 from tests.unit.bench.rungs import done, repeat, waiting
 from tests.unit.bench.sites import site
@@ -158,3 +159,107 @@ def test_the_slowest_rank_is_the_checkpoint() -> None:
     assert saved.checkpoint is not None
     assert saved.find("bandwidth", "write").median == pytest.approx(2e9)  # type: ignore[union-attr]
     assert saved.checkpoint.save_seconds == pytest.approx(105 * (1 << 30) / 2e9)
+
+
+def judgement(name: str, bandwidth: float, below: float | None = None, **now: Any) -> Rung:
+    """A stream over NFS beside the file system below it."""
+    lower = [done("L1/xfs/seq/read", below)] if below else []
+    return judged(*lower, done(name, bandwidth, now=Moment(at=1, read=bandwidth, **now)))[-1]
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "now", "sentence"),
+    [
+        (
+            4.5 * GIGA,
+            {"cpu": 0.254, "drives_busy": 0.5, "rpc_queue": 0.0126},
+            "Reached 45% of L1/xfs/seq/read and 4% of the predicted limit of the drives; no resource was at its limit "
+            "(CPUs 25% busy, the busiest drive 50%, requests waited 13 ms before they were sent).",
+        ),
+        (
+            4.5 * GIGA,
+            {"rpc_queue": 0.0009},
+            "Reached 45% of L1/xfs/seq/read and 4% of the predicted limit of the drives; no resource was at its limit.",
+        ),
+        (
+            4.5 * GIGA,
+            {"cpu": 0.95},
+            "Reached 45% of L1/xfs/seq/read and 4% of the predicted limit of the drives; bottleneck: CPUs "
+            "(95% busy, 0% of it in interrupts).",
+        ),
+        (
+            4.5 * GIGA,
+            {"busiest": 0.9},
+            "Reached 45% of L1/xfs/seq/read and 4% of the predicted limit of the drives; one CPU is full (90%) "
+            "while all CPUs together are 0% busy.",
+        ),
+        (
+            8.5 * GIGA,
+            {"cpu": 0.99},
+            "Reached 85% of L1/xfs/seq/read and 7% of the predicted limit of the drives; bottleneck: drives "
+            "(CPUs 99% busy).",
+        ),
+    ],
+)
+def test_the_sentence_of_a_stream_over_nfs(bandwidth: float, now: dict[str, float], sentence: str) -> None:
+    assert judgement("L2/nfs-tcp/seq/read", bandwidth, 10 * GIGA, **now).diagnosis == sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "now", "binding"),
+    [
+        # exactly at a limit is at it
+        ("L2/nfs-tcp/seq/read", {"cpu": 0.90}, "cpu"),
+        ("L2/nfs-tcp/seq/read", {"cpu": 0.89}, "unknown"),
+        ("L2/nfs-tcp/seq/read", {"nfsd_queued": 0.10}, "nfsd"),
+        ("L2/nfs-tcp/seq/read", {"nfsd_queued": 0.09}, "unknown"),
+        # no thread of nfsd is in the way of SMB
+        ("L2/smb/seq/read", {"nfsd_queued": 0.5}, "unknown"),
+        # one full processor of an array that is written makes parity
+        ("L1/xfs/seq/write", {"busiest": 0.95}, "md"),
+        ("L1/xfs/seq/read", {"busiest": 0.95}, "cpu"),
+        ("L2/smb/seq/write", {"busiest": 0.95}, "cpu"),
+        ("L0/drives/rand/read", {"busiest": 0.95}, "drives"),
+        ("L0/drives/rand/read", {"cpu": 0.95}, "cpu"),
+    ],
+)
+def test_what_binds_follows_from_what_was_seen(name: str, now: dict[str, float], binding: str) -> None:
+    assert judged(done(name, GIGA, now=Moment(at=1, read=GIGA, **now)))[0].binding == binding
+
+
+def test_what_is_close_to_the_layer_below_is_bound_by_the_same() -> None:
+    (_, reads) = judged(done("L1/xfs/seq/read", 10 * GIGA), done("L2/smb/seq/read", 8.5 * GIGA))
+    (_, writes) = judged(done("L1/xfs/seq/write", 10 * GIGA), done("L2/smb/seq/write", 8.5 * GIGA))
+    assert (reads.binding, writes.binding) == ("drives", "md")
+    # what came out of the memory says nothing of the drives
+    now = Moment(at=1, read=1 * GIGA)
+    (_, cached) = judged(done("L1/xfs/seq/read", 10 * GIGA), done("L2/smb/seq/read", 9 * GIGA, now=now))
+    assert cached.binding == "unknown"
+
+
+def test_without_anything_to_compare_with_that_is_said() -> None:
+    (rung,) = judged(done("L1/xfs/rand/read", operations=1000))
+    assert rung.ceiling == Ceiling()
+    assert rung.diagnosis.startswith("Nothing below it was measured, and no limit is known; ")
+    (alone,) = with_ceilings([done("L0/drives/seq/read")], site().inventory, None, False)
+    assert alone.ceiling.predicted is None
+
+
+def test_every_caveat_of_a_figure_is_in_its_sentence() -> None:
+    rung = done("L1/xfs/seq/read", GIGA)
+    flagged = rung.model_copy(update={"flags": ["scaled", "not-repeatable", "short-reads", "cached"]})
+    caveats = (
+        "; scaled down; the repeats differ by more than 5 %; some reads were short; "
+        "mostly read from the server's page cache, not from the drives."
+    )
+    assert judged(flagged)[0].diagnosis.endswith(caveats)
+    part = rung.workload.model_copy(update={"equivalent": "1.21% of the 8B checkpoint"})
+    scaled = rung.model_copy(update={"flags": ["scaled"], "workload": part})
+    assert judged(scaled)[0].diagnosis.endswith("; 1.21% of the 8B checkpoint.")
+
+
+def test_a_rung_that_was_not_measured_stays_as_it_is() -> None:
+    pending = waiting("L2/smb/seq/read")
+    assert judged(done("L1/xfs/seq/read"), pending)[1] == pending
+    nothing = done("L1/xfs/seq/read").model_copy(update={"series": []})
+    assert judged(nothing) == [nothing]

@@ -3,6 +3,7 @@
 
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Thread
 from typing import Any
@@ -179,3 +180,81 @@ def test_rates_of_probes_are_summed_and_the_slowest_sets_the_pace() -> None:
     found = together([Probe(3, 90.0, 300, 3, 1.0), Probe(1, 50.0, 400, 4, 2.0)])
     assert (found.count, found.au, found.bytes, found.files) == (4, 50.0, 700, 7)
     assert found.bandwidth == pytest.approx(300 + 200)
+
+
+class Patient(Answers):
+    """A client that notes how long it is waited for."""
+
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self.waited: list[float] = []
+
+    def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+        self.waited.append(seconds)
+        assert set(more) == {"fio": {"job"}, "run": {"arguments"}}[verb]
+        return super().ask(verb, seconds, **more)
+
+
+def test_the_own_load_runs_on_each_client_in_its_own_files(root: Path) -> None:
+    reply = au.document(5 << 20, 5, 2.0)
+    here = [Patient("a", "10.0.0.1", lambda _: reply), Patient("b", "10.0.0.2", lambda _: reply)]
+    found = remote(root, *here).run(job(Profile.KVCACHE, "mixed"))
+    assert here[0].asked == [["kvcache", "/mnt/kvcache", "2", "1", str(MIB), "1"]]
+    assert here[1].asked == [["kvcache", "/mnt/kvcache.1", "2", "1", str(MIB), "1"]]
+    assert (found.flows["read"].bytes, found.flows["read"].count) == (10 << 20, 10)
+    assert set(found.raw) == {"a", "b"} and set(found.parts) == {"10.0.0.1", "10.0.0.2"}
+    # a load of one second is given up after two minutes and twenty times its length
+    assert [one.waited for one in here] == [[140.0], [140.0]]
+
+
+def test_work_of_a_given_amount_is_waited_for_by_its_bytes_and_files(root: Path) -> None:
+    reply = (SAMPLES / "filecreate.json").read_text()
+    one = Patient("a", "10.0.0.1", lambda _: reply)
+    asked = replace(job(Profile.META, "create"), seconds=None, files=Files(500, 4096, 40_000))
+    found = remote(root, one).run(asked)
+    # two jobs of 500 files at 20 MB/s and 50 files/s, twenty times
+    assert one.waited == [pytest.approx(120 + 20 * (1000 * 40_000 / 20e6 + 1000 / 50))]
+    # file engines have a word of their own for what they did
+    assert set(found.flows) == {"create"}
+
+
+def test_files_are_laid_out_by_this_server(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = Patient("a", "10.0.0.1", lambda _: pytest.fail("no client lays out"))
+    of = remote(root, one)
+    seen: list[Job] = []
+    monkeypatch.setattr(Local, "run", lambda _, job, live: seen.append(job) or Outcome())
+    layout = job(Profile.SEQ, "read", create_only=True)
+    assert of.run(layout) == Outcome() and seen == [layout] and one.asked == []
+
+
+def test_fewer_accelerators_than_clients_leave_some_without_work(root: Path) -> None:
+    def says(arguments: list[str]) -> str:
+        count, seconds = int(arguments[-1]), float(arguments[4])
+        probe = {"count": count, "au": 10.0, "bytes": 100, "files": 1, "seconds": seconds}
+        return au.document(100, 1, seconds, probe=probe)
+
+    both = [Patient("a", "10.0.0.1", says), Patient("b", "10.0.0.2", says)]
+    found = remote(root, *both).run(job(Profile.RETINANET, "train"))
+    # one accelerator is too many: the first client had it, the other nothing
+    assert (found.accelerators[0].count, both[1].asked) == (0, [])
+    assert {asked[-1] for asked in both[0].asked} == {"1"}
+    # the length of a try, or of the steps that it needs at least
+    least = au.STEPS * au.TRAININGS[2].compute
+    assert both[0].waited[0] == pytest.approx(120 + 20 * max(0.2, least))
+
+
+def test_more_than_the_processors_of_the_clients_can_feed_is_not_tried(root: Path) -> None:
+    tried: list[int] = []
+
+    def says(arguments: list[str]) -> str:
+        count, seconds = int(arguments[-1]), float(arguments[4])
+        tried.append(count)
+        probe = {"count": count, "au": 99.0, "bytes": 100, "files": 1, "seconds": seconds}
+        return au.document(100, 1, seconds, probe=probe)
+
+    found = remote(root, Answers("a", "10.0.0.1", says, cpus=1)).run(job(Profile.RETINANET, "train"))
+    assert found.accelerators[0].count == max(tried) == 64
+
+
+def test_probes_that_moved_nothing_took_their_time() -> None:
+    assert together([Probe(1, 0.0, 0, 0, 3.0), Probe(1, 0.0, 0, 0, 4.0)]) == Probe(2, 0.0, 0, 0, 3.0)

@@ -26,7 +26,7 @@ class Stripes:
 
     @property
     def step(self) -> int:
-        """The size of a group is a multiple of this."""
+        """The size of a group is a multiple of this many bytes."""
         return self.unit or MIB
 
     def rotates(self, size: int) -> bool:
@@ -43,9 +43,9 @@ class Groups:
 
 
 def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> Groups:
-    """Groups for a file system of `capacity` bytes: 32 to 128 by cores, as far as its size allows.
+    """Return the groups of a file system of `capacity` bytes: 32 to 128 by cores, as far as its size allows.
 
-    No group is above 1 TiB, none below 4 GiB on members of 100 GB and more.
+    No group is above 1 TiB, none below 4 GiB where a `member` has 100 GB and more.
     """
     smallest = SMALLEST_GROUP_REAL if member >= REAL_MEMBER else SMALLEST_GROUP
     wanted = min(clamp(cores, FEWEST_GROUPS, MOST_GROUPS), capacity // smallest)
@@ -62,7 +62,7 @@ def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> 
 
 
 def equal_groups(capacity: int, count: int, stripes: Stripes) -> Groups | None:
-    """`count` groups for `capacity` bytes; None where XFS or the stripes do not take so many or so few."""
+    """Return `count` groups for `capacity` bytes; None where XFS or the stripes do not allow so many or so few."""
     units = -(-capacity // (count * stripes.step))
     while gcd(units, stripes.width or 1) != 1:
         units += 1

@@ -15,7 +15,7 @@ from millrace.system.text import KIB, MIB, binary
 
 
 def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
-    """The legs on partitions of `partition` bytes, then the RAID0 over them where there are several."""
+    """Return the legs on partitions of `partition` bytes, then the RAID0 over them where there are several."""
     several = best.shape.legs > 1
     spares = _dealt(best.spares, len(best.legs))
     legs = [
@@ -39,7 +39,7 @@ def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
 
 
 def log_arrays(log: Log) -> list[Array]:
-    """The mirror of the log; nothing for a log inside XFS."""
+    """Return the mirror of the log; nothing for a log inside XFS."""
     if log.mode == "internal":
         return []
     return [
@@ -59,7 +59,7 @@ def log_arrays(log: Log) -> list[Array]:
 
 
 def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
-    """Why a leg has its chunk; nothing for a mirror."""
+    """Yield why a leg has its chunk; nothing for a mirror."""
     if leg.chunk is None:
         return
     usual = chunk_size(leg.data_members)
@@ -81,7 +81,7 @@ def chunk_decision(leg: Array, policy: Policy) -> Iterator[Decision]:
 
 
 def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
-    """Why the RAID0 over legs has its chunk."""
+    """Return why the RAID0 over legs has its chunk."""
     return Decision(
         name="raid0_chunk",
         value=data.chunk,
@@ -92,7 +92,7 @@ def raid0_chunk_decision(data: Array, leg: Array) -> Decision:
 
 
 def bitmap_decision(leg: Array, policy: Policy) -> Decision:
-    """Why a leg has its bitmap."""
+    """Return why a leg has its bitmap."""
     decision = Decision(
         name="bitmap",
         value={"kind": leg.bitmap, "chunk": leg.bitmap_chunk},

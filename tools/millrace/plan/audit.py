@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What of the hardware costs a planned server speed or safety, and what to do about it. Pure."""
+"""The hardware audit: what costs a planned server speed or safety, and the remedy. Pure."""
 
 from millrace.inventory.model import Inventory
 from millrace.plan.drives import audit_drives
@@ -14,7 +14,7 @@ WORST_FIRST = [Severity.FAIL, Severity.WARN, Severity.INFO]
 
 
 def audit(inventory: Inventory, plan: Plan) -> list[Finding]:
-    """Look at the drives of the plan and at everything that serves them; the worst comes first."""
+    """Return findings on the drives of the plan and on everything that serves them, the worst first."""
     roles = {drive.serial: drive.role for drive in plan.drives}
     data = [drive for drive in inventory.drives if roles.get(drive.serial) is Role.DATA]
     used = [drive for drive in inventory.drives if roles.get(drive.serial) in (Role.DATA, Role.LOG, Role.SPARE)]

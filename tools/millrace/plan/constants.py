@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The constants of the performance model, each with what it rests on.
+"""The constants of the performance model, each with its evidence.
 
 One that is `unknown` is an assumption: no prediction is made from it until this server has measured it.
 """
@@ -16,7 +16,7 @@ BITS = 8  # of a byte
 
 @dataclass(frozen=True)
 class Constant:
-    """A number and what it rests on; `measure` says what would find it out, where it is unknown."""
+    """A number and its evidence; `measure` is what would find it out, where it is unknown."""
 
     value: float
     evidence: Evidence
@@ -25,7 +25,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class DriveClass:
-    """Sequential bytes/s of drives of one PCIe generation, as their data sheets say."""
+    """Sequential bytes/s of drives of one PCIe generation, from data sheets."""
 
     read: Constant
     write: Constant
@@ -43,7 +43,7 @@ MD_MEASURE = "a benchmark of each array alone on this server: the write rate of 
 
 @dataclass(frozen=True)
 class Constants:
-    """What the model knows. Replace an unknown one by a measured one to have its layer predicted.
+    """The constants of the model. Replace an unknown one by a measured one to have its layer predicted.
 
     Bytes/s, fractions, bytes of memory traffic and CPU cycles for each byte served.
     """

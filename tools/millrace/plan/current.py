@@ -13,9 +13,9 @@ UNITS = ("millrace-inventory.service", "millrace-plan.service")
 
 
 def plan_in_force() -> PlanFile | None:
-    """The approved plan where there is a pool, None where there is none.
+    """Return the approved plan; None where there is no pool.
 
-    Raises Refused where the pool is there and its plan cannot be read: the pool serves without it.
+    Refused: there is a pool and its plan cannot be read; the pool serves without it.
     """
     if not paths.pool_file().exists():
         return None
@@ -27,9 +27,9 @@ def plan_in_force() -> PlanFile | None:
 
 
 def plan_again(run: Runner = attempt) -> None:
-    """Do again what the boot did; the old plan's hash is refused from then on.
+    """Run inventory and plan of the boot again; the old plan's hash is refused from then on.
 
-    Raises Refused where there is a pool or one is being built, and to all but root; Failed where a unit fails.
+    Refused: there is a pool, one is being built, or the caller is not root. Failed: a unit fails.
     """
     if paths.pool_file().exists():
         raise Refused("this server already has a pool; see `millrace pool show`")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The drives: which could hold the pool and which of them are equal, what each group is for, and their health."""
+"""The drives: which could be of the pool and which of them are equal, the purpose of each group, and their health."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ FATAL = {
 
 @dataclass(frozen=True)
 class Unused:
-    """A drive that could be used and is not, and why."""
+    """A drive that could be used and is not, with the reason."""
 
     drive: Drive
     reason: str
@@ -46,7 +46,7 @@ class Groups:
 
 
 def unsuitable(drive: Drive, policy: Policy) -> str | None:
-    """Why a drive is no candidate, as a sentence; None for a candidate."""
+    """Return why a drive is no candidate, as a sentence; None for a candidate."""
     if drive.state is DriveState.BOOT:
         return "Boot drive of the running system."
     if drive.transport != "nvme":
@@ -59,13 +59,13 @@ def unsuitable(drive: Drive, policy: Policy) -> str | None:
 
 
 def candidates(drives: list[Drive], policy: Policy) -> list[Drive]:
-    """The drives that a pool may be made of, whatever is on them, in an order that no boot changes."""
+    """Return the drives that a pool may be made of, whatever is on them, in an order that no boot changes."""
     suitable = (drive for drive in drives if unsuitable(drive, policy) is None)
     return sorted(suitable, key=lambda drive: (drive.serial, drive.wwid))
 
 
 def grouped(drives: list[Drive], policy: Policy) -> Groups:
-    """Sort candidates into data, log and what is left over."""
+    """Sort candidates into data, log and the rest."""
     groups = equal(drives)
     if not groups:
         return Groups([])
@@ -78,7 +78,7 @@ def grouped(drives: list[Drive], policy: Policy) -> Groups:
 
 
 def equal(drives: list[Drive]) -> list[list[Drive]]:
-    """Groups of drives with the same sector size and sizes within 1 %."""
+    """Return groups of drives with the same sector size and sizes within 1 %."""
     groups: list[list[Drive]] = []
     for drive in sorted(drives, key=lambda drive: (drive.logical_block, drive.size, drive.serial)):
         first = groups[-1][0] if groups else None
@@ -90,27 +90,27 @@ def equal(drives: list[Drive]) -> list[list[Drive]]:
 
 
 def same_size(one: Drive, other: Drive) -> bool:
-    """Within 1 %."""
+    """Whether two sizes are within 1 %."""
     return max(one.size, other.size) <= min(one.size, other.size) * LIKENESS
 
 
 def clearly_smaller(drive: Drive, data: list[Drive]) -> bool:
-    """At most 80 % of the smallest data drive."""
+    """Whether a drive has at most 80 % of the smallest data drive."""
     return drive.size <= min(other.size for other in data) * CLEARLY_SMALLER
 
 
 def drive_decisions(groups: Groups) -> list[Decision]:
-    """Data drives, log drives where there are any, and what stays unused."""
+    """Return the data drives, the log drives where there are any, and the unused ones."""
     return [_data_decision(groups), *_log_decision(groups), *_unused_decision(groups)]
 
 
 def drive_warnings(groups: Groups) -> list[str]:
-    """Capacity that stays unused, and drives of several models."""
+    """Return warnings: capacity that is not used, and drives of several models."""
     return [*_unused_warning(groups), *_models_warning(groups)]
 
 
 def audit_drives(used: list[Drive], data: list[Drive]) -> list[Finding]:
-    """`used`: all drives of the plan; `data`: those that hold the data."""
+    """Return findings on drives. `used`: all drives of the plan; `data`: those that hold the data."""
     findings = [finding for drive in used for finding in (*_health(drive), *_wear(drive), *_cache(drive))]
     return [*findings, *_models(data), *_firmware(used)]
 

@@ -24,7 +24,7 @@ class Explanation(Contract):
 
 
 def explanation(proposal: Proposal, name: str) -> Explanation:
-    """The decision of this name; BadInput lists the names that there are, Refused where nothing is planned."""
+    """Return the decision of this name. BadInput: there is none; lists the names. Refused: there is no plan."""
     if isinstance(proposal, Refusal):
         raise Refused("no plan, no decisions to explain; `millrace plan` shows the obstacles")
     for decision in proposal.decisions:
@@ -38,7 +38,7 @@ def explanation(proposal: Proposal, name: str) -> Explanation:
 
 
 def as_text(decision: Decision, colour: bool) -> str:
-    """For a person: what, why, from where, and the choices that were compared with their numbers."""
+    """Return text for a terminal: value, reason, source, and the choices that were compared with their numbers."""
     out = StringIO()
     console = Console(file=out, width=WIDTH, force_terminal=colour, no_color=not colour, highlight=False)
     console.print(Text(decision.name, "bold"))

@@ -21,7 +21,7 @@ AUTOFSCK: Literal["check"] = "check"
 
 
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
-    """Shape the file system after the array below it; CannotWork where the policy asks for what XFS cannot do."""
+    """Shape the file system after the array below it. CannotWork: the policy asks for what XFS cannot do."""
     external = layout.log.mode != "internal"
     stripes = Stripes(layout.data.chunk or 0, layout.data.data_members if layout.data.chunk else 0)
     computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
@@ -52,12 +52,12 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
 
 
 def log_size(partition: int) -> int:
-    """Bytes of the external log on a mirror of partitions of this size."""
+    """Return the bytes of the external log on a mirror of partitions of `partition` bytes."""
     return min(LARGEST_LOG, (partition - MD_HEADROOM) // MIB * MIB)
 
 
 def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
-    """The planned options, then the owner's in place of those of the same name."""
+    """Return the planned options, then those of the policy in place of planned ones of the same name."""
     extra = {option.partition("=")[0]: option for option in policy.mount_options_extra}
     planned = [option for option in MOUNT_OPTIONS if option.partition("=")[0] not in extra]
     return [*planned, *extra.values(), *([f"logdev={array_path('log')}"] if external_log else [])]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the audit finds about the hardware of a server."""
+"""Findings of the hardware audit."""
 
 from enum import StrEnum
 
@@ -33,7 +33,7 @@ SHOWN = 4
 
 
 def merged(findings: list[Finding]) -> list[Finding]:
-    """Findings that differ in their subject only as one, in the order of the first of each."""
+    """Return findings that differ in their subject only as one, in the order of the first of each."""
     subjects: dict[tuple[str, str, str, str], list[str]] = {}
     for one in findings:
         subjects.setdefault((one.name, one.severity, one.what, one.todo), []).append(one.subject)

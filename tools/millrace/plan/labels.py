@@ -7,7 +7,7 @@ from millrace.plan.model import DriveRole, Role
 
 
 def labels(drives: Iterable[DriveRole]) -> dict[tuple[str, Role], str]:
-    """GPT labels by serial and role: partitions of one role are counted over all drives in the order of the plan."""
+    """Return GPT labels by serial and role: partitions of one role are counted over all drives, in plan order."""
     found: dict[tuple[str, Role], str] = {}
     numbers: dict[Role, int] = {}
     for drive in drives:
@@ -19,10 +19,10 @@ def labels(drives: Iterable[DriveRole]) -> dict[tuple[str, Role], str]:
 
 
 def array_link(array: str) -> str:
-    """Name in /dev/md and in its superblocks of an array that the plan calls `array`."""
+    """Return the name, in /dev/md and in its superblocks, of an array that the plan calls `array`."""
     return f"millrace-{array}"
 
 
 def array_path(array: str) -> str:
-    """Device of an array that the plan calls `array`."""
+    """Return the device of an array that the plan calls `array`."""
     return f"/dev/md/{array_link(array)}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The layout of the pool: which drives make which arrays, the choice among candidates, and what it risks."""
+"""The layout of the pool: which drives make which arrays, the choice among candidates, and its risks."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ GUARANTEED_SYNC = 100_000
 
 @dataclass(frozen=True)
 class Layout:
-    """Arrays in the order in which they are made. Sizes in bytes; `legs` holds the drives of each redundant part."""
+    """Arrays in the order in which they are created. Sizes in bytes; `legs` holds the drives of each redundant part."""
 
     shape: Shape
     arrays: list[Array]
@@ -62,7 +62,7 @@ class Layout:
 
     @property
     def capacity(self) -> int:
-        """What the data members hold together, before md and XFS take their share."""
+        """Bytes of all data members together, without what md and XFS need."""
         return len(self.legs) * self.redundant.data_members * self.data_partition
 
     @property
@@ -72,7 +72,7 @@ class Layout:
 
 
 def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout, list[Decision]]:
-    """Lay out the data group in the best of the layouts that the policy allows; CannotWork if it allows none."""
+    """Return the best layout of the data group that the policy allows. CannotWork: it allows none."""
     considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout, places)
     best = considered[0]
     log, about_log = plan_log(groups, best.legs, best.chunk is not None, policy)
@@ -90,7 +90,7 @@ def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout,
 
 
 def layout_warnings(layout: Layout) -> list[str]:
-    """What an administrator should know about the arrays before approving."""
+    """Return what an administrator should know about the arrays before approving."""
     return [*_redundancy(layout), *_spans(layout)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""PCIe links of drives and network cards: what they carry, and which run below what they could."""
+"""PCIe links of drives and network cards: their bandwidth, and which run below what they could."""
 
 from collections import Counter
 
@@ -12,13 +12,13 @@ OLD_ENCODING_UP_TO = 5.0  # GT/s: PCIe 1 and 2 carry 8 bits in 10, later ones 12
 
 
 def raw_bytes(link: PcieLink) -> float:
-    """Bytes/s that a link carries now, headers included."""
+    """Return the bytes/s that a link carries now, headers included."""
     encoding = 8 / 10 if link.speed <= OLD_ENCODING_UP_TO else 128 / 130
     return link.speed * GIGATRANSFERS * encoding * link.width / BITS
 
 
 def slower(log: Drive, data: list[Drive]) -> bool:
-    """Rotating, or on a link that carries less than half: one PCIe generation less is enough for a log."""
+    """Whether a drive is rotating or its link carries less than half: one PCIe generation less is enough for a log."""
     if log.rotational and not any(drive.rotational for drive in data):
         return True
     slowest = min(_bandwidth(drive.link) for drive in data)
@@ -26,7 +26,7 @@ def slower(log: Drive, data: list[Drive]) -> bool:
 
 
 def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> list[Finding]:
-    """`used`: all drives of the plan; `data`: those that hold the data, which a stripe waits for together."""
+    """Return findings on links. `used`: all drives of the plan; `data`: those that a stripe waits for together."""
     cards: dict[str, list[Nic]] = {}
     for nic in inventory.nics:
         if nic.pci_address:

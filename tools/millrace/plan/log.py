@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the log of the file system goes."""
+"""The place of the file system's log."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -31,7 +31,7 @@ class Log:
 
     @property
     def title(self) -> str:
-        """For the title of the plan."""
+        """The part of the plan's title on the log."""
         if self.mode == "internal":
             return "log inside the file system"
         if self.mode == "partition":

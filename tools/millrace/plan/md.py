@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Settings of md that depend on this server and that the kernel forgets at every boot."""
+"""Runtime settings of md that depend on this server."""
 
 from millrace.inventory.model import Drive
 from millrace.plan import sources
@@ -21,7 +21,7 @@ CACHE_MEMORY, MOST_CACHE_MEMORY = 0.02, 0.25
 
 
 def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdKnobs, list[Decision]]:
-    """Settings of each parity array; CannotWork where the policy asks too much."""
+    """Return the settings of each parity array. CannotWork: the policy asks for more than this server has."""
     wish = policy.md
     computed = MdKnobs(
         group_thread_cnt=_workers(layout, server),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Memory: what nfsd, md and writing back may take of it, and findings about its modules."""
+"""Memory: what nfsd, md and writeback may use of it, and findings on its modules."""
 
 from millrace.inventory.model import Inventory
 from millrace.plan import sources
@@ -19,12 +19,12 @@ MOST_DIRTY = GIB
 
 
 def thread_memory(block: int) -> int:
-    """Bytes that one thread holds: two arrays of pages for one request of `block` bytes."""
+    """Return the bytes that one thread holds: two arrays of pages for one request of `block` bytes."""
     return 2 * (block + THREAD_EXTRA)
 
 
 def stripe_cache_memory(entries: int, members: int) -> int:
-    """Bytes of the stripe cache of an array: for each entry a page of each member and its header."""
+    """Return the bytes of an array's stripe cache: for each of `entries` a page of each of `members` and its header."""
     return entries * PAGE * (members + 1)
 
 
@@ -55,7 +55,7 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
 
 
 def audit_memory(inventory: Inventory, plan: Plan) -> list[Finding]:
-    """Buffers of nfsd and md against memory, nodes without memory, error correction."""
+    """Return findings: buffers of nfsd and md against memory, nodes without memory, error correction."""
     threads = plan.nfsd.threads_max
     buffers = threads * thread_memory(plan.nfsd.max_block_size)
     fewer, smaller = (

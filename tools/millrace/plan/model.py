@@ -187,9 +187,9 @@ class Plan(Contract):
     prediction: Prediction | None = None
 
     def digest(self) -> str:
-        """sha256 over the canonical JSON; approving a plan means naming this.
+        """Return the sha256 over the canonical JSON; approving a plan means naming this.
 
-        What was measured or comes and goes is no part of it: the same drives are the same plan.
+        What was measured or varies is no part of it: the same drives are the same plan.
         """
         content = self.model_dump(mode="json", exclude=VOLATILE)
         for key in LATER_KEYS:

@@ -31,7 +31,10 @@ class Sizing:
 
 
 def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
-    """Size the NFS server after the cores near its network ports; CannotWork where the policy asks too much."""
+    """Size the NFS server after the cores near its network ports.
+
+    CannotWork: the policy asks for more than memory allows.
+    """
     wish = policy.nfsd
     block = wish.max_block_size or MIB
     computed_mode = "pernode" if server.compute_nodes > 1 and server.ports_on_every_node else "global"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Why nothing is planned: every obstacle at once, so that a person walks to the server once."""
+"""Why nothing is planned: every obstacle at once, so that one visit to the server is enough."""
 
 from collections import Counter
 

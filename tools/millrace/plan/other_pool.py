@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Drives that carry a pool of Millrace: whatever else is said about them, nobody is sent to erase them."""
+"""Drives that carry a pool of Millrace: no sentence ever proposes to erase them."""
 
 import re
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ ARRAY = re.compile(r"\bmillrace:(millrace-[\w-]+)(?:, UUID ([0-9a-fA-F:-]{35,36}
 
 
 def of_a_pool(drive: Drive) -> bool:
-    """Whether a drive that is no part of this server's pool belongs to one."""
+    """Whether a drive that is no part of this server's pool belongs to another one."""
     if drive.state is DriveState.BOOT:
         return False
     return drive.state is DriveState.OURS or any(TRACES.search(item.finding) for item in drive.evidence)
 
 
 def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
-    """One obstacle for all drives of other pools, with bays; `again` says how to have another look."""
+    """Return one obstacle for all drives of other pools, with bays; `again` is the command that plans again."""
     found = sorted((drive for drive in drives if of_a_pool(drive)), key=lambda drive: (drive.serial, drive.wwid))
     if not found:
         return []

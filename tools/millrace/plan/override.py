@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the owner's policy takes a decision out of the planner's hands, and where this server cannot follow it."""
+"""Where the policy replaces a decision of the planner, and where this server cannot follow it."""
 
 from pydantic import JsonValue
 
@@ -8,7 +8,7 @@ from millrace.plan.model import Decision, Obstacle
 
 
 class CannotWork(Exception):
-    """An override that this server cannot use. `propose` makes it an obstacle; `key` as in `layout.legs`."""
+    """An override that this server cannot use. `propose` makes it an obstacle; `key` is as in `layout.legs`."""
 
     def __init__(self, key: str, why: str, todo: str) -> None:
         super().__init__(why)
@@ -18,7 +18,7 @@ class CannotWork(Exception):
 
 
 def by_policy(decision: Decision, key: str, computed: JsonValue) -> Decision:
-    """The decision with the owner as its source; `computed` is what the planner would have taken, in words."""
+    """Return the decision with the policy as its source; `computed` is the planner's own value, in words."""
     return decision.model_copy(
         update={
             "reason": f"Set by the policy ({key}); computed without it: {computed}.",

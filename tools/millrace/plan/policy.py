@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the owner of the server decided; everything else is computed.
+"""The policy: what the owner of the server decides; everything else is computed.
 
-A key that is absent leaves the decision to the planner. Values that no server could use are refused here; whether
-this server can use them is found out where the decision is made (see millrace.plan.override).
+A key that is absent leaves the decision to the planner. Values that no server could use are refused here; whether this
+server can use them is verified where the decision is made (see millrace.plan.override).
 """
 
 import re
@@ -53,7 +53,10 @@ class NfsPolicy(Section):
     @field_validator("networks")
     @classmethod
     def networks_are_cidr(cls, networks: list[str]) -> list[str]:
-        """One spelling for one network, so that the same policy gives the same plan."""
+        """Return one spelling for one network, so that the same policy gives the same plan.
+
+        ValueError: one is no network.
+        """
         return [names.network(network) for network in networks]
 
 
@@ -65,7 +68,7 @@ class DrivesPolicy(Section):
     @field_validator("exclude")
     @classmethod
     def exclude_is_a_set(cls, serials: list[str]) -> list[str]:
-        """The order in the file does not matter."""
+        """Sort the serials: the order in the file has no meaning."""
         return sorted(set(serials))
 
 
@@ -81,7 +84,7 @@ class LayoutPolicy(Section):
 
     @model_validator(mode="after")
     def keys_agree(self) -> "LayoutPolicy":
-        """Keys that contradict each other are a mistake of the file, on every server."""
+        """Verify that keys do not contradict each other, on any server. ValueError: they do."""
         if self.level and self.resilience and self.level not in LEVELS_OF[self.resilience]:
             raise ValueError(f"level {self.level} contradicts resilience {self.resilience}")
         if self.level and self.legs is not None and (self.legs > 1) != (self.level in NESTED):
@@ -105,7 +108,7 @@ class XfsPolicy(Section):
     @field_validator("mount_options_extra")
     @classmethod
     def options_are_words(cls, options: list[str]) -> list[str]:
-        """One mount option for each entry, none that the plan itself decides."""
+        """Verify that each entry is one mount option, none that the plan itself decides. ValueError: it is not."""
         for option in options:
             if not MOUNT_OPTION.fullmatch(option):
                 raise ValueError(f"'{option}' is not one mount option")
@@ -129,7 +132,10 @@ class NfsdPolicy(Section):
 
     @model_validator(mode="after")
     def grace_covers_a_lease(self) -> "NfsdPolicy":
-        """A client that has just renewed must get its turn to reclaim."""
+        """Verify that a client that has just renewed gets its turn to reclaim.
+
+        ValueError: grace is shorter than the lease.
+        """
         if self.lease_time and self.grace_time and self.grace_time < self.lease_time:
             raise ValueError(f"grace_time {self.grace_time} is shorter than lease_time {self.lease_time}")
         return self
@@ -159,14 +165,14 @@ class JournalPolicy(Section):
     @field_validator("ca")
     @classmethod
     def ca_is_a_file(cls, ca: str | None) -> str | None:
-        """The absolute path of a file; systemd takes it as it is."""
+        """Verify the absolute path of a file; systemd reads it as it is. ValueError: it is none."""
         if ca is not None and not CA_FILE.fullmatch(ca):
             raise ValueError(f"{shown(ca)} is not the absolute path of a PEM file of letters, digits, . _ and -")
         return ca
 
     @model_validator(mode="after")
     def ca_is_for_https(self) -> "JournalPolicy":
-        """An authority without a certificate to check is a mistake: the sender believes that it is checked."""
+        """Verify that `ca` comes with an https URL. ValueError: without one there is no certificate to check."""
         if self.ca is not None and not (self.forward or "").startswith("https:"):
             raise ValueError("ca requires forward with https://: only there is a certificate to check")
         return self

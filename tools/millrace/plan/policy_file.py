@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the policy comes from: the file of the administrator, else the credential of this boot, else the defaults."""
+"""The source of the policy: the file of the administrator, else the credential of this boot, else the defaults."""
 
 import tomllib
 from pathlib import Path
@@ -45,7 +45,7 @@ def parse_policy(text: str, origin: str) -> Policy:
 
 
 def source() -> Path | None:
-    """The file that the policy is read from; None where there is none and the defaults hold."""
+    """Return the file that the policy is read from; None where there is none and the defaults are used."""
     return next((path for path in _candidates() if path.exists()), None)
 
 

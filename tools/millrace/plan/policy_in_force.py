@@ -26,12 +26,12 @@ class InForce:
 
 
 def last_good_file() -> Path:
-    """The text of the newest policy that could be read and was served by."""
+    """The text of the newest policy that could be read and was used."""
     return paths.state_dir() / "policy.last-good.toml"
 
 
 def find() -> InForce:
-    """The policy in force; BadInput where neither the file nor an earlier one can be read."""
+    """Return the policy in force. BadInput: neither the file nor an earlier one can be read."""
     try:
         return InForce(load_policy())
     except BadInput as error:
@@ -43,7 +43,7 @@ def find() -> InForce:
 
 
 def in_force() -> Policy:
-    """The policy in force; says on standard error where it is not the file's."""
+    """Return the policy in force; warn on standard error where it is not the file's."""
     found = find()
     if found.problem:
         print(f"millrace: {found.problem}", file=sys.stderr)
@@ -51,7 +51,7 @@ def in_force() -> Policy:
 
 
 def keep() -> None:
-    """Keep the policy that can be read now as the last good one. Nothing is kept of one that cannot be read."""
+    """Keep the policy that can be read now as the last good one; keep nothing of one that cannot be read."""
     path = source()
     try:
         text = path.read_text() if path is not None else ""

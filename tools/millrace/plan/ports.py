@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Network ports: how many queues, which core serves each of them, and what the plan says about it. Pure.
 
-A plan holds no kernel names and a port can come later, so the placement is computed whenever settings are applied, from
-what is there then; the decisions name nodes.
+A plan holds no kernel names and a port can be added later, so the placement is computed whenever settings are applied,
+from what is there then; the decisions name nodes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -41,12 +41,12 @@ class Placement:
     cores: tuple[Core, ...]
 
     def interrupt_cpu(self, index: int) -> int:
-        """The logical CPU for the interrupt of queue `index`: never the second thread of a core."""
+        """Return the logical CPU for the interrupt of queue `index`: never the second thread of a core."""
         # Vectors beyond the queues serve RDMA completions: they go round the same cores.
         return self.cores[index % len(self.cores)].cpus[0]
 
     def transmit_cpus(self, queue: int, queues: int) -> frozenset[int]:
-        """The logical CPUs that send through `queue` of `queues`: every core of the port's node has one queue."""
+        """Return the logical CPUs that send through `queue` of `queues`: each core of the port's node has one queue."""
         count = min(queues, len(self.cores))
         chosen = [core for position, core in enumerate(self.cores) if position % count == queue % count]
         return frozenset(cpu for core in chosen for cpu in core.cpus)
@@ -72,16 +72,16 @@ def place(ports: Sequence[Port], cores: Sequence[Core]) -> dict[str, Placement]:
 
 
 def cores_of(node: int | None, cores: Sequence[Core]) -> list[Core]:
-    """The cores of a node; those of all nodes in turn where it is not known or has no processors."""
+    """Return the cores of a node; those of all nodes in turn where it is not known or has no processors."""
     near = [core for core in cores if core.node == node]
     return near or _in_turn(cores)
 
 
 def smb_cpus(ports: Iterable[Nic], cores: Sequence[Core]) -> frozenset[int] | None:
-    """The logical CPUs for smbd: those of the one socket that all `ports` (data ports with a carrier) are at.
+    """Return the logical CPUs for smbd: those of the one socket that all `ports` (data ports with a carrier) are at.
 
-    None where there is one socket, where ports are at several, or where a place is not known. The nodes within a socket
-    are near enough; a single one would have a part of its memory channels only.
+    None where there is one socket, where ports are at several, or where the location is not known. The nodes within a
+    socket are near enough; a single one would have a part of its memory channels only.
     """
     sockets = {core.node: core.package for core in cores}
     nodes = {port.numa_node for port in ports}
@@ -92,7 +92,7 @@ def smb_cpus(ports: Iterable[Nic], cores: Sequence[Core]) -> frozenset[int] | No
 
 
 def plan_ports(server: Server) -> list[Decision]:
-    """The rules that `tune` follows at each boot and when a port appears."""
+    """Return the rules that `tune` follows at each boot and when a port appears."""
     return [_queues(server), _interrupts(), _rings(), _smb(server)]
 
 

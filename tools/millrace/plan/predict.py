@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How fast could it be? The limit of each layer; the lowest binds. Pure.
+"""The expected performance: the limit of each layer; the lowest is the bottleneck. Pure.
 
-A roofline: no layer helps another, and no layer that is not known is filled in by a guess.
+A roofline: no layer helps another, and no layer that is not known is replaced by a guess.
 """
 
 from collections.abc import Iterable
@@ -30,19 +30,19 @@ BUS_BYTES = 8  # of a memory channel
 
 @dataclass(frozen=True)
 class Leg:
-    """One redundant part of the pool: its drives, and how many of them hold data per stripe."""
+    """One redundant part of the pool: its drives, and how many of them hold data in each stripe."""
 
     array: Array
     drives: list[Drive]
 
     @property
     def parity(self) -> int:
-        """Members per stripe that hold parity; those of a mirror hold copies."""
+        """Members of each stripe that hold parity; those of a mirror hold copies."""
         return len(self.array.members) - self.array.data_members if self.array.level in ("raid5", "raid6") else 0
 
     @property
     def redundant(self) -> bool:
-        """Whether it lives on without one of its drives."""
+        """Whether it survives without one of its drives."""
         return self.array.level != "raid0" and len(self.array.members) > 1
 
 
@@ -71,7 +71,7 @@ class Machine:
 
 
 def predict(inventory: Inventory, plan: Plan, constants: Constants | None = None) -> Prediction:
-    """Predict what a planned server reaches at most; transports and states that it does not have are left out."""
+    """Predict what a planned server reaches at most; transports and states that it does not have are omitted."""
     machine, known = _machine(inventory, plan), constants or Constants()
     transports: list[Transport] = ["tcp", "rdma"] if any(_hardware_rdma(machine)) else ["tcp"]
     states: list[State] = ["healthy", "degraded"] if all(leg.redundant for leg in machine.legs) else ["healthy"]

@@ -27,7 +27,7 @@ Planned = tuple[Made, list[Decision]]
 
 
 def propose(inventory: Inventory, policy: Policy) -> Proposal:
-    """Plan a pool from all candidates, or say everything that is in the way."""
+    """Plan a pool from all candidates, or return every obstacle."""
     in_the_way = obstacles(inventory.drives, policy)
     if in_the_way:
         return _refusal(inventory, policy, in_the_way)
@@ -40,7 +40,7 @@ def propose(inventory: Inventory, policy: Policy) -> Proposal:
 
 
 def plan_file(proposal: Proposal) -> PlanFile:
-    """The proposal with its digest, as it is stored."""
+    """Return the proposal with its digest, as it is stored."""
     return PlanFile(sha256=proposal.digest() if isinstance(proposal, Plan) else None, proposal=proposal)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layouts compared in the open: every point that a candidate gets can be read in `millrace plan --explain layout`."""
+"""Layouts compared in the open: `millrace plan --explain layout` shows every point of every candidate."""
 
 from dataclasses import dataclass
 
@@ -40,7 +40,7 @@ class Candidate:
 
     @property
     def score(self) -> float:
-        """All points."""
+        """The sum of its points."""
         return round(self.capacity + self.stripe + self.more_legs + self.nodes, 1)
 
     @property
@@ -49,7 +49,7 @@ class Candidate:
         return (self.chunk or 0) * self.shape.data_per_leg
 
     def row(self) -> dict[str, JsonValue]:
-        """The numbers, for people and programs; `full_stripe` in bytes."""
+        """Return the numbers, for tables and programs; `full_stripe` in bytes."""
         return {
             "layout": self.shape.title,
             "hot_spares": self.shape.spares,
@@ -64,7 +64,7 @@ class Candidate:
 
 
 def scored(drives: list[Drive], found: list[Shape], policy: LayoutPolicy, places: Places) -> list[Candidate]:
-    """Every layout with its points, the best first."""
+    """Return every layout with its points, the best first."""
     candidates = [_candidate(drives, shape, policy, places) for shape in found]
     return sorted(
         candidates, key=lambda one: (-one.score, -one.capacity, one.shape.spares, -one.shape.legs, one.shape.size)
@@ -72,7 +72,7 @@ def scored(drives: list[Drive], found: list[Shape], policy: LayoutPolicy, places
 
 
 def chunk_size(data_members: int) -> int:
-    """One NFS write of 1 MiB is one full stripe, as far as the chunk stays sensible."""
+    """Return the chunk in bytes: one NFS write of 1 MiB is one full stripe, as far as the chunk stays sensible."""
     return clamp(down_to_power_of_two(max(1, NFS_WRITE // data_members)), SMALLEST_CHUNK, LARGEST_CHUNK)
 
 

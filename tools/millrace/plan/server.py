@@ -36,7 +36,7 @@ class Server:
 
 
 def server_of(inventory: Inventory) -> Server:
-    """Condense an inventory."""
+    """Return what the planner uses of an inventory."""
     compute = [node for node in inventory.nodes if node.cores]
     ids = {node.id for node in compute}
     nic_nodes = sorted({nic.numa_node for nic in data_ports(inventory.nics) if nic.numa_node is not None} & ids)
@@ -53,9 +53,9 @@ def server_of(inventory: Inventory) -> Server:
 
 
 def data_ports(nics: Iterable[Nic]) -> list[Nic]:
-    """The ports that are there to carry data, in the order of their PCI addresses.
+    """Return the ports for data, in the order of their PCI addresses.
 
-    Judged by what the PCIe links can do at most: that is the same at every boot, whatever is plugged in.
+    Judged by what the PCIe links can do at most: that is the same at every boot, with or without cables.
     """
     candidates = [nic for nic in nics if nic.driver not in USB_DRIVERS]
     best = max((_carries(nic) for nic in candidates), default=0.0)

@@ -27,12 +27,12 @@ class Shape:
 
     @property
     def data_per_leg(self) -> int:
-        """Drives of a leg whose capacity holds data, per full stripe."""
+        """Drives of a leg whose capacity holds data, in each stripe."""
         return self.size - PARITY[self.level] if self.level in PARITY else 1
 
     @property
     def title(self) -> str:
-        """RAID50 of 2 × 9 drives."""
+        """The layout in words: `RAID50 of 2 × 9 drives`."""
         if self.level == "raid1" and self.size == 1:
             return "One drive without redundancy"
         drives = f"{self.legs} × {self.size}" if self.legs > 1 else f"{self.size}"
@@ -40,14 +40,14 @@ class Shape:
 
     @property
     def survives(self) -> str:
-        """What may break."""
+        """Which failures it survives."""
         failures = self.size - 1 if self.level == "raid1" else PARITY[self.level]
         words = f"survives {failures or 'no'} drive failure{'s' * (failures > 1)}"
         return f"{words} in each of the {self.legs} legs" if self.legs > 1 else words
 
 
 def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
-    """Every layout of `count` equal drives that the policy allows; CannotWork if there is none."""
+    """Return every layout of `count` equal drives that the policy allows. CannotWork: there is none."""
     used = count - (policy.spares or 0)
     if used < 1 or (used < 2 <= count):
         raise CannotWork(

@@ -12,28 +12,28 @@ BITMAP_CHUNK = 512 * MIB
 
 
 def down_to_power_of_two(value: int) -> int:
-    """The largest power of two that is not larger; `value` is at least 1."""
+    """Return the largest power of two that is not larger; `value` is at least 1."""
     return 1 << (value.bit_length() - 1)
 
 
 def clamp(value: int, low: int, high: int) -> int:
-    """`value`, but never outside low…high."""
+    """Return `value`, but never outside low…high."""
     return max(low, min(high, value))
 
 
 def partition_size(drives: list[Drive]) -> int:
-    """1 % short of the smallest drive, at least 16 MiB and at most 4 GiB, so that a smaller replacement fits."""
+    """Return bytes 1 % short of the smallest drive, by 16 MiB to 4 GiB, so that a smaller replacement fits."""
     smallest = min(drive.size for drive in drives)
     slack = clamp(smallest // 100, SMALLEST_SLACK, LARGEST_SLACK)
     return (smallest - slack) // MIB * MIB
 
 
 def log_partition_size(drives: list[Drive]) -> int:
-    """A log partition on a data drive: 1/64 of the smallest, at least 96 MiB and at most 4 GiB."""
+    """Return the bytes of a log partition on a data drive: 1/64 of the smallest, 96 MiB to 4 GiB."""
     smallest = min(drive.size for drive in drives)
     return clamp(smallest // LOG_SHARE // MIB * MIB, SMALLEST_LOG_PARTITION, LARGEST_LOG_PARTITION)
 
 
 def bitmap_chunk(partition: int) -> int | None:
-    """Bytes of an array that one bit stands for; None leaves it to mdadm, which is right for small members."""
+    """Return how many bytes one bit covers, for members of `partition` bytes; None leaves it to mdadm (small ones)."""
     return BITMAP_CHUNK if partition >= LARGE_MEMBER else None

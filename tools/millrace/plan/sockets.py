@@ -16,16 +16,16 @@ NOWHERE = -1
 
 @dataclass(frozen=True)
 class Places:
-    """Where drives are. `sockets` by node; a node whose socket is not known counts as a socket of its own."""
+    """Locations of drives. `sockets` by node; a node whose socket is not known counts as a socket of its own."""
 
     sockets: dict[int, int]
 
     def node(self, drive: Drive) -> int:
-        """The NUMA node, -1 where it is not known."""
+        """Return the NUMA node, -1 where it is not known."""
         return NOWHERE if drive.numa_node is None else drive.numa_node
 
     def socket(self, drive: Drive) -> int:
-        """The first node of the socket, -1 where it is not known."""
+        """Return the first node of the socket, -1 where it is not known."""
         node = self.node(drive)
         socket = self.sockets.get(node)
         return node if socket is None else min(other for other, its in self.sockets.items() if its == socket)
@@ -39,7 +39,7 @@ class Places:
         return _one_place(leg, self.socket)
 
     def strangers(self, leg: Leg) -> list[Drive]:
-        """Drives that are known to be on another socket than most drives of the leg."""
+        """Return drives that are known to be on another socket than most drives of the leg."""
         counts = Counter(socket for socket in map(self.socket, leg) if socket != NOWHERE)
         if not counts:
             return []
@@ -48,12 +48,12 @@ class Places:
 
 
 def places_of(inventory: Inventory) -> Places:
-    """The sockets of the nodes, where the server tells them."""
+    """Return the sockets of the nodes, where the server reports them."""
     return Places({node.id: node.socket for node in inventory.nodes if node.socket is not None})
 
 
 def split(drives: Sequence[Drive], legs: int, size: int, places: Places) -> tuple[list[Leg], list[Drive]]:
-    """Legs of `size` drives, most of them within one node or socket, and the drives that are left over."""
+    """Return `legs` legs of `size` drives, most of them within one node or socket, and the drives that remain."""
     left = sorted(drives, key=lambda drive: (places.socket(drive), places.node(drive), drive.serial))
     made: list[Leg] = []
     for place in (places.node, places.socket, _anywhere):
@@ -63,20 +63,20 @@ def split(drives: Sequence[Drive], legs: int, size: int, places: Places) -> tupl
 
 
 def two_apart(drives: Sequence[Drive]) -> list[Drive]:
-    """Two of these drives on different NUMA nodes, else behind different PCIe switches, else the first two."""
+    """Return two of these drives on different NUMA nodes, else behind different PCIe switches, else the first two."""
     ordered = sorted(drives, key=lambda drive: (drive.serial, drive.wwid))
     # max() keeps the first of the best, so that the same drives give the same pair.
     return list(max(combinations(ordered, 2), key=lambda pair: _distance(*pair)))
 
 
 def farthest(drives: Sequence[Drive], pair: Sequence[Drive]) -> Drive | None:
-    """The drive that shares nodes and PCIe switches with the fewest of the pair, and is none of them; None if none."""
+    """Return the drive that shares nodes and PCIe switches with the fewest of the pair; None if there is no other."""
     others = sorted((drive for drive in drives if drive not in pair), key=lambda drive: (drive.serial, drive.wwid))
     return max(others, key=lambda drive: _apart(drive, pair), default=None)
 
 
 def what_parts(pair: Sequence[Drive]) -> str:
-    """What two drives do not share, for a sentence."""
+    """Return what two drives do not share, for a sentence."""
     nodes, switches = _distance(*pair)
     node, other = (drive.numa_node for drive in pair)
     if nodes:
@@ -87,7 +87,7 @@ def what_parts(pair: Sequence[Drive]) -> str:
 
 
 def what_parts_third(drive: Drive, pair: Sequence[Drive]) -> str:
-    """What a third drive does not share with a pair, for a sentence."""
+    """Return what a third drive does not share with a pair, for a sentence."""
     nodes, switches = _apart(drive, pair)
     if nodes:
         return f"on another NUMA node than {'both' if nodes == len(pair) else 'one of them'}"
@@ -97,7 +97,7 @@ def what_parts_third(drive: Drive, pair: Sequence[Drive]) -> str:
 
 
 def audit_sockets(inventory: Inventory, data: list[Drive]) -> list[Finding]:
-    """Report cores slowed down by heat, and data drives on a socket without a network card."""
+    """Return findings: cores slowed down by heat, and data drives on a socket without a network card."""
     return [*_heat(inventory), *_crossing(inventory, data)]
 
 

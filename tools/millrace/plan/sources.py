@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where the rules come from, one name for each source."""
+"""The sources of the rules, one name for each."""
 
 TALK_FORMAT = "SNIA SDC 2025, SMB and NFS for AI: 'Server options: filesystem format and mount options'"
 TALK_NFSD = "SNIA SDC 2025, SMB and NFS for AI: 'nfsd threads - practical recommendations'"

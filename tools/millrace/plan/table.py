@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The plan as a person reads it in a minute: on the console, in the journal, in a terminal."""
+"""The plan as a table for console, journal and terminal."""
 
 import json
 import re
@@ -60,7 +60,7 @@ def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
 
 
 def value_in_words(decision: Decision) -> str:
-    """The value with sizes as a person says them."""
+    """Return the value with readable sizes."""
     value, name = decision.value, decision.name
     if isinstance(value, dict):
         return ", ".join(f"{key.removeprefix('vm.')} {_part(name, key, part)}" for key, part in value.items())
@@ -72,7 +72,7 @@ def _part(name: str, key: str, value: JsonValue) -> str:
 
 
 def shown(name: str, value: JsonValue) -> str:
-    """One value of the decision or number `name`."""
+    """Return one value of the decision or number `name` as text."""
     if isinstance(value, list):
         return ", ".join(shown(name, part) for part in value) or "-"
     if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
@@ -82,7 +82,7 @@ def shown(name: str, value: JsonValue) -> str:
 
 
 def stdout_is_terminal() -> bool:
-    """Whether colours make sense."""
+    """Whether standard output shows colours."""
     return sys.stdout.isatty()
 
 

@@ -2,36 +2,32 @@
 """A server that makes its own certificates, and a site's authority beside it, which is the real openssl."""
 
 import subprocess
-from collections.abc import Sequence
 from ipaddress import ip_interface
 from pathlib import Path
 
 import pytest
 
 from millrace.certificate import files
+from millrace.certificate.cockpit import DELAY
 from millrace.system.net import Interface
-from millrace.system.run import Result
+from tests.fakes.commands import Commands
 from tests.fakes.tools import stand_in
 
+RESTART = "systemctl try-restart cockpit.service"
 
-class Server:
-    """Its name and addresses can change; what it ran is remembered."""
+
+class Server(Commands):
+    """Its name and addresses can change. The only program that it runs restarts Cockpit a little later."""
+
+    TAKEN = (f"systemd-run --quiet --collect --on-active={DELAY} --timer-property=AccuracySec=1s {RESTART}",)
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__()
         self.root = root
         self.addresses = ["10.0.0.2/24", "fd00:1::2/64"]
-        self.calls: list[list[str]] = []
         (root / "proc/sys/kernel").mkdir(parents=True)
         self.name("nas7")
-
-        def answer(argv: Sequence[str], stdin: str | None = None) -> Result:
-            # the only program that this room runs
-            assert argv[0] == "systemd-run" and argv[-3:] == ["systemctl", "try-restart", "cockpit.service"], argv
-            assert stdin is None
-            self.calls.append(list(argv))
-            return Result(0, "", "")
-
-        stand_in(monkeypatch, answer)
+        stand_in(monkeypatch, self)
 
     def name(self, name: str) -> None:
         (self.root / "proc/sys/kernel/hostname").write_text(f"{name}\n")

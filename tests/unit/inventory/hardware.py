@@ -21,7 +21,8 @@ ETHTOOL = "driver: mlx5_core\nversion: 7.2.12\nfirmware-version: 28.41.1000 (MT_
 
 
 def answers(argv: Sequence[str]) -> Result:
-    """Tools of a server that is well, as root."""
+    """Tools of a healthy server, as root. Raises UnknownCommand for what none of them takes."""
+    nothing = nothing_found(argv)
     match argv[:2]:
         case ["nvme", "id-ns"]:
             return Result(0, json.dumps(NAMESPACE), "")
@@ -31,13 +32,13 @@ def answers(argv: Sequence[str]) -> Result:
             return Result(0, json.dumps(HEALTH), "")
         case ["ethtool", "-i"]:
             return Result(0, ETHTOOL, "")
-        case _:
-            return nothing_found(argv)
+    return nothing
 
 
 def denied(argv: Sequence[str]) -> Result:
-    """The same tools for somebody who is not root."""
-    return Result(1, "", "Permission denied") if argv[0] in ("nvme", "ethtool") else nothing_found(argv)
+    """The same tools for a user other than root. Raises UnknownCommand for what none of them takes."""
+    nothing = nothing_found(argv)
+    return Result(1, "", "Permission denied") if argv[0] in ("nvme", "ethtool") else nothing
 
 
 def behind_switch(tree: Tree, number: int, serial: str, node: int = 0) -> str:

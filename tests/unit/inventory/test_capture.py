@@ -27,14 +27,15 @@ MAC = "0015b3a1c2d4"
 
 
 def answers(argv: Sequence[str]) -> Result:
-    """Drives of root, one of which belonged to a host that has a name."""
+    """Tools as root; one drive belonged to a host with a name."""
+    healthy = hardware.answers(argv)
     if argv[0] == "mdadm" and argv[-1].endswith("nvme1n1"):
         return Result(0, "          Version : 1.2\n             Name : goldfish:7  (local to host goldfish)\n", "")
     if argv[0] == "blkid" and argv[-1].endswith("nvme1n1"):
         return Result(0, "LABEL=Payroll\nUUID=0e7b47c2-9f3f-4e0e-8f3a-0c9a4c3c8a55\nTYPE=xfs\n", "")
     if argv[0] == "wipefs" and argv[-1].endswith("nvme10n1"):
         return Result(1, "", "wipefs: S64HNE0T500010 at 10.20.30.40 (fe80::215:b3ff:fea1:c2d4) on goldfish is broken")
-    return hardware.answers(argv)
+    return healthy
 
 
 def server(root: Path) -> Tree:

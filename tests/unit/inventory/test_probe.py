@@ -22,8 +22,9 @@ RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())
 
 def replay(kind: str) -> Runner:
     def run(argv: Sequence[str]) -> Result:
+        nothing = nothing_found(argv)
         if argv[0] not in RECORDED[kind]:
-            return nothing_found(argv)
+            return nothing
         said = RECORDED[kind][argv[0]]
         return Result(said["status"], *(said[key].replace("{device}", argv[-1]) for key in ("out", "err")))
 
@@ -31,7 +32,11 @@ def replay(kind: str) -> Runner:
 
 
 def replaced(tool: str, result: Result) -> Runner:
-    return lambda argv: result if argv[0] == tool else nothing_found(argv)
+    def run(argv: Sequence[str]) -> Result:
+        nothing = nothing_found(argv)
+        return result if argv[0] == tool else nothing
+
+    return run
 
 
 def drive_with(root: Path, content: Callable[[Path], Path], run: Runner) -> Drive:

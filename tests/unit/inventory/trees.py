@@ -185,11 +185,11 @@ def _relative(target: Path, start: Path) -> str:
 def nothing_found(argv: Sequence[str]) -> Result:
     """Tools that find every drive blank, as recorded, and know nothing of the hardware."""
     match list(argv):
-        case ["blkid", *_]:
+        case ["blkid", "-p", "-o", "export", _]:
             return Result(2, "", "")
-        case ["wipefs", *_]:
+        case ["wipefs", "--no-act", "--json", _]:
             return Result(0, '{\n   "signatures": [\n\n   ]\n}\n', "")
-        case ["mdadm", "--examine", *_, drive]:
+        case ["mdadm", "--examine", drive]:
             return Result(1, "", f"mdadm: No md superblock detected on {drive}.\n")
         case ["nvme", "id-ns" | "id-ctrl" | "smart-log", _, "--output-format=json"]:
             return GOOD

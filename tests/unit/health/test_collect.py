@@ -17,7 +17,6 @@ from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
 from millrace.state import files
 from millrace.state.model import Config, Nfs, NfsClient, Share
-from millrace.system import net
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
@@ -232,7 +231,7 @@ class TestServers:
 
     def test_smb_need_not_listen_on_a_management_port(self, serving: Path) -> None:
         listen(serving, "0.0.0.0:2049", "127.0.0.1:445")
-        [port] = net.serving(lambda: host().ip_addresses)
+        [port] = host().ports
         assert port.mac
         write_model(files.config_file(), Config(management=[port.mac]))
         assert [one.level for one in smb.check(host())] == [Level.OK]

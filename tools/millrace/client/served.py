@@ -5,13 +5,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from millrace import paths
 from millrace.client.tls import Tls, of_this_server
 from millrace.errors import BadInput, Refused
 from millrace.share.networks import Network, nfs_networks, smb_networks
 from millrace.share.tls import required_mode
 from millrace.state.model import Config, Domain, Nfs, Share
-from millrace.system import names
+from millrace.system import names, net, sysfs
 from millrace.system.net import Address, Interface, for_clients
 from millrace.system.text import shown
 
@@ -109,10 +108,7 @@ def _contains(network: Network, address: Address) -> bool:
 
 def _mtu(ports: Iterable[Interface], address: Address) -> int | None:
     port = next(one for one in ports if address in one.addresses)
-    try:
-        return int((paths.ROOT / "sys/class/net" / port.name / "mtu").read_text())
-    except (OSError, ValueError):
-        return None
+    return sysfs.number(net.directory(port.name) / "mtu")
 
 
 def _all_read_only(nfs: Nfs) -> bool:

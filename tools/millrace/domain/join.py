@@ -20,6 +20,7 @@ from millrace.state import store
 from millrace.state.domain_names import joining_account, organisational_unit
 from millrace.state.model import Config, Domain
 from millrace.system.documents import checked
+from millrace.system.files import write_text
 from millrace.system.net import Interface
 from millrace.system.run import Runner, last_words
 from millrace.system.users import invoking_user, only_root
@@ -138,8 +139,8 @@ def join(request: Request, server: Callable[[], Server] = this_server) -> Member
 def _candidate(domain: Domain, ports: Sequence[Interface], run: Runner) -> Iterator[Net]:
     """`net` as it will be once `domain` is joined, with nothing changed under /etc."""
     with private_directory() as directory:
-        (directory / "smb.conf").write_text(smb.configuration([], ports, domain))
-        (directory / "krb5.conf").write_text(files.krb5(domain))
+        write_text(directory / "smb.conf", smb.configuration([], ports, domain))
+        write_text(directory / "krb5.conf", files.krb5(domain))
         yield Net(run, directory)
 
 

@@ -15,7 +15,7 @@ from millrace.inventory.present import present
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system import net
-from millrace.system.net import Interface
+from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
 
 
@@ -66,12 +66,9 @@ class Host:
         return f"bay {bay} ({serial})" if bay else f"drive {serial}"
 
     @cached_property
-    def ip_addresses(self) -> str:
-        """All addresses as iproute2 prints them, as JSON. Failed: it fails."""
-        result = self._run(["ip", "-j", "addr"])
-        if result.status != 0:
-            raise Failed(f"ip does not list the addresses: {last_words(result)}")
-        return result.out
+    def interfaces(self) -> list[Entry]:
+        """Every interface with its addresses. Failed: iproute2 does not list them."""
+        return net.entries(self._run)
 
     @cached_property
     def starting(self) -> bool:
@@ -95,7 +92,7 @@ class Host:
     @cached_property
     def ports(self) -> list[Interface]:
         """The ports on which clients reach this server. Failed: they cannot be listed."""
-        return net.serving(lambda: self._run(["ip", "-j", "addr"]).out)
+        return net.serving(self.interfaces)
 
     def active_state(self, unit: str) -> str:
         """Return systemd's ActiveState of a unit. Failed: systemd does not report it."""

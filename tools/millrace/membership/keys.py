@@ -9,6 +9,7 @@ from millrace.membership import files, ticket
 from millrace.membership.model import Key
 from millrace.membership.net import Net
 from millrace.state.model import Domain
+from millrace.system import sysfs
 from millrace.system.run import Runner, last_words
 from millrace.system.units import is_active
 
@@ -60,5 +61,4 @@ def verify(domain: Domain | None, run: Runner) -> str:
 
 
 def _kernel_asks_gssproxy() -> bool:
-    path = paths.ROOT / "proc/net/rpc/use-gss-proxy"
-    return path.exists() and path.read_text().strip() == "1"
+    return sysfs.text(paths.ROOT / "proc/net/rpc/use-gss-proxy") == "1"

@@ -11,6 +11,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.errors import Failed
 from millrace.state.model import Domain
+from millrace.system.files import write_text
 from millrace.system.run import Result, Runner, last_words
 
 # Seconds for one question: a controller that does not answer must not hold up a person or a check.
@@ -71,7 +72,7 @@ def read_only_net(domain: Domain, run: Runner) -> Iterator[Net]:
     with private_directory() as directory:
         own = [f"{name} directory = {directory}" for name in ("state", "cache")]
         lines = ["[global]", "security = ads", f"realm = {domain.realm}", f"workgroup = {domain.workgroup}", *own]
-        (directory / "smb.conf").write_text("\n".join([*lines, f"private dir = {directory}", ""]))
+        write_text(directory / "smb.conf", "\n".join([*lines, f"private dir = {directory}", ""]))
         (directory / "krb5.conf").touch()
         yield Net(run, directory)
 

@@ -1,16 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """The Ethernet ports as the kernel has them now."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from millrace import paths
-from millrace.errors import Failed
 from millrace.port.model import Port
 from millrace.state.model import Config
-from millrace.system.run import Runner, must
+from millrace.system import net
+from millrace.system.net import Entry
+from millrace.system.run import Runner
 
 
 @dataclass(frozen=True)
@@ -27,17 +25,12 @@ class Link:
 
 def links(run: Runner) -> list[Link]:
     """Return all Ethernet ports, by name. Failed: iproute2 does not list them."""
-    return parse(must(run, ["ip", "-j", "addr"]))
+    return among(net.entries(run))
 
 
-def parse(text: str) -> list[Link]:
-    """Return all Ethernet ports in the output of `ip -j addr`, by name. Failed: it is no JSON."""
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise Failed(f"ip -j addr printed something that is not JSON: {error}") from error
-    # A bond or a VLAN is no port: it has no device.
-    ports = [one for one in found if one.get("link_type") == "ether" and _exists(str(one["ifname"]), "device")]
+def among(entries: Sequence[Entry]) -> list[Link]:
+    """Return the Ethernet ports among the interfaces of the kernel, by name."""
+    ports = [one for one in entries if one.get("link_type") == "ether" and net.is_port(one["ifname"])]
     return sorted((_link(one) for one in ports), key=lambda one: one.name)
 
 
@@ -46,13 +39,12 @@ def with_wanted(found: Sequence[Link], config: Config) -> list[Port]:
     return [_port(one, config) for one in found]
 
 
-def _link(entry: dict[str, Any]) -> Link:
+def _link(entry: Entry) -> Link:
     name = str(entry["ifname"])
     return Link(
         name=name,
-        # Ports of a bond all show the same `address`.
-        mac=str(entry.get("permaddr") or entry.get("address", "")),
-        carrier=_text(name, "carrier") == "1",
+        mac=net.own_mac(entry),
+        carrier=net.has_carrier(name),
         mtu=entry.get("mtu"),
         addresses=[
             f"{one['local']}/{one['prefixlen']}"
@@ -65,12 +57,11 @@ def _link(entry: dict[str, Any]) -> Link:
 
 def _port(link: Link, config: Config) -> Port:
     wanted = config.port(link.mac)
-    speed = _text(link.name, "speed")
     return Port(
         name=link.name,
         mac=link.mac,
         carrier=link.carrier,
-        speed=int(speed) if speed.isdigit() and int(speed) > 0 else None,
+        speed=net.speed(link.name),
         mtu=link.mtu,
         addresses=link.addresses,
         fixed=wanted.addresses if wanted else [],
@@ -79,15 +70,3 @@ def _port(link: Link, config: Config) -> Port:
         part_of=link.part_of,
         management=link.mac in config.management,
     )
-
-
-def _exists(name: str, attribute: str) -> bool:
-    return (paths.ROOT / "sys/class/net" / name / attribute).exists()
-
-
-def _text(name: str, attribute: str) -> str:
-    # The kernel answers EINVAL where a port is down or its driver does not know.
-    try:
-        return (paths.ROOT / "sys/class/net" / name / attribute).read_text().strip()
-    except OSError:
-        return ""

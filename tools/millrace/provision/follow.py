@@ -6,7 +6,8 @@ from typing import Literal
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.provision.model import Approval, Pool, Transaction
+from millrace.provision.journal import Journal
+from millrace.provision.model import Approval, Pool
 from millrace.provision.signature import exported
 from millrace.provision.system import System
 from millrace.system.documents import Contract
@@ -57,12 +58,11 @@ def _state(system: System) -> dict[str, str]:
 
 
 def _progress() -> Progress | None:
-    try:
-        transaction = Transaction.model_validate_json(paths.transaction_file().read_text())
-    except FileNotFoundError:
+    journal = Journal.load()
+    if journal is None:
         return None
-    states = [step.state for step in transaction.steps]
-    current = next((step.name for step in transaction.steps if step.state != "done"), None)
+    states = [step.state for step in journal.transaction.steps]
+    current = next((step.name for step in journal.transaction.steps if step.state != "done"), None)
     return Progress(done=states.count("done"), total=len(states), step=current)
 
 

@@ -142,7 +142,7 @@ class Linux:
 
     def diskseq(self, name: str) -> str | None:
         """Read `diskseq` of the disk from sysfs."""
-        return _attribute(f"class/block/{name}/diskseq")
+        return sysfs.text(paths.ROOT / "sys/class/block" / name / "diskseq")
 
     def in_use(self, name: str) -> str | None:
         """Open the device with O_EXCL: the kernel refuses where it is mounted, or a member of an array."""
@@ -201,7 +201,7 @@ class Linux:
 
     def md_repair(self, name: str) -> None:
         """Write `repair` to md/sync_action. OSError: the kernel refuses."""
-        (paths.ROOT / "sys/block" / name / "md/sync_action").write_text("repair")
+        sysfs.write(paths.ROOT / "sys/block" / name / "md/sync_action", "repair")
 
     def md_devices(self) -> list[str]:
         """List the block devices of sysfs that have an md directory."""
@@ -210,7 +210,7 @@ class Linux:
 
     def md_state(self, name: str) -> str:
         """Read md/array_state; `clear` where the array does not exist."""
-        return _attribute(f"block/{name}/md/array_state") or "clear"
+        return sysfs.text(paths.ROOT / "sys/block" / name / "md/array_state") or "clear"
 
     def md_link(self, name: str) -> str | None:
         """Follow the link in /dev/md."""
@@ -236,13 +236,6 @@ def settle(system: System) -> None:
 
 def _device(name: str) -> Path:
     return paths.ROOT / "dev" / name
-
-
-def _attribute(relative: str) -> str | None:
-    try:
-        return (paths.ROOT / "sys" / relative).read_text().strip()
-    except OSError:
-        return None
 
 
 def _resolved(relative: str) -> str | None:

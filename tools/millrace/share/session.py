@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.system import nfsd
 from millrace.system.documents import Contract
 from millrace.system.run import Runner, last_words
 
@@ -126,7 +127,7 @@ def _nfs_session(directory: Path, lanes: Counter[str]) -> Session | None:
         name=info.get("name", ""),
         version=f"4.{info.get('minor version', '?')}",
         # RDMA has no socket to count: a client without one, where the server listens on RDMA, uses that.
-        transport="tcp" if lanes[host] else "rdma" if _listens_on_rdma() else "unknown",
+        transport="tcp" if lanes[host] else "rdma" if nfsd.listens_on_rdma() else "unknown",
         lanes=lanes[host] or None,
         slots=int(slots) if slots.isdigit() else None,
         encryption=None,
@@ -168,8 +169,3 @@ def _host(address: str) -> str:
     """An address without its port and brackets; IPv4 within IPv6 as IPv4."""
     match = re.fullmatch(r"\[(.*)\]:\d+", address) or re.fullmatch(r"(.*):\d+", address)
     return (match[1] if match else address).removeprefix("::ffff:")
-
-
-def _listens_on_rdma() -> bool:
-    path = paths.ROOT / "proc/fs/nfsd/portlist"
-    return path.exists() and "rdma" in path.read_text()

@@ -4,17 +4,13 @@
 It has a random SMB password, for the seconds of a verification only.
 """
 
-import os
 import secrets
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
-from millrace import paths
-from millrace.paths import VERIFY_PREFIX
 from millrace.share.smb_parameters import CHECKER
 from millrace.state.model import Domain
+from millrace.system.files import secret_file
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import SMBPASSWD, set_smb_password
 
@@ -27,7 +23,7 @@ def account(domain: Domain | None, run: Runner) -> Iterator[str]:
     password = secrets.token_urlsafe(32)
     set_smb_password(CHECKER, password, run)
     try:
-        with _credentials(password, domain) as path:
+        with secret_file(_credentials(password, domain)) as path:
             yield path
     finally:
         drop(run)
@@ -38,16 +34,7 @@ def drop(run: Runner) -> None:
     run([*SMBPASSWD, "-x", CHECKER])
 
 
-@contextmanager
-def _credentials(password: str, domain: Domain | None) -> Iterator[str]:
-    paths.run_dir().mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(prefix=VERIFY_PREFIX, dir=paths.run_dir())
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(f"username = {CHECKER}\npassword = {password}\n")
-            if domain is not None:
-                # A member asks the domain for whoever does not say that it is of this server.
-                file.write(f"domain = {domain.machine}\n")
-        yield name
-    finally:
-        Path(name).unlink(missing_ok=True)
+def _credentials(password: str, domain: Domain | None) -> str:
+    lines = f"username = {CHECKER}\npassword = {password}\n"
+    # A member asks the domain for whoever does not say that it is of this server.
+    return lines if domain is None else f"{lines}domain = {domain.machine}\n"

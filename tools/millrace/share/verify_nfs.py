@@ -13,6 +13,7 @@ from millrace.paths import VERIFY_PREFIX
 from millrace.share import exports, nfs, tls
 from millrace.share.model import Share
 from millrace.state.model import Domain
+from millrace.system import nfsd
 from millrace.system.files import write_text
 from millrace.system.names import several
 from millrace.system.run import Result, Runner, last_words
@@ -143,7 +144,5 @@ def _with_retries(mount: Sequence[str], run: Runner) -> Result:
 
 
 def _kernel_table() -> set[str]:
-    path = paths.ROOT / "proc/fs/nfsd/exports"
-    lines = path.read_text().splitlines() if path.exists() else []
     # One line an entry: directory, blanks, clients.
-    return {line.split()[0] for line in lines if line.strip()}
+    return {line.split()[0] for line in nfsd.lines("exports") if line}

@@ -3,7 +3,11 @@
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from millrace import paths
 
 
 def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
@@ -27,6 +31,19 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
         raise
     sync(path.parent)
     return True
+
+
+@contextmanager
+def secret_file(text: str, prefix: str = paths.VERIFY_PREFIX) -> Iterator[str]:
+    """Keep `text` in a file of /run/millrace that only root reads; return its path, remove the file afterwards."""
+    paths.run_dir().mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(prefix=prefix, dir=paths.run_dir())
+    try:
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+        yield name
+    finally:
+        Path(name).unlink(missing_ok=True)
 
 
 def replace_link(path: Path, target: str) -> None:

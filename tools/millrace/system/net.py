@@ -2,19 +2,23 @@
 """The addresses on which clients reach this server: those of its physical ports, also through a bond or a VLAN."""
 
 import json
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from ipaddress import IPv4Interface, IPv6Interface, ip_interface
 from pathlib import Path
+from typing import Any
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system.run import must, quickly
+from millrace.system import sysfs
+from millrace.system.run import Runner, must, quickly
 
 # As /proc/fs/nfsd/portlist has it.
 RDMA_LISTENER = "rdma 20049"
 
 Address = IPv4Interface | IPv6Interface
+# An interface as iproute2 describes it, with its addresses in `addr_info`.
+Entry = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -33,19 +37,20 @@ class Interface:
     leased: frozenset[Address] = frozenset()
 
 
-def addresses_json() -> str:
-    """Return the kernel's addresses as iproute2 prints them."""
-    return must(quickly, ["ip", "-j", "addr"])
-
-
-def serving(source: Callable[[], str] = addresses_json) -> list[Interface]:
-    """Return interfaces of physical ports that carry a usable address, by name. Failed: they cannot be listed."""
+def entries(run: Runner = quickly) -> list[Entry]:
+    """Return every interface with its addresses. Failed: iproute2 does not list them."""
     try:
-        links = json.loads(source())
+        found: list[Entry] = json.loads(must(run, ["ip", "-j", "addr"]))
     except ValueError as error:
         raise Failed(f"ip -j addr printed something that is not JSON: {error}") from error
-    found = [_interface(link) for link in links if _is_physical(link["ifname"])]
-    return sorted((one for one in found if one.addresses), key=lambda one: one.name)
+    return found
+
+
+def serving(found: Sequence[Entry] | None = None) -> list[Interface]:
+    """Return the interfaces of physical ports that carry a usable address, by name. Failed: see `entries`."""
+    every = entries() if found is None else found
+    usable = [_interface(entry) for entry in every if _is_physical(entry["ifname"])]
+    return sorted((one for one in usable if one.addresses), key=lambda one: one.name)
 
 
 def for_clients(found: Iterable[Interface], management: Collection[str]) -> list[Interface]:
@@ -59,27 +64,51 @@ def has_rdma_device() -> bool:
     return directory.is_dir() and any(directory.iterdir())
 
 
-def _interface(link: dict[str, object]) -> Interface:
-    name = str(link["ifname"])
-    entries = link.get("addr_info")
-    usable = [entry for entry in entries if _is_usable(entry)] if isinstance(entries, list) else []
+def directory(name: str) -> Path:
+    """Return the directory of an interface in sysfs."""
+    return paths.ROOT / "sys/class/net" / name
+
+
+def is_port(name: str) -> bool:
+    """Whether an interface is a port; a bond or a VLAN has no device."""
+    return (directory(name) / "device").exists()
+
+
+def has_carrier(name: str) -> bool:
+    """Whether the link of an interface is up."""
+    return sysfs.text(directory(name) / "carrier") == "1"
+
+
+def speed(name: str) -> int | None:
+    """Return the speed of an interface in Mbit/s; None where it is down or its driver does not know."""
+    found = sysfs.number(directory(name) / "speed")
+    return found if found and found > 0 else None
+
+
+def own_mac(entry: Entry) -> str:
+    """Return the MAC address that a port was made with: ports of a bond all show the same `address`."""
+    return str(entry.get("permaddr") or entry.get("address", ""))
+
+
+def _interface(entry: Entry) -> Interface:
+    name = str(entry["ifname"])
+    usable = [one for one in entry.get("addr_info", []) if _is_usable(one)]
     return Interface(
         name,
-        sorted((_address(entry) for entry in usable), key=lambda address: (address.version, address)),
-        _read(name, "carrier") == "1",
-        _speed(name),
-        # As in port/links.py: ports of a bond all show the same `address`.
-        str(link.get("permaddr") or link.get("address", "")) if (_directory(name) / "device").exists() else None,
+        sorted((_address(one) for one in usable), key=lambda address: (address.version, address)),
+        has_carrier(name),
+        speed(name),
+        own_mac(entry) if is_port(name) else None,
         # The kernel's flag for an address with an end (IFA_F_PERMANENT is not set); what networkd was given has none.
-        frozenset(_address(entry) for entry in usable if entry.get("dynamic")),
+        frozenset(_address(one) for one in usable if one.get("dynamic")),
     )
 
 
-def _address(entry: dict[str, object]) -> Address:
+def _address(entry: Entry) -> Address:
     return ip_interface(f"{entry['local']}/{entry['prefixlen']}")
 
 
-def _is_usable(entry: dict[str, object]) -> bool:
+def _is_usable(entry: Entry) -> bool:
     # Deprecated and temporary addresses go away under a mount; tentative ones may turn out to be someone else's.
     gone_soon = any(entry.get(flag) for flag in ("deprecated", "temporary", "tentative"))
     return "local" in entry and entry.get("scope") == "global" and not gone_soon
@@ -87,24 +116,6 @@ def _is_usable(entry: dict[str, object]) -> bool:
 
 def _is_physical(name: str) -> bool:
     """A port has a device; a bond, bridge or VLAN is physical where something below it is."""
-    directory = _directory(name)
-    if (directory / "device").exists():
+    if is_port(name):
         return True
-    return any(_is_physical(link.name.removeprefix("lower_")) for link in directory.glob("lower_*"))
-
-
-def _speed(name: str) -> int | None:
-    text = _read(name, "speed")
-    return int(text) if text.isdigit() and int(text) > 0 else None
-
-
-def _read(name: str, attribute: str) -> str:
-    # The kernel answers EINVAL where a port is down or its driver does not know.
-    try:
-        return (_directory(name) / attribute).read_text().strip()
-    except OSError:
-        return ""
-
-
-def _directory(name: str) -> Path:
-    return paths.ROOT / "sys/class/net" / name
+    return any(_is_physical(link.name.removeprefix("lower_")) for link in directory(name).glob("lower_*"))

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reading sysfs: an attribute may be missing, empty or refuse to be read, and none of these is an error here."""
+"""Files of the kernel in /sys and /proc.
+
+An attribute may be missing, empty or refuse to be read, and none of these is an error here.
+"""
 
 import re
 from pathlib import Path
@@ -22,6 +25,11 @@ def number(path: Path) -> int | None:
         return int(text(path) or "")
     except ValueError:
         return None
+
+
+def write(path: Path, value: str) -> None:
+    """Set an attribute. OSError: the kernel refuses."""
+    path.write_text(value)
 
 
 def uevent(directory: Path) -> dict[str, str]:

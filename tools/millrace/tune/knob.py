@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from millrace.inventory.cpus import cpu_list
+from millrace.system import sysfs
 
 # What the kernel answers where an interrupt is its own to place.
 MANAGED = frozenset({errno.EPERM, errno.EIO})
@@ -81,7 +82,7 @@ class Knob(Setting):
 
     def write(self, value: str) -> None:
         """Write the value as one line. OSError: the kernel refuses."""
-        self.path.write_text(f"{value}\n")
+        sysfs.write(self.path, f"{value}\n")
 
     def original(self) -> str | None:
         """Return `system` where the setting follows a sysctl, else its value. OSError: there is no such file."""

@@ -8,6 +8,7 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Nfsd
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
+from millrace.system.nfsd import is_serving
 from millrace.system.run import Runner, last_words
 from millrace.tune.knob import Knob, ListenerKnob, Setting
 
@@ -51,7 +52,7 @@ class ThreadsKnob(Setting):
 def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
     """Return threads and listeners, which are set, and pool mode and block size, which are only compared."""
     directory = paths.ROOT / "proc/fs/nfsd"
-    if not _is_serving():
+    if not is_serving():
         return []
     settings: list[Setting] = [
         Knob(
@@ -68,10 +69,3 @@ def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
         reason = "an RDMA device is present, but nfsd does not use it"
         settings.append(ListenerKnob(directory / "portlist", RDMA_LISTENER, reason))
     return settings
-
-
-def _is_serving() -> bool:
-    try:
-        return (paths.ROOT / "proc/fs/nfsd/threads").read_text().strip() not in ("", "0")
-    except OSError:
-        return False

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Accounts of this system: one number for NFS and SMB. Passwords go through standard input only."""
 
-import os
 import re
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.state.model import Config, Group, User
+from millrace.system.files import secret_file
 from millrace.system.run import Runner, must
 from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, set_smb_password
 
@@ -129,14 +127,8 @@ def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: 
         return
     numbers = {user.name: user.uid for user in config.users}
     lines = [f"{name}:{numbers[name]}:{'X' * 32}:{value}:[U          ]:LCT-00000001:\n" for name, value in nt.items()]
-    paths.run_dir().mkdir(parents=True, exist_ok=True)
-    descriptor, path = tempfile.mkstemp(prefix="smbpasswd-", dir=paths.run_dir())
-    try:
-        with os.fdopen(descriptor, "w") as file:
-            file.writelines(lines)
+    with secret_file("".join(lines), "smbpasswd-") as path:
         must(run, [*PDBEDIT, "-i", f"smbpasswd:{path}"])
-    finally:
-        Path(path).unlink(missing_ok=True)
     for name in nt:
         never_expire(name, run)
 

@@ -9,7 +9,7 @@ from millrace import paths
 from millrace.provision.devices import array_device, block, member_drives
 from millrace.provision.model import Pool
 from millrace.share.session import NOT_ROOT
-from millrace.system import sysfs
+from millrace.system import net, nfsd, sysfs
 from millrace.system.run import Runner
 
 SECTOR = 512
@@ -108,13 +108,11 @@ def pool_drives(pool: Pool | None) -> set[str]:
 
 
 def ports() -> dict[str, PortCounters]:
-    """Read all physical ports."""
-    directory = paths.ROOT / "sys/class/net"
-    names = [name for name in sysfs.names(directory) if (directory / name / "device").exists()]
+    """Read the counters of all physical ports."""
     found = {}
-    for name in names:
-        received = sysfs.number(directory / name / "statistics/rx_bytes")
-        sent = sysfs.number(directory / name / "statistics/tx_bytes")
+    for name in filter(net.is_port, sysfs.names(paths.ROOT / "sys/class/net")):
+        received = sysfs.number(net.directory(name) / "statistics/rx_bytes")
+        sent = sysfs.number(net.directory(name) / "statistics/tx_bytes")
         if received is not None and sent is not None:
             found[name] = PortCounters(received, sent)
     return found
@@ -122,8 +120,7 @@ def ports() -> dict[str, PortCounters]:
 
 def listeners() -> set[str]:
     """Return the transports on which nfsd listens: `tcp`, `rdma`."""
-    lines = (sysfs.text(paths.ROOT / "proc/fs/nfsd/portlist") or "").splitlines()
-    return {line.split()[0] for line in lines if line.strip()}
+    return {line.split()[0] for line in nfsd.lines("portlist") if line}
 
 
 def tcp_clients(port: int) -> int | None:

@@ -27,7 +27,7 @@ def enable() -> None:
     trigger = paths.ROOT / EVENT / "trigger"
     try:
         if KEYS not in trigger.read_text():
-            trigger.write_text(TRIGGER)
+            sysfs.write(trigger, TRIGGER)
     except OSError:
         return
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from millrace import paths
 from millrace.bench.result.model import State
 from millrace.bench.result.outputs import Progress
+from millrace.system.files import write_text
 
 POLL = 0.5
 """Seconds between two looks."""
@@ -14,8 +15,7 @@ POLL = 0.5
 
 def begin() -> None:
     """Remove the progress of the run before."""
-    paths.progress_file().parent.mkdir(parents=True, exist_ok=True)
-    paths.progress_file().write_text("")
+    write_text(paths.progress_file(), "")
 
 
 def write(progress: Progress) -> None:

@@ -19,6 +19,7 @@ from millrace.bench.result import fio_output
 from millrace.bench.result.fio_output import Document, Outcome, Stream
 from millrace.bench.result.model import Direction
 from millrace.errors import Failed
+from millrace.system.files import write_text
 
 USER = "millrace-bench"
 CREATED: dict[str, Direction] = {"filecreate": "create", "filestat": "stat", "filedelete": "delete"}
@@ -59,7 +60,7 @@ class Local:
             isolated = ["-I"] if self.isolated else []
             return [sys.executable, *isolated, "-m", f"millrace_client.{name}", *arguments]
         path = self.scratch / "job.fio"
-        path.write_text(job_file(job))
+        write_text(path, job_file(job))
         # a second line of defence: the node of a device that is only read cannot be opened for writing
         reading = ["--readonly"] if job.target.devices and not job.target.write_devices else []
         return [self.program, *reading, "--status-interval=1", "--output-format=json+", str(path)]

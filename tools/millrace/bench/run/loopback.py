@@ -7,7 +7,6 @@ a port of its own, on the loopback only: smb.conf, accounts and connections of t
 made in the mount namespace of the unit, so they end with it in any case; `release` removes the export.
 """
 
-import os
 import pwd
 import secrets
 import socket
@@ -24,6 +23,7 @@ from millrace.errors import Failed
 from millrace.share import nfs, smb
 from millrace.share.model import Share, SmbAccess
 from millrace.system import net
+from millrace.system.files import write_text
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
@@ -135,11 +135,11 @@ def _smbd(path: Path, state: Path, run: Runner) -> Iterator[Path]:
     """An smbd on the loopback; the path of the credentials of its only account."""
     state.mkdir(mode=0o700, parents=True, exist_ok=True)
     configuration, credentials = state / "smb.conf", state / "credentials"
-    configuration.write_text(smbd_configuration(path, state))
+    write_text(configuration, smbd_configuration(path, state))
     password = secrets.token_urlsafe(32)
     for name in DIRECTORIES:
         (state / name.replace(" ", "-")).mkdir(mode=0o700, exist_ok=True)
-    _private(credentials, f"username={USER}\npassword={password}\n")
+    write_text(credentials, f"username={USER}\npassword={password}\n", mode=0o600)
     must(run, ["smbpasswd", "-c", str(configuration), "-s", "-a", USER], f"{password}\n{password}\n")
     argv = ["smbd", "--foreground", "--no-process-group", f"--configfile={configuration}", f"--port={SMB_PORT}"]
     with ExitStack() as stack:
@@ -205,9 +205,3 @@ def _end(smbd: subprocess.Popen[bytes]) -> None:
     except subprocess.TimeoutExpired:
         smbd.kill()
         smbd.wait()
-
-
-def _private(path: Path, text: str) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "w") as file:
-        file.write(text)

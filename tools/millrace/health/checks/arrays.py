@@ -10,6 +10,7 @@ from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, Member
 from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
+from millrace.system import sysfs
 from millrace.system.names import several
 
 NAME = "arrays"
@@ -144,7 +145,7 @@ def _progress(now: LiveArray) -> str:
 
 def _text(path: Path) -> str:
     """An attribute that arrays of some levels do not have."""
-    return path.read_text().strip() if path.exists() else ""
+    return sysfs.text(path) or ""
 
 
 def _read(md: Path, attribute: str) -> str:

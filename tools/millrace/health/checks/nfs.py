@@ -9,7 +9,7 @@ from millrace.plan import policy_in_force
 from millrace.share import nfs
 from millrace.share.networks import found_networks, nfs_networks, remedy
 from millrace.state import store
-from millrace.system import net
+from millrace.system import nfsd
 from millrace.system.names import several
 from millrace.system.net import RDMA_LISTENER, has_rdma_device
 
@@ -21,10 +21,9 @@ def check(host: Host) -> list[Finding]:
     """Check the NFS server, wherever there is a pool to serve."""
     if host.pool is None:
         return []
-    threads = _lines("threads")
-    if not threads or threads[0] == "0":
+    if not nfsd.is_serving():
         return [host.absent(NAME, "The NFS server is not running.", "systemctl status nfs-server.service")]
-    listeners = _lines("portlist")
+    listeners = nfsd.lines("portlist")
     if "tcp 2049" not in listeners:
         return [host.absent(NAME, "The NFS server does not listen on TCP.", "systemctl restart nfs-server.service")]
     failed = filesystem.unserved(host, NAME, "Clients of NFS")
@@ -44,7 +43,8 @@ def check(host: Host) -> list[Finding]:
         findings.append(Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=f"systemctl restart {TLSHD}"))
     findings += _closed(host)
     transports = ", ".join(dict.fromkeys(listeners))
-    fine = Finding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads[0]} threads on {transports}.")
+    threads = nfsd.lines("threads")[0]
+    fine = Finding(check=NAME, level=Level.OK, sentence=f"NFS serves with {threads} threads on {transports}.")
     return findings or [fine]
 
 
@@ -54,7 +54,7 @@ def _closed(host: Host) -> list[Finding]:
     waiting = [one.name for one in config.shares if one.nfs.follows_networks]
     if not waiting or nfs_networks(policy_in_force.find().policy.nfs.networks, config.nfs.networks):
         return []
-    found = found_networks(net.serving(lambda: host.ip_addresses), config.management)
+    found = found_networks(host.ports, config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
     return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=remedy(found))]
 
@@ -64,9 +64,3 @@ def _names_tls() -> bool:
     lines = path.read_text().splitlines() if path.exists() else []
     entries = " ".join(line for line in lines if not line.startswith("#"))
     return any("tls" in options.partition(")")[0].partition(",")[0] for options in entries.split("xprtsec=")[1:])
-
-
-def _lines(name: str) -> list[str]:
-    """The lines of a file of nfsd; empty where nfsd is not loaded."""
-    path = paths.ROOT / "proc/fs/nfsd" / name
-    return [" ".join(line.split()) for line in path.read_text().splitlines()] if path.exists() else []

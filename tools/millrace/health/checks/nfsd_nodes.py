@@ -7,12 +7,13 @@ same.
 """
 
 import re
-from pathlib import Path
 
 from millrace import paths
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.cpus import cpu_list
+from millrace.system import sysfs
+from millrace.system.nfsd import is_serving
 from millrace.tune.topology import node_cpus
 
 NAME = "nfsd_nodes"
@@ -20,7 +21,7 @@ NAME = "nfsd_nodes"
 
 def check(host: Host) -> list[Finding]:
     """Return one finding wherever nfsd serves a pool."""
-    if host.pool is None or not _is_serving():
+    if host.pool is None or not is_serving():
         return []
     masks = thread_cpus()
     if not masks:
@@ -45,22 +46,11 @@ def thread_cpus() -> list[set[int]]:
     """Return the CPUs on which each thread of nfsd may run; threads may start and end during this."""
     found = []
     for process in (paths.ROOT / "proc").glob("[0-9]*"):
-        if _text(process / "comm") != "nfsd":
+        if sysfs.text(process / "comm") != "nfsd":
             continue
-        status = _text(process / "status")
+        status = sysfs.text(process / "status") or ""
         allowed = re.search(r"^Cpus_allowed_list:\s*(\S+)$", status, re.MULTILINE)
         # kthreadd is process 2: a program may be called nfsd too
         if allowed and re.search(r"^PPid:\s*2$", status, re.MULTILINE):
             found.append(set(cpu_list(allowed[1])))
     return found
-
-
-def _is_serving() -> bool:
-    return _text(paths.ROOT / "proc/fs/nfsd/threads") not in ("", "0")
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text().strip()
-    except (FileNotFoundError, ProcessLookupError):
-        return ""

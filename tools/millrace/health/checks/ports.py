@@ -5,11 +5,10 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan import policy_in_force
 from millrace.port.addressing import missing
-from millrace.port.links import parse
+from millrace.port.links import among
 from millrace.share.networks import nfs_networks, on_management
 from millrace.state import store
 from millrace.state.model import Config
-from millrace.system import net
 from millrace.system.names import several
 
 NAME = "ports"
@@ -19,7 +18,7 @@ def check(host: Host) -> list[Finding]:
     """Return one finding for each port that lacks an address or has clients and must not, or one for all ports."""
     config = store.read().config
     wanted = config.ports
-    here = {link.mac: link for link in parse(host.ip_addresses)} if wanted else {}
+    here = {link.mac: link for link in among(host.interfaces)} if wanted else {}
     findings = []
     for port in wanted:
         link = here.get(port.mac)
@@ -42,7 +41,7 @@ def _clients_on_management(host: Host, config: Config) -> list[Finding]:
     if not config.management:
         return []
     policy = policy_in_force.find().policy.nfs.networks
-    ports = net.serving(lambda: host.ip_addresses)
+    ports = host.ports
     shared = on_management(nfs_networks(policy, config.nfs.networks), ports, config.management)
     if shared is None:
         return []

@@ -10,8 +10,10 @@ from millrace.journal import forward
 from millrace.share import directories, exports, nfs, quota
 from millrace.state import store
 from millrace.state.model import Config
+from millrace.system import sysfs
 from millrace.system.mounts import mounted
 from millrace.system.names import several
+from millrace.system.nfsd import is_serving
 
 NAME = "shares"
 
@@ -60,8 +62,7 @@ def _foreign() -> list[Finding]:
 def _dropped(host: Host) -> list[Finding]:
     """What our file exports must stand in the table, while the NFS server runs (which is for another check)."""
     path = paths.ROOT / "var/lib/nfs/etab"
-    threads = paths.ROOT / "proc/fs/nfsd/threads"
-    if not path.exists() or not threads.exists() or threads.read_text().strip() == "0":
+    if not path.exists() or not is_serving():
         return []
     table = {line.split()[0] for line in path.read_text().splitlines() if line.strip()}
     ours = paths.ROOT / nfs.EXPORTS
@@ -105,10 +106,10 @@ def _deleted(mountpoint: str) -> list[Finding]:
 
 def _io_uring(config: Config) -> list[Finding]:
     """Shares of SMB alone use io_uring, and do not open where the kernel refuses it."""
-    path = paths.ROOT / "proc/sys/kernel/io_uring_disabled"
+    refused = sysfs.number(paths.ROOT / "proc/sys/kernel/io_uring_disabled")
     on_smb = [one for one in config.shares if one.smb.enabled and one.smb.io_uring]
     alone = [one.name for one in on_smb if not one.both and one.profile not in _WITHOUT]
-    if not alone or not path.exists() or path.read_text().strip() == "0":
+    if not alone or not refused:
         return []
     sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."
     todo = "sysctl kernel.io_uring_disabled=0, or without io_uring: millrace share set NAME --no-io-uring"

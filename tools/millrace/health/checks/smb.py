@@ -21,8 +21,7 @@ def check(host: Host) -> list[Finding]:
         return []
     state = host.active_state("smbd.service")
     if state in ("active", "reloading"):
-        every = net.serving(lambda: host.ip_addresses)
-        ports = net.for_clients(every, store.read().config.management)
+        ports = net.for_clients(host.ports, store.read().config.management)
         silent = not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT)
         if silent:
             sentence = f"The SMB server does not listen on {several([str(one) for one in silent])}."

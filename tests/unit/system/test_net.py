@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Interfaces come from one reader of iproute2 and from sysfs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.system import net
+from millrace.system.run import Result
+
+
+def iproute(status: int, out: str) -> list[net.Entry]:
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        assert argv == ["ip", "-j", "addr"]
+        return Result(status, out, "no such device")
+
+    return net.entries(run)
+
+
+def test_every_interface_is_listed() -> None:
+    assert iproute(0, '[{"ifname": "lo"}]') == [{"ifname": "lo"}]
+
+
+def test_list_that_is_no_json_is_a_failure_not_an_empty_list() -> None:
+    with pytest.raises(Failed, match="not JSON"):
+        iproute(0, 'Object "addr" is unknown')
+
+
+def test_list_that_iproute2_refuses_is_a_failure_not_an_empty_list() -> None:
+    with pytest.raises(Failed, match="ip -j addr failed with status 1: no such device"):
+        iproute(1, "[]")
+
+
+@pytest.mark.parametrize(("text", "known"), [("100000\n", 100000), ("-1\n", None), ("0\n", None), ("", None)])
+def test_speed_that_the_driver_does_not_know_is_none(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str, known: int | None
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    net.directory("enp1s0").mkdir(parents=True)
+    (net.directory("enp1s0") / "speed").write_text(text)
+    assert net.speed("enp1s0") == known
+    assert net.speed("enp2s0") is None
+
+
+def test_port_of_a_bond_keeps_its_own_mac() -> None:
+    assert net.own_mac({"address": "aa:aa:aa:aa:aa:aa", "permaddr": "52:54:00:00:00:01"}) == "52:54:00:00:00:01"
+    assert net.own_mac({"address": "52:54:00:00:00:02"}) == "52:54:00:00:00:02"

@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the NFS server of the kernel shows of itself in /proc/fs/nfsd."""
+
+from millrace import paths
+from millrace.system import sysfs
+
+
+def lines(name: str) -> list[str]:
+    """Return the lines of a file of nfsd with single blanks; none where nfsd is not loaded or the file is empty."""
+    text = sysfs.text(paths.ROOT / "proc/fs/nfsd" / name) or ""
+    return [" ".join(line.split()) for line in text.splitlines()]
+
+
+def is_serving() -> bool:
+    """Whether nfsd has threads."""
+    return lines("threads") not in ([], ["0"])
+
+
+def listens_on_rdma() -> bool:
+    """Whether nfsd has a listener for RDMA."""
+    return any("rdma" in line for line in lines("portlist"))

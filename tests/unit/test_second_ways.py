@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""There is one way to do a thing, and it is in `system/`; what has another says why here."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from host.layout import REPO
+
+PACKAGE = REPO / "tools/millrace"
+
+
+@dataclass(frozen=True)
+class Rule:
+    """`pattern` stands in no line of the package but in `at` and in the files of `others`, each with its reason."""
+
+    pattern: str
+    at: str
+    sample: str
+    others: dict[str, str]
+
+
+RULES = {
+    "run a tool": Rule(
+        r"\bsubprocess\.(run|Popen|call|check_)|\bos\.(system|popen|exec|spawn|posix_spawn)",
+        "system/run.py",
+        "done = subprocess.run(argv)",
+        {
+            "inventory/unpack.py": "the archive is read as it is unpacked, and never completely in memory",
+            "bench/run/local.py": "fio is read while it measures, and stopped by the user",
+            "bench/run/loopback.py": "smbd runs until the measurement ends",
+        },
+    ),
+    "write a file": Rule(
+        r"\.write_(text|bytes)\(|\bmkstemp\(|\bNamedTemporaryFile\(|\.open\(\"[wax]",
+        "system/files.py",
+        'path.write_text("")',
+        {
+            "system/sysfs.py": "the kernel takes a value in one write, and has no second file to replace",
+            "health/heartbeat.py": "it runs every 30 seconds and imports next to nothing",
+            "bench/result/live.py": "lines are added while others read",
+            "bench/run/local.py": "the program under way writes its errors into it",
+            "bench/run/loopback.py": "the program under way writes its log into it",
+            "share/smb.py": "a candidate for testparm, which no service reads",
+            "inventory/capture.py": "as large as a capture, and beside the file that it replaces",
+        },
+    ),
+    "sleep": Rule(
+        r"\btime\.sleep\(",
+        "system/wait.py",
+        "time.sleep(1)",
+        {"provision/system.py": "`System.wait`, which tests of provisioning replace"},
+    ),
+    "repeat until": Rule(
+        r"\bwhile True\b",
+        "system/wait.py",
+        "    while True:",
+        {
+            "answer/server.py": "it serves until its input ends",
+            "watch/verbs.py": "it prints until it is stopped",
+            "bench/result/live.py": "it yields what came since the last look",
+            "inventory/settle.py": "done is what two looks in a row agree on, before or after the limit",
+            "provision/gather.py": "the time that may pass depends on what was seen",
+        },
+    ),
+    "list addresses": Rule(r"\"ip\", \"-", "system/net.py", '["ip", "-j", "addr"]', {}),
+    "read an attribute of the kernel": Rule(
+        r"ROOT / f?\"(sys|proc)/.*\.read_(text|bytes)\(|\bopen\(f?\"/(sys|proc)/",
+        "system/sysfs.py",
+        '(paths.ROOT / "sys/class/net" / name / "mtu").read_text()',
+        {"certificate/identity.py": "a server without a host name gets no certificate: the error is wanted"},
+    ),
+    "ask nfsd": Rule(
+        r"\"proc/fs/nfsd/(threads|portlist)",
+        "system/nfsd.py",
+        'paths.ROOT / "proc/fs/nfsd/threads"',
+        {},
+    ),
+    "read a document": Rule(
+        r"\bmodel_validate_json\(",
+        "system/documents.py",
+        "Transaction.model_validate_json(text)",
+        {
+            "config/portable.py": "the file may be anything: its kind, its schema and its size are looked at first",
+            "bench/result/live.py": "a line of a file that grows",
+        },
+    ),
+    "take a lock": Rule(r"\bflock\(", "system/locks.py", "fcntl.flock(descriptor, fcntl.LOCK_EX)", {}),
+    "read the mount table": Rule(
+        r"mountinfo\"|\bproc/mounts\b|/self/mounts\b",
+        "system/mounts.py",
+        'open("/proc/self/mounts")',
+        {"inventory/capture_files.py": "the file itself is kept, without the names in it"},
+    ),
+}
+
+
+def lines_with(pattern: str) -> dict[str, list[str]]:
+    """Return the lines of the package with a pattern, by file."""
+    found: dict[str, list[str]] = {}
+    for path in sorted(PACKAGE.rglob("*.py")):
+        lines = [line for line in path.read_text().splitlines() if re.search(pattern, line)]
+        if lines:
+            found[str(path.relative_to(PACKAGE))] = lines
+    return found
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_there_is_one_way(name: str) -> None:
+    rule = RULES[name]
+    found = lines_with(rule.pattern)
+    found.pop(rule.at, None)
+    assert set(found) == set(rule.others), f"to {name}: {rule.at} has the way"
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_second_way_is_found(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.unit.test_second_ways.PACKAGE", tmp_path)
+    (tmp_path / "new.py").write_text(f"{RULES[name].sample}\n")
+    assert set(lines_with(RULES[name].pattern)) == {"new.py"}

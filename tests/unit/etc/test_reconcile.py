@@ -454,3 +454,34 @@ def test_a_copy_of_an_edit_is_for_root_only_and_named_by_its_time(root: Path) ->
     name, stamp = copy.name.rsplit(".", 1)
     assert name == "smb.conf" and copy.stat().st_mode & 0o777 == 0o600
     assert abs(datetime.now(UTC) - datetime.strptime(stamp + "+0000", "%Y%m%dT%H%M%SZ%z")) < timedelta(minutes=5)
+
+
+def test_parts_are_given_both_states(root: Path) -> None:
+    class Compares(Part):
+        def prepare(self, change: Change) -> None:
+            assert (change.old, change.new) == (OLD, NEW)
+
+    Reconciliation([Compares()])(OLD, NEW)
+
+
+def test_an_edit_that_a_part_leaves_is_left_when_it_is_put_back(root: Path) -> None:
+    log: list[str] = []
+    Reconciliation([Room("a", log)])(OLD, OLD)
+    (root / "etc/a.conf").write_text("mine")
+    room = Room("a", log, breaks="verify")
+    room.force = False
+    with pytest.raises(Refused):
+        Reconciliation([room])(OLD, NEW)
+    assert (root / "etc/a.conf").read_text() == "mine"
+    # and with force it is replaced in both directions
+    with pytest.raises(Refused):
+        Reconciliation([Room("a", log, breaks="verify")])(OLD, NEW)
+    assert (root / "etc/a.conf").read_text() == "0 ports"
+
+
+def test_a_link_that_leads_to_the_same_text_is_no_edit(root: Path) -> None:
+    services = [Service("a.service", [Entry(ONE, lambda: "1")])]
+    settle(services, force=False)
+    (root / ONE).rename(root / TWO)
+    (root / ONE).symlink_to("two.conf")
+    assert settle(services, force=False) == Settled() and (root / ONE).is_symlink()

@@ -4,7 +4,11 @@
 import configparser
 import re
 import shutil
+from functools import partial
+from importlib import import_module
 from pathlib import Path
+
+import pytest
 
 from millrace import paths
 from millrace.share.server import Server
@@ -79,6 +83,13 @@ class Appliance(Commands):
         ports = [port("enp1s0", "10.0.0.2/24")]
         context = surroundings(networks or ("10.0.0.0/24",))
         return Server(plan(), pool(), context, ports, self, lambda seconds: None)
+
+    def answers_for(self, monkeypatch: pytest.MonkeyPatch, *functions: str) -> None:
+        """Let functions of the room, as `edit.preview`, change this server unless they are given another."""
+        for name in functions:
+            module, _, function = name.rpartition(".")
+            there = import_module(f"millrace.share.{module}")
+            monkeypatch.setattr(there, function, partial(getattr(there, function), server=self.server))
 
     def exported(self) -> dict[str, str]:
         """What NFS clients may mount: the line of each directory."""

@@ -9,7 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from millrace.errors import BadInput, Refused
-from millrace.share.edit import create_shares, creation, preview, setting
+from millrace.share import edit
+from millrace.share.edit import creation, setting
 from millrace.share.verbs import share
 from millrace.state import store
 from tests.unit.share.appliance import Appliance
@@ -24,9 +25,7 @@ WANTED: dict[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def context(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("millrace.share.edit.preview.__defaults__", (appliance.server,))
-    monkeypatch.setattr("millrace.share.verify.verify.__defaults__", ((), appliance.server))
-    monkeypatch.setattr("millrace.share.edit.create_shares.__defaults__", (appliance.server,))
+    appliance.answers_for(monkeypatch, "edit.preview", "edit.create_shares", "verify.verify")
 
 
 def say(*words: str) -> Result:
@@ -38,8 +37,8 @@ def files(root: Path) -> set[Path]:
 
 
 def test_what_is_shown_is_what_is_rendered_afterwards(appliance: Appliance) -> None:
-    seen = preview(["train"], creation(["train"], WANTED))
-    create_shares(["train"], WANTED)
+    seen = edit.preview(["train"], creation(["train"], WANTED))
+    edit.create_shares(["train"], WANTED)
     exports = (appliance.root / "etc/exports.d/millrace.exports").read_text().splitlines()
     configuration = (appliance.root / "etc/samba/smb.conf").read_text()
     assert len(seen.exports) == 1 and seen.exports[0] in exports
@@ -48,8 +47,8 @@ def test_what_is_shown_is_what_is_rendered_afterwards(appliance: Appliance) -> N
 
 
 def test_a_side_that_is_off_shows_no_line() -> None:
-    assert preview(["a"], creation(["a"], {"nfs": False})).exports == []
-    assert preview(["a"], creation(["a"], {"smb": False})).smb == []
+    assert edit.preview(["a"], creation(["a"], {"nfs": False})).exports == []
+    assert edit.preview(["a"], creation(["a"], {"smb": False})).smb == []
 
 
 def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
@@ -74,17 +73,17 @@ def test_nothing_is_written_and_no_tool_is_run(appliance: Appliance) -> None:
 )
 def test_what_the_change_refuses_is_refused_in_its_words(settings: dict[str, Any], reason: str) -> None:
     with pytest.raises(BadInput, match=reason) as shown:
-        preview(["train"], creation(["train"], settings))
+        edit.preview(["train"], creation(["train"], settings))
     with pytest.raises(BadInput) as real:
-        create_shares(["train"], settings)
+        edit.create_shares(["train"], settings)
     assert str(shown.value) == str(real.value)
 
 
 def test_a_share_that_is_not_there_cannot_be_changed() -> None:
     with pytest.raises(Refused, match="share lost does not exist"):
-        preview(["lost"], setting("lost", {"comment": "x"}))
+        edit.preview(["lost"], setting("lost", {"comment": "x"}))
     with pytest.raises(BadInput, match="share data already exists"):
-        preview(["data"], creation(["data"], {}))
+        edit.preview(["data"], creation(["data"], {}))
 
 
 def test_the_command_line_shows_the_lines_alone() -> None:
@@ -94,7 +93,7 @@ def test_the_command_line_shows_the_lines_alone() -> None:
 
 
 def test_shares_are_looked_at_on_demand(appliance: Appliance) -> None:
-    create_shares(["train"], WANTED)
+    edit.create_shares(["train"], WANTED)
     [found] = json.loads(say("verify", "train", "--json").output)["shares"]
     assert found["name"] == "train" and found["problem"] is None
     assert "SMB: train is listed and opens" in found["seen"]
@@ -102,7 +101,7 @@ def test_shares_are_looked_at_on_demand(appliance: Appliance) -> None:
 
 
 def test_a_share_that_is_not_served_is_named_with_what_is_wrong(appliance: Appliance) -> None:
-    create_shares(["train"], WANTED)
+    edit.create_shares(["train"], WANTED)
     appliance.table = {}
     output = say("verify").output
     assert "train: NOT SERVED: the export of train to 10.0.0.0/24, @gpus is not in the table" in output

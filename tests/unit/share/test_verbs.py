@@ -4,13 +4,14 @@
 import errno
 import json
 import os
+from functools import partial
 from typing import NoReturn
 
 import pytest
 from click.testing import CliRunner, Result
 
 from millrace.errors import BadInput, MillraceError
-from millrace.share import verify_nfs
+from millrace.share import listing, verify_nfs
 from millrace.share.verbs import share
 from millrace.state import store
 from millrace.state.model import NfsClient
@@ -20,12 +21,10 @@ from tests.unit.share.appliance import Appliance
 @pytest.fixture(autouse=True)
 def context(appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
     appliance.joined()
-    monkeypatch.setattr("millrace.share.edit.create_shares.__defaults__", (appliance.server,))
-    monkeypatch.setattr("millrace.share.edit.set_share.__defaults__", (appliance.server,))
-    monkeypatch.setattr("millrace.share.edit.remove_share.__defaults__", (appliance.server,))
+    appliance.answers_for(monkeypatch, "edit.create_shares", "edit.set_share", "edit.remove_share")
     monkeypatch.setattr("millrace.share.server.this_server", appliance.server)
     monkeypatch.setattr("millrace.system.net.serving", lambda: [])
-    monkeypatch.setattr("millrace.share.listing.listed.__defaults__", (None, appliance))
+    monkeypatch.setattr(listing, "listed", partial(listing.listed, run=appliance))
 
 
 def say(*words: str) -> Result:
@@ -133,7 +132,7 @@ def test_share_that_cannot_be_looked_at_is_named_beside_those_that_can(
     appliance: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say("create", "late")
-    monkeypatch.setattr("millrace.share.verify.verify.__defaults__", ((), appliance.server))
+    appliance.answers_for(monkeypatch, "verify.verify")
     real = verify_nfs.verify
     monkeypatch.setattr(
         "millrace.share.verify_nfs.verify",

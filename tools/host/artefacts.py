@@ -31,7 +31,7 @@ def image_name(repo: Path) -> str:
 
 
 def day(file: Path) -> str:
-    """The day on which a file of a build was made, UTC, as 2026-11-21."""
+    """Return the day on which a file of a build was made, UTC, as 2026-11-21."""
     return datetime.fromtimestamp(file.stat().st_mtime, UTC).date().isoformat()
 
 

@@ -11,7 +11,7 @@ SUITE = "forky"
 
 
 def report(status: Path, options: Sequence[str] = ()) -> str:
-    """The open vulnerabilities of the packages in the database `status`, one a line; Failed where nothing is known.
+    """Return the open vulnerabilities of the packages in the database `status`, one a line. Failed: nothing is known.
 
     `options` go to debsecan; it downloads the tracker's data (some MB) at every call.
     """

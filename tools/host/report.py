@@ -52,7 +52,7 @@ def slot_size(definition: Path) -> int:
 
 
 def check_slots(output: Path, name: str, definitions: Path) -> None:
-    """Raise Failed where a partition does not fit the slot it gets on an installed machine."""
+    """Verify that each partition fits its slot on an installed machine. Failed: one does not."""
     for suffix, definition in SLOTS.items():
         split = output / (name + suffix)
         slot = slot_size(definitions / definition)

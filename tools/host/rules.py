@@ -16,7 +16,7 @@ import { rule } from "../lib/rule";
 
 
 def text(inputs: Mapping[str, Mapping[str, Any]]) -> str:
-    """The whole file: a function for each text, a list for each enumeration."""
+    """Return the whole file: a function for each text, a list for each enumeration."""
     return HEAD + "\n".join(_declaration(name, schema) for name, schema in inputs.items())
 
 

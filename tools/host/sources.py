@@ -59,7 +59,7 @@ def newer(status: Path, uri: str | None, run: Run = _run) -> list[Newer]:
 
 
 def in_words(found: Sequence[Newer]) -> str:
-    """`2 packages are newer: openssl 3.6.5-1 → 3.6.6-1, samba …`; at most NAMED by name."""
+    """Return `2 packages are newer: openssl 3.6.5-1 → 3.6.6-1, samba …`; at most NAMED by name."""
     one = len(found) == 1
     named = ", ".join(map(str, found[:NAMED])) + (", …" if len(found) > NAMED else "")
     return f"{len(found)} package{'' if one else 's'} {'is' if one else 'are'} newer: {named}"

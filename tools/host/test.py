@@ -119,7 +119,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
 
 
 def free_memory() -> int:
-    """Bytes that processes may still take (proc(5))."""
+    """Return the bytes that processes may still use (proc(5))."""
     (line,) = [line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemAvailable:")]
     return int(line.split()[1]) << 10
 

@@ -24,7 +24,7 @@ HEAD = """// SPDX-License-Identifier: Apache-2.0
 
 
 def text(of: Schema) -> str:
-    """The whole file: one exported type for each definition, and what each verb prints."""
+    """Return the whole file: one exported type for each definition, and what each verb prints."""
     parts = [typescript.declaration(name, dict(one)) for name, one in of.definitions.items()]
     outputs = "".join(f"    {json.dumps(verb)}: {typescript.type_of(dict(one))};\n" for verb, one in of.outputs.items())
     parts.append(

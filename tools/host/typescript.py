@@ -22,7 +22,7 @@ Node = dict[str, Any]
 
 
 def declaration(name: str, definition: Node) -> str:
-    """One exported type with its description; BadInput for a keyword that has no TypeScript here."""
+    """Return one exported type with its description. BadInput: a keyword has no TypeScript here."""
     words = comment(str(definition.get("description", "")))
     if definition.get("type") != "object" or "properties" not in definition:
         return f"{words}export type {name} = {type_of(definition)};\n"
@@ -67,7 +67,7 @@ def type_of(node: Node) -> str:
 
 
 def comment(text: str, indent: str = "") -> str:
-    """A description as JSDoc; none for no text."""
+    """Return a description as JSDoc; none for no text."""
     lines = [line.rstrip() for line in text.strip().replace("*/", "* /").splitlines()]
     if not lines:
         return ""

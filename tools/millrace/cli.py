@@ -72,14 +72,14 @@ class LazyGroup(click.Group):
         return command
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list["CompletionItem"]:
-        """The verbs that begin so, without importing them, and the options."""
+        """Return the verbs that begin so, without importing them, and the options."""
         from click.shell_completion import CompletionItem
 
         found = [CompletionItem(verb, help=what) for verb, (_, what) in VERBS.items() if verb.startswith(incomplete)]
         return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """The list of verbs for `--help`."""
+        """Write the list of verbs for `--help`."""
         with formatter.section("Verbs"):
             formatter.write_dl([(verb, what) for verb, (_, what) in VERBS.items()])
 

@@ -194,7 +194,7 @@ class Accelerator:
         self._over = False
 
     def work(self) -> tuple[float, int, int]:
-        """Until the time is over: utilisation, bytes and files that counted."""
+        """Work until the time is over; return utilisation, bytes and files that counted."""
         readers = range(self._training.readers)
         threads = [threading.Thread(target=self._reader, args=(one,), daemon=True) for one in readers]
         begin = time.monotonic()
@@ -266,7 +266,7 @@ def probe(
     read: Read = read_whole,
     tell: Callable[[int, int], None] = lambda size, number: None,
 ) -> Probe:
-    """So many accelerators on these files for so long; OSError where a file cannot be read."""
+    """Run so many accelerators on these files for so long. OSError: a file cannot be read."""
     together = Together(count, seconds, training.compute)
     # threads of one process hold each other up over small files
     processes = min(count, len(os.sched_getaffinity(0)))
@@ -318,7 +318,7 @@ def _host(training: Training, files: Sequence[str], numbers: range, read: Read, 
 
 
 def failure(error: Exception) -> OSError:
-    """What ends everything at once, or the others would wait at the barrier for one that failed."""
+    """Return the error that ends all accelerators: they would wait at the barrier for one that failed."""
     return error if isinstance(error, OSError) else OSError(errno.EAGAIN, str(error))
 
 
@@ -371,7 +371,7 @@ def searched(
 
 
 def files_of(directory: str) -> list[str]:
-    """Files that hold something, in an order that is always the same."""
+    """Return the files that are not empty, in an order that is always the same."""
     found = [os.path.join(where, name) for where, _, names in os.walk(directory) for name in names]
     return sorted(one for one in found if os.path.getsize(one))
 

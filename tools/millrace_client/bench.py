@@ -39,7 +39,7 @@ def fail(sentence: str) -> int:
 
 
 def fio_version() -> str | None:
-    """`fio-3.41`; None where it is not installed."""
+    """Return `fio-3.41`; None where it is not installed."""
     try:
         said = subprocess.run(["fio", "--version"], stdout=subprocess.PIPE, check=False).stdout.decode().strip()
     except OSError:
@@ -54,7 +54,7 @@ def too_old(version: str) -> bool:
 
 
 def facts(fio: str) -> dict[str, Any]:
-    """What the server keeps of this client. Memory in bytes."""
+    """Return what the server stores of this client. Memory in bytes."""
     rdma = "/sys/class/infiniband"
     return {
         "program": VERSION,
@@ -68,7 +68,7 @@ def facts(fio: str) -> dict[str, Any]:
 
 
 def token_in(file: str) -> str:
-    """The token in a file; ValueError where there is none."""
+    """Return the token in a file. ValueError: there is none."""
     with open(file, encoding="ascii", errors="replace") as text:
         return sealed.plain_token(text.read(100))
 

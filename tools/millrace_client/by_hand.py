@@ -41,7 +41,7 @@ class Wrong(Exception):
 
 
 def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
-    """Everything in the plan; the result file is written whole or not at all."""
+    """Measure everything in the plan; the result file is written completely or not at all."""
     with zipfile.ZipFile(sys.argv[0]) as program:
         plan = json.loads(program.read("plan.json"))
     try:
@@ -143,12 +143,12 @@ class Inside:
             os.mkdir(name, 0o700, dir_fd=parent)
 
     def names(self) -> list[str]:
-        """What is in it."""
+        """Return the names in it."""
         with self.opened() as here:
             return os.listdir(here)
 
     def empty(self) -> None:
-        """A new one in its place."""
+        """Replace it by an empty one."""
         with self._parent() as parent, self.opened() as here:
             for name in os.listdir(here):
                 os.unlink(name, dir_fd=here)
@@ -157,7 +157,7 @@ class Inside:
 
     @contextlib.contextmanager
     def opened(self) -> Iterator[int]:
-        """Its descriptor; OSError where it is none any more."""
+        """Return its descriptor. OSError: it is no directory any more."""
         with self._parent() as parent, entered(self._name, parent) as here:
             yield here
 
@@ -176,7 +176,7 @@ def entered(name: str, parent: int | None = None) -> Iterator[int]:
 
 
 def ready(plan: dict[str, Any], files: Inside) -> None:
-    """As each repeat must find it: files that are to be made are not there, what is read is not in this client."""
+    """Prepare a repeat: create or remove files as its plan says, drop what it reads from this client's cache."""
     if plan["before"] == "empty":
         files.empty()
         return
@@ -219,7 +219,7 @@ def forget(name: str, here: int) -> None:
 
 
 def local(job: str, where: str) -> str:
-    """A job of the plan, here; a colon would end a directory's name."""
+    """Return a job of the plan for this directory; a colon would end a directory's name."""
     return job.replace(PLACE, where.replace(":", "\\:"))
 
 

@@ -95,23 +95,23 @@ class Route(NamedTuple):
 
 
 def parse_options(text: str) -> dict[str, str]:
-    """Mount options; those without a value have an empty one."""
+    """Parse mount options; those without a value have an empty one."""
     return {key: value for key, _, value in (one.partition("=") for one in text.split(",") if one)}
 
 
 def unescape(text: str) -> str:
-    """A field of /proc/mounts, where blanks are octal."""
+    """Return a field of /proc/mounts, where blanks are octal."""
     return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
 
 
 def parse_mounts(text: str) -> list[Mount]:
-    """/proc/self/mounts."""
+    """Parse /proc/self/mounts."""
     fields = (line.split() for line in text.splitlines())
     return [Mount(unescape(one[0]), unescape(one[1]), one[2], parse_options(one[3])) for one in fields if len(one) > 3]
 
 
 def parse_mountstats(text: str, where: str) -> tuple[dict[str, str], list[Transport]]:
-    """Options and connections of the NFS mount on `where` in /proc/self/mountstats; the last one is on top."""
+    """Return options and connections of the NFS mount on `where` in /proc/self/mountstats; the last one is on top."""
     options: dict[str, str] = {}
     transports: list[Transport] = []
     here = False
@@ -130,7 +130,7 @@ def parse_mountstats(text: str, where: str) -> tuple[dict[str, str], list[Transp
 
 
 def parse_debug_data(text: str) -> list[Session]:
-    """Sessions of /proc/fs/cifs/DebugData with the connections that stand."""
+    """Return the sessions of /proc/fs/cifs/DebugData with their established connections."""
     sessions: list[Session] = []
     part = ""
     for line in text.splitlines():
@@ -154,7 +154,7 @@ def parse_debug_data(text: str) -> list[Session]:
 
 
 def parse_tcp_info(data: bytes) -> tuple[int | None, int | None]:
-    """MTU of the path in bytes and round trip in microseconds of a connection."""
+    """Return MTU of the path in bytes and round trip in microseconds of a connection."""
     if len(data) < TCP_INFO_RTT + 4:
         return None, None
     return struct.unpack_from("=I", data, TCP_INFO_PMTU)[0], struct.unpack_from("=I", data, TCP_INFO_RTT)[0]
@@ -175,7 +175,7 @@ class System:
             return None
 
     def number(self, path: str) -> int | None:
-        """A file that holds one number."""
+        """Return the number that a file holds; None where there is none."""
         text = (self.read(path) or "").strip()
         return int(text) if text.lstrip("-").isdigit() else None
 
@@ -201,7 +201,7 @@ class System:
         return set()
 
     def route(self, address: str, port: int) -> Route:
-        """The way to the server."""
+        """Return the route to the server."""
         path_mtu, round_trip = _measure(address, port)
         interface = _route(address)
         directory = "sys/class/net/" + interface
@@ -247,7 +247,7 @@ def _route(address: str) -> str:
 
 
 def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Finding:
-    """The share is what is mounted."""
+    """Check that the share is what is mounted."""
     words = "mount it with the recipe: millrace client recipe --profile {profile} --protocol {protocol}"
     recipe = words.format(**expect)
     if mount is None:
@@ -285,7 +285,7 @@ def _option(key: str, wanted: str, options: dict[str, str]) -> Finding:
 
 
 def check_transport_security(expect: dict[str, Any], options: dict[str, str]) -> Finding:
-    """Whether what goes over the network is encrypted, and by what."""
+    """Check whether the traffic is encrypted, and by what."""
     wanted, found = expect["options"].get("xprtsec"), options.get("xprtsec", "none")
     if wanted and found not in (wanted, "mtls"):
         fix = f"umount, systemctl enable --now tlshd.service, put xprtsec={wanted} into the options and mount again"
@@ -299,7 +299,7 @@ def check_transport_security(expect: dict[str, Any], options: dict[str, str]) ->
 
 
 def check_nfs_lanes(expect: dict[str, Any], transports: list[Transport], reached: set[str]) -> list[Finding]:
-    """As many connections as the recipe opens, all of them used."""
+    """Check that there are as many connections as the recipe opens, all of them used."""
     up = sum(1 for one in transports if one.connects > 0)
     text = f"{up} of {expect['lanes']} connections"
     missing = [one for one in expect["lane_addresses"] if reached and one not in reached]
@@ -315,7 +315,7 @@ def check_nfs_lanes(expect: dict[str, Any], transports: list[Transport], reached
 
 
 def check_smb_lanes(expect: dict[str, Any], sessions: list[Session]) -> list[Finding]:
-    """Channels and encryption of the session that carries this mount."""
+    """Check channels and encryption of the session that carries this mount."""
     if not sessions:
         fix = "load the cifs module of a kernel that has /proc/fs/cifs and mount again"
         return [Finding("lanes", FAIL, "the kernel shows no session for this mount", fix)]
@@ -334,7 +334,7 @@ def check_smb_lanes(expect: dict[str, Any], sessions: list[Session]) -> list[Fin
 
 
 def check_modules(expect: dict[str, Any], system: System) -> list[Finding]:
-    """Parameters of the kernel modules."""
+    """Check parameters of the kernel modules."""
     found = []
     for one in expect["modules"]:
         found.append(_parameter(one["module"], one["parameter"], one["at_least"], FAIL, system))
@@ -402,7 +402,7 @@ def _round_trip(expect: dict[str, Any], route: Route, slots: int) -> Finding:
 
 
 def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]:
-    """All findings about the mount on `where`."""
+    """Return all findings about the mount on `where`."""
     where = os.path.normpath(where)
     if not system.touch(where, 4 * int(expect["lanes"])):
         fix = "see that the server runs and is reachable; a hard mount waits until it is"
@@ -461,7 +461,7 @@ def _sessions(expect: dict[str, Any], mount: Mount, system: System) -> list[Sess
 
 
 def load_expectation(path: str) -> dict[str, Any]:
-    """The JSON of `millrace client expect`, or the whole of `millrace client recipe --json`."""
+    """Return the JSON of `millrace client expect`, or the whole of `millrace client recipe --json`."""
     with open(path, encoding="utf-8") as file:
         document = json.load(file)
     expect = document.get("expect", document) if isinstance(document, dict) else {}

@@ -42,7 +42,7 @@ class Side:
         self.times.append(nanoseconds)
 
     def said(self, milliseconds: int) -> dict[str, Any]:
-        """As fio says it."""
+        """Return it in fio's form; the time in milliseconds."""
         times = list(self.times)
         bins = Counter(binned(one) for one in times)
         latencies = {
@@ -62,7 +62,7 @@ class Side:
 
 
 def binned(nanoseconds: int) -> int:
-    """The middle of the bin that a latency falls into."""
+    """Return the middle of the bin that a latency falls into."""
     shift = max(0, nanoseconds.bit_length() - EXACT_BITS)
     return (nanoseconds >> shift << shift) + (1 << shift >> 1)
 
@@ -82,7 +82,7 @@ class Job:
         self._memory.write(self._random.getrandbits(8 * size).to_bytes(size, "little"))
 
     def fill(self) -> None:
-        """Every block is there before one is read; not counted."""
+        """Write every block before one is read; not counted."""
         for path in self.paths:
             if not path.exists() or path.stat().st_size != self.size:
                 self._put(path)

@@ -31,7 +31,7 @@ def new_token() -> str:
 
 
 def plain_token(typed: str) -> str:
-    """A token without its hyphens and blanks; ValueError where it cannot be one."""
+    """Return a token without its hyphens and blanks. ValueError: it cannot be one."""
     found = re.sub(r"[-\s]", "", typed).lower()
     if not _TOKEN.fullmatch(found):
         raise ValueError("a token has 5 groups of 4 letters and digits; `--listen` shows it on the client")
@@ -55,11 +55,11 @@ class Seal:
         self._sender, self._number = sender, 0
 
     def close(self, text: bytes) -> bytes:
-        """The next line, sealed, with its end."""
+        """Return the next line, sealed, with its end."""
         return self._code(text) + b" " + text + b"\n"
 
     def open(self, line: bytes) -> bytes:
-        """The text of the next line; Unsealed where its code is wrong."""
+        """Return the text of the next line. Unsealed: its code is wrong."""
         code, _, text = line.rstrip(b"\n").partition(b" ")
         if not hmac.compare_digest(code, self._code(text)):
             raise Unsealed

@@ -48,7 +48,7 @@ def drift(first: Result, second: Result) -> float:
 
 
 def check(first: Result, second: Result) -> None:
-    """Failed where the null test is not one, or where two boots of the control differ."""
+    """Verify the control. Failed: the null test is not one, or two boots of the control differ."""
     if abs(null_ratio(first) - 1) > NULL:
         raise Failed(
             f"The control failed: wdelay and no_wdelay, which cannot differ, gave {null_ratio(first):.3f} instead of "

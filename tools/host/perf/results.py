@@ -76,7 +76,7 @@ class Result:
         raise Failed(f"{self.name}: no measurement of {test!r} with {variant!r}.")
 
     def ratio(self, test: str, variant: str, base: str) -> float:
-        """How much faster one variant is than another."""
+        """Return how much faster one variant is than another."""
         return self.row(test, variant).rate / self.row(test, base).rate
 
 

@@ -31,7 +31,7 @@ IN_SYNC = "--assume-clean"
 
 
 def inventory(drives: int = DATA_DRIVES) -> Inventory:
-    """The 1U12 as the appliance would find it."""
+    """Return the 1U12 as the appliance would find it, with so many data drives."""
     sizes = [DATA_MIB + PARTITIONED_MIB] * drives + [LOG_MIB] * LOG_DRIVES
     port = Nic(
         name="port0",
@@ -78,7 +78,7 @@ def _drive(number: int, size: int) -> Drive:
 
 
 def planned(name: str, policy: Policy | None = None, drives: int = DATA_DRIVES) -> Setup:
-    """What Millrace builds on the 1U12, by the policy of an owner."""
+    """Return what Millrace builds on the 1U12, by the policy of an owner."""
     server = inventory(drives)
     plan = propose(server, policy or Policy())
     if not isinstance(plan, Plan):
@@ -131,7 +131,7 @@ def _create(record: ArrayRecord, devices: dict[str, str]) -> list[str]:
 
 
 def stock() -> Setup:
-    """What mdadm, mkfs.xfs, mount and nfsd make of the ten drives when a person says nothing but the level.
+    """Return what mdadm, mkfs.xfs, mount and nfsd make of the ten drives when only the level is given.
 
     The internal bitmap is a default too: mdadm adds it by itself to members of 100 GB and more.
     """
@@ -151,7 +151,7 @@ def stock() -> Setup:
 
 
 def with_log_on(setup: Setup, name: str, drives: Sequence[int]) -> Setup:
-    """The same with the log on other drives."""
+    """Return the same setup with the log on other drives."""
     old = [f"/dev/nullb{DATA_DRIVES + number}" for number in range(LOG_DRIVES)]
     new = [f"/dev/nullb{number}" for number in drives]
     swap = dict(zip(old, new, strict=True))
@@ -159,7 +159,7 @@ def with_log_on(setup: Setup, name: str, drives: Sequence[int]) -> Setup:
 
 
 def without_bitmap(setup: Setup, name: str) -> Setup:
-    """The same without write-intent bitmaps."""
+    """Return the same setup without write-intent bitmaps."""
 
     def plain(argv: list[str]) -> list[str]:
         return ["--bitmap=none" if word == "--bitmap=internal" else word for word in argv]

@@ -103,7 +103,7 @@ class ShareChange(Part):
 
 
 def refuse_unmet(share: Share, run: Runner) -> None:
-    """Refused where the domain does not know a user or group of the share, or Kerberos has no key for it."""
+    """Verify what a share requires of the domain. Refused: it does not know a user or group, or Kerberos has no key."""
     if share.smb is not None:
         accounts.refuse_unknown(share.smb.users, share.smb.groups, run)
     if share.kerberos:

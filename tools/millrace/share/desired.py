@@ -31,7 +31,7 @@ class ServerContext:
 
 
 def server_context(pool: Pool, policy: Policy, ports: Sequence[Interface]) -> ServerContext:
-    """The surroundings on this server; `ports` are where clients can reach us."""
+    """Return the context of this server; `ports` are where clients can reach it."""
     return ServerContext(
         mountpoint=pool.filesystem.mountpoint,
         filesystem_uuid=UUID(pool.filesystem_uuid),

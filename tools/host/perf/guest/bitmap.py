@@ -20,7 +20,7 @@ SECONDS = 0.2
 
 
 def bench(lab: Lab) -> None:
-    """Random and sequential writes, then a drive that was away for a few writes."""
+    """Measure random and sequential writes, then a drive that was removed for a few writes."""
     for setup in lab.job.setups:
         with pool.arrays(setup):
             lab.measure("4 KiB random, 1 at a time", setup.name, random(1))
@@ -37,7 +37,7 @@ def random(depth: int, count: int = COUNT) -> Load:
 
 
 def sequential(_: int) -> Outcome:
-    """Whole stripes."""
+    """Write whole stripes."""
     return fio(filename=DATA, ioengine="libaio", rw="write", bs="1m", direct=1, iodepth=4, size="96m")
 
 

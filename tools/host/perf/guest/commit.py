@@ -12,7 +12,7 @@ WARM = 500
 
 
 def bench(lab: Lab) -> None:
-    """Writes with O_SYNC into a file that exists, and a file that grows."""
+    """Measure writes with O_SYNC into a file that exists, and a file that grows."""
     for setup in lab.job.setups:
         with pool.pool(setup), nfsd.server(setup):
             for version in VERSIONS:

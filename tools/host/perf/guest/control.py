@@ -13,7 +13,7 @@ TEST = "4 KiB, O_SYNC, NFSv4.2"
 
 
 def bench(lab: Lab) -> None:
-    """The same writes with and without write gathering."""
+    """Measure the same writes with and without write gathering."""
     (setup,) = lab.job.setups
     with pool.pool(setup):
         for variant in ("no_wdelay", "wdelay"):

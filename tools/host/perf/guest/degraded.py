@@ -13,7 +13,7 @@ LARGE = 96
 
 
 def bench(lab: Lab) -> None:
-    """The same loads on a whole array and without one drive."""
+    """Measure the same loads on a healthy array and without one drive."""
     for setup in lab.job.setups:
         with pool.arrays(setup):
             loads(lab, setup.name, "whole")
@@ -33,7 +33,7 @@ def loads(lab: Lab, level: str, state: str) -> None:
 
 
 def small(rw: str, depth: int = 16) -> Load:
-    """Move small blocks all over the array, elsewhere in each run; `depth` requests in flight."""
+    """Return a load of small blocks all over the array, elsewhere in each run; `depth` requests in flight."""
     options: dict[str, str | int] = {"filename": DATA, "ioengine": "libaio", "rw": rw, "bs": "4k", "direct": 1}
     options |= {
         "iodepth": depth,
@@ -44,7 +44,7 @@ def small(rw: str, depth: int = 16) -> Load:
 
 
 def large(rw: str) -> Load:
-    """Whole stripes in order, four at a time."""
+    """Return a load of whole stripes in order, four at a time."""
     loops = 2 if rw == "read" else 1
     options: dict[str, str | int] = {"ioengine": "libaio", "rw": rw, "bs": "1m", "direct": 1, "iodepth": 4}
     return lambda _: fio(filename=DATA, **options, size=f"{LARGE}m", loops=loops)

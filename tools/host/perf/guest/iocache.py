@@ -19,7 +19,7 @@ SIZE = "32m"
 
 
 def bench(lab: Lab) -> None:
-    """Reads of large and small blocks, cold and again, and writes."""
+    """Measure reads of large and small blocks, cold and again, and writes."""
     (setup,) = lab.job.setups
     with pool.pool(setup), nfsd.server(setup), nfsd.client("4.2"):
         transfer("write", "1m", end_fsync=1)(lab.fresh())
@@ -33,7 +33,7 @@ def bench(lab: Lab) -> None:
 
 
 def transfer(rw: str, block: str, **more: str | int) -> Load:
-    """A file in order, four blocks at a time, past the client's cache."""
+    """Return a load on a file in order, four blocks at a time, past the client's cache."""
     options: dict[str, str | int] = {"filename": str(FILE), "ioengine": "libaio", "rw": rw, "bs": block}
     options |= {"direct": 1, "iodepth": 4, "size": SIZE, "fallocate": "none", **more}
     return lambda _: fio(**options)

@@ -50,11 +50,11 @@ class Lab:
         return next(self._fresh)
 
     def data(self) -> drives.Counters:
-        """The counters of the data drives."""
+        """Return the counters of the data drives."""
         return drives.count(self._names["data"])
 
     def logs(self) -> drives.Counters:
-        """The counters of all drives that carry a log."""
+        """Return the counters of all drives that carry a log."""
         return drives.count([name for kind, names in self._names.items() if kind != "data" for name in names])
 
     def measure(
@@ -92,16 +92,16 @@ class Lab:
 
 
 def rpcs() -> int:
-    """Calls that nfsd was sent so far; 0 without nfsd."""
+    """Return how many calls nfsd was sent so far; 0 without nfsd."""
     return parse_rpcs(RPC.read_text()) if RPC.exists() else 0
 
 
 def parse_rpcs(text: str) -> int:
-    """The first number of the line `rpc` (net/sunrpc/stats.c)."""
+    """Return the first number of the line `rpc` (net/sunrpc/stats.c)."""
     return next(int(line.split()[1]) for line in text.splitlines() if line.startswith("rpc "))
 
 
 def idle_seconds() -> float:
-    """Seconds that the processor had nothing to do, since the boot."""
+    """Return the idle seconds of the processor since the boot."""
     words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return (int(words[4]) + int(words[5])) / os.sysconf("SC_CLK_TCK")

@@ -11,7 +11,7 @@ WARM = 250
 
 
 def bench(lab: Lab) -> None:
-    """Extents that are allocated and not yet written, and a file that grows."""
+    """Measure extents that are allocated and not yet written, and a file that grows."""
     for setup in lab.job.setups:
         with pool.pool(setup):
             safe, warm = (writes(MOUNTPOINT, count, fallocate="native") for count in (COUNT, WARM))
@@ -26,6 +26,6 @@ def appended(lab: Lab, test: str, variant: str, directory: str) -> None:
 
 
 def writes(directory: str, count: int, **more: str | int) -> Load:
-    """So many 4 KiB writes into a new file, each of them durable before the next one."""
+    """Return a load of so many 4 KiB writes into a new file, each of them durable before the next one."""
     options: dict[str, str | int] = {"ioengine": "psync", "rw": "write", "bs": "4k", "size": count * 4096, "fsync": 1}
     return lambda number: fio(filename=f"{directory}/{number}", **options, **more)

@@ -16,7 +16,7 @@ FEW = 256
 
 
 def bench(lab: Lab) -> None:
-    """Files read in order by one, four and sixteen readers, and whole stripes written by as many writers."""
+    """Measure files read in order by one, four and sixteen readers, and whole stripes written by as many writers."""
     (setup,) = lab.job.setups
     with pool.pool(setup):
         name = pool.kernel_name(DATA)
@@ -32,12 +32,12 @@ def bench(lab: Lab) -> None:
 
 
 def stripe_cache(setup: Setup) -> int:
-    """The planned size of the data array's stripe cache."""
+    """Return the planned size of the data array's stripe cache, in entries."""
     return int(setup.md["millrace-data"]["stripe_cache_size"])
 
 
 def files(streams: int) -> str:
-    """`1 file`, `4 files`."""
+    """Return `1 file`, `4 files`."""
     return f"{streams} file{'s' * (streams > 1)}"
 
 
@@ -54,6 +54,6 @@ def writers(streams: int) -> Load:
 
 
 def options_of(streams: int) -> dict[str, str | int]:
-    """As many jobs as streams, each with a file of its own."""
+    """Return options for as many jobs as streams, each with a file of its own."""
     size = TOTAL // streams
     return {"directory": MOUNTPOINT, "numjobs": streams, "size": size, "filename_format": f"{streams}.$jobnum"}

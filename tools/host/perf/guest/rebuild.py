@@ -17,7 +17,7 @@ SPEEDS = {"rebuild, slow": 4000, "rebuild, fast": 1_000_000}
 
 
 def bench(lab: Lab) -> None:
-    """A reader without one drive, then beside rebuilds of it."""
+    """Measure a reader without one drive, then beside rebuilds of it."""
     for setup in lab.job.setups:
         with pool.arrays(setup):
             take_out()

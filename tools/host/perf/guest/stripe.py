@@ -31,12 +31,12 @@ def bench(lab: Lab) -> None:
 
 
 def new_file(number: int) -> Outcome:
-    """A file where XFS puts it."""
+    """Write a file where XFS puts it."""
     return writes(f"{MOUNTPOINT}/{number}", "1m", fallocate="none")
 
 
 def on_stripe(block: str) -> Load:
-    """A file that is allocated first and written from where a stripe begins."""
+    """Return a load on a file that is allocated first and written from where a stripe begins."""
 
     def load(number: int) -> Outcome:
         file = Path(MOUNTPOINT) / str(number)
@@ -67,7 +67,7 @@ def writes(file: str, block: str, **more: str | int) -> Outcome:
 
 
 def raw(shift: int, place: int) -> Load:
-    """The same on the array, `shift` KiB behind the beginning of every other stripe; each run has stripes of its own.
+    """Return the same load on the array, `shift` KiB behind the beginning of every other stripe, new ones in each run.
 
     `place` counts the loads, of two runs each.
     """

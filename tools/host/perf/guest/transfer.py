@@ -9,7 +9,7 @@ SIZES = {"64 KiB": 1 << 16, "256 KiB": 1 << 18, "1 MiB": 1 << 20}
 
 
 def bench(lab: Lab) -> None:
-    """The same reads from the server's cache and the same writes in calls of different sizes."""
+    """Measure the same reads from the server's cache and the same writes in calls of different sizes."""
     (setup,) = lab.job.setups
     with pool.pool(setup), nfsd.server(setup):
         for variant, size in SIZES.items():

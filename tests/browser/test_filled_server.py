@@ -101,7 +101,7 @@ def test_what_is_closed_on_the_first_day_is_opened_on_the_overview(admin: Person
     expect(admin.ours.get_by_test_id("nfs-closed")).to_have_count(0)
 
 
-def test_a_drive_that_is_gone_is_told_on_the_overview_and_marked_where_it_was(admin: Person, become: Become) -> None:
+def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: Person, become: Become) -> None:
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("verdict")).to_have_attribute("data-level", "WARN")
     become("1u12-degraded")

@@ -109,7 +109,7 @@ def test_nothing_belongs_to_one_machine(factory: Path) -> None:
     assert (factory / "machine-id").read_text() == "uninitialized\n"
 
 
-def test_nobody_has_a_password(factory: Path) -> None:
+def test_no_account_has_a_password(factory: Path) -> None:
     hashes = {line.split(":")[0]: line.split(":")[1] for line in (factory / "shadow").read_text().splitlines()}
     assert all(hash_.startswith(("!", "*")) for hash_ in hashes.values()), hashes
     assert "root" in (factory / "cockpit/disallowed-users").read_text().split()

@@ -52,7 +52,7 @@ def test_fonts_of_the_pages_come_with_cockpit(pages: Path, tree: Path) -> None:
     assert [name for name in named if not (tree / "usr/share/cockpit/static" / name).exists()] == []
 
 
-def test_licences_of_what_is_bundled_are_told(pages: Path) -> None:
+def test_licences_of_bundled_packages_are_listed(pages: Path) -> None:
     legal = text(pages / "LEGAL.txt")
     assert all(f"== {name} " in legal for name in ("react", "react-dom", "@patternfly/react-core"))
     assert "GPL" not in legal

@@ -57,7 +57,7 @@ def vera(admin: Person, meet: Meet) -> Person:
     return vera
 
 
-def test_who_may_only_look_reads_every_page_and_is_told_why(vera: Person, request: pytest.FixtureRequest) -> None:
+def test_user_without_administrative_access_reads_every_page(vera: Person, request: pytest.FixtureRequest) -> None:
     for title in request.module.PAGES:
         vera.go(title)
         expect(vera.ours.get_by_role("heading", level=1)).to_have_text(title)

@@ -38,7 +38,7 @@ def test_what_is_no_certificate_is_refused_in_the_program_s_words(console: Conso
     assert console.run(["millrace", "certificate", "show", "--json"], "") == before
 
 
-def test_a_certificate_of_one_s_own_is_installed_and_taken_back(console: Console, admin: Person) -> None:
+def test_own_certificate_is_installed_and_removed(console: Console, admin: Person) -> None:
     made = console.run(["sh", "-ec", MAKE], "")
     admin.go("Settings")
     certificate = admin.ours.get_by_test_id("certificate")

@@ -10,7 +10,7 @@ PAGES = ("Overview", "Server", "Storage", "Shares", "Clients", "Benchmark", "Set
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_every_page_can_be_read_by_everybody(admin: Person, request: pytest.FixtureRequest, theme: Theme) -> None:
+def test_every_page_is_accessible(admin: Person, request: pytest.FixtureRequest, theme: Theme) -> None:
     admin.choose_theme(theme)
     found = {}
     for title in request.module.PAGES:

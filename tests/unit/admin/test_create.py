@@ -123,7 +123,7 @@ def test_a_password_that_the_owner_gave_is_taken_and_not_shown(server: Path, mon
 
 
 @pytest.mark.parametrize("text", ["", "\n", "two\nlines of a password\n", "secret\n"])
-def test_a_password_that_nobody_could_type_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_password_that_cannot_be_typed_is_refused(server: Path, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     give_password(server, monkeypatch, text)
     with pytest.raises(BadInput, match=r"^the credential millrace\.admin-password: a password is one line"):
         create(Tools(NO_USER))
@@ -159,7 +159,7 @@ def test_the_second_run_does_nothing(server: Path) -> None:
     assert tools.calls == [] and shown(server) == before
 
 
-def test_a_restart_before_the_first_login_locks_nobody_out(server: Path) -> None:
+def test_restart_before_the_first_login_shows_a_new_password(server: Path) -> None:
     create(Tools(NO_USER))
     before = shown(server)
     (server / ISSUE).unlink()

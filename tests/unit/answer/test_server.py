@@ -79,14 +79,14 @@ def test_a_short_verb_does_not_wait_for_a_long_one_that_is_stopped_in_the_end(as
     assert long not in asked.children()
 
 
-def test_a_verb_that_was_killed_is_told(asked: Asked) -> None:
+def test_killed_verb_is_reported(asked: Asked) -> None:
     asked.say(id=1, words=["watch", "--json"])
     os.kill(asked.child(), signal.SIGKILL)
     assert asked.hear()["signal"] == "KILL"
 
 
 @pytest.mark.parametrize("told", [True, False], ids=["SIGTERM", "end of input"])
-def test_nothing_runs_on_when_nobody_asks_any_more(asked: Asked, told: bool) -> None:
+def test_verbs_end_with_the_connection(asked: Asked, told: bool) -> None:
     asked.say(id=1, words=["watch", "--json"])
     child = asked.child()
     assert asked.process.stdin

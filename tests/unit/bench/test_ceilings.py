@@ -48,7 +48,7 @@ def test_latencies_are_of_all_repeats_together() -> None:
     assert latency.p95 == pytest.approx(1000e-9)
 
 
-def test_what_came_out_of_the_memory_is_told() -> None:
+def test_reads_from_the_page_cache_are_reported() -> None:
     rung = done("L2/nfs-tcp/seq/read", 5 * GIGA, now=Moment(at=1, read=0.1 * GIGA))
     assert "cached" in rung.flags
     assert "from the server's page cache" in judged(rung)[0].diagnosis

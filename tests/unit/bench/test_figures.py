@@ -75,7 +75,7 @@ def test_of_each_accelerator_the_repeat_in_the_middle_counts() -> None:
     assert figures.worth(rung, "8b") == rung
 
 
-def test_a_stream_of_training_files_is_told_in_accelerators() -> None:
+def test_training_stream_is_reported_in_accelerators() -> None:
     read = figures.worth(done("L1/xfs/unet3d/read", 10e9), "8b")
     assert [(one.accelerator, one.count, one.au) for one in read.accelerators] == [("H100", 3, None), ("B200", 1, None)]
     pictures = figures.worth(done("L1/xfs/retinanet/read", 10e9), "8b")
@@ -84,7 +84,7 @@ def test_a_stream_of_training_files_is_told_in_accelerators() -> None:
     assert figures.worth(plain, "8b") == plain
 
 
-def test_a_checkpoint_is_told_by_the_way_that_was_measured() -> None:
+def test_checkpoint_is_reported_for_the_measured_path() -> None:
     saved = figures.worth(done("L1/xfs/checkpoint/save", 1e9), "70b").checkpoint
     loaded = figures.worth(done("L1/xfs/checkpoint/load", 2e9), "70b").checkpoint
     assert saved is not None and loaded is not None

@@ -85,7 +85,7 @@ def test_no_output_is_no_result() -> None:
         final("", 1, "fio: unable to open /x.fio job file\n")
 
 
-def test_a_full_pool_is_told_from_other_errors() -> None:
+def test_full_pool_is_an_error_of_its_own() -> None:
     with pytest.raises(Full, match="No space left on device"):
         final((SAMPLES / "full.json").read_text(), 1, (SAMPLES / "full.err").read_text())
     # fio's message may be lost, the number of the error is in the report

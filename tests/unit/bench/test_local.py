@@ -86,7 +86,7 @@ def test_a_layout_writes_the_files_and_nothing_else(tmp_path: Path) -> None:
     assert "runtime" not in found
 
 
-def test_progress_is_told_while_fio_runs(local: Local, tmp_path: Path) -> None:
+def test_progress_is_reported_while_fio_runs(local: Local, tmp_path: Path) -> None:
     fio(local, f"cat {SAMPLES}/status-interval.json")
     seen: list[Outcome] = []
     found = local.run(job(works([Profile.MIXED])[0], tmp_path), seen.append)

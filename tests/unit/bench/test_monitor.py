@@ -98,7 +98,7 @@ def test_errors_that_a_drive_counts_itself_end_a_run(box: Path) -> None:
     assert quiet.complaint() is None
 
 
-def test_the_warmest_drive_is_told(box: Path) -> None:
+def test_warmest_drive_is_reported(box: Path) -> None:
     (box / "sys/class/block/nvme1n1/device/hwmon3/temp1_input").write_text("45000")
     assert watch(box).hottest() == 45.0
 

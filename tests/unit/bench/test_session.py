@@ -231,7 +231,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(root: Path, monkeypatch: py
     assert made[3].is_set()
 
 
-def test_an_order_that_cannot_begin_is_told_to_those_who_follow(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_failed_start_is_reported_to_followers(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session.signal, "signal", lambda *_: None)
 
     def prepare(_: object) -> Prepared:

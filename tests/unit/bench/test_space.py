@@ -17,7 +17,7 @@ from tests.unit.bench.sites import site
 from tests.unit.bench.tools import Tools
 
 
-def test_the_space_is_limited_and_for_nobody_else(pool: Path) -> None:
+def test_space_is_limited_and_of_root_alone(pool: Path) -> None:
     tools = Tools()
     where = space.make("/srv/pool", 1 << 30, tools)
     assert where == pool / ".millrace-bench"

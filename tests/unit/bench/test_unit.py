@@ -61,7 +61,7 @@ def test_each_drive_that_is_written_is_allowed_once(systemd: Systemd) -> None:
     assert systemd.calls == [["systemctl", "set-property", "--runtime", NAME, *rules]]
 
 
-def test_what_the_run_before_was_allowed_is_taken_back(systemd: Systemd, tmp_path: Path) -> None:
+def test_permission_of_an_earlier_run_is_removed(systemd: Systemd, tmp_path: Path) -> None:
     (tmp_path / f"run/systemd/system.control/{NAME}.d").mkdir(parents=True)
     unit.allow_writing([])
     assert systemd.calls == [["systemctl", "revert", NAME]]

@@ -44,7 +44,7 @@ def test_host_name_is_made_from_the_machine_id_and_is_a_netbios_name() -> None:
     assert netbios_name(name.replace("?", "0")) == "MILLRACE-000000"
 
 
-def test_nobody_is_asked_for_names_by_multicast() -> None:
+def test_names_are_not_resolved_by_multicast() -> None:
     resolved = read(SYSTEMD / "resolved.conf.d/10-millrace.conf")
     assert (resolved["LLMNR"], resolved["MulticastDNS"]) == (["no"], ["no"])
 

@@ -37,7 +37,7 @@ def test_what_the_client_needs_is_said() -> None:
     assert "kinit" not in words(served=MEMBER)
 
 
-def test_without_a_domain_the_realm_is_the_persons_to_know() -> None:
+def test_realm_is_a_placeholder_without_a_domain() -> None:
     said = words(served=replace(TRAIN, sec="krb5"))
     assert "kinit NAME@REALM" in said and "Domain =" not in said
 

@@ -39,7 +39,7 @@ def test_mtls_names_where_the_clients_own_certificate_goes() -> None:
     assert any("millrace certificate trust add" in one.text for one in made.notes)
 
 
-def test_an_authority_that_clients_have_is_not_handed_out() -> None:
+def test_authority_that_clients_have_is_not_in_the_kit() -> None:
     made = recipe(served=replace(SECRET, tls=Tls(SHOWN, None)))
     assert not any(one.path.endswith("ca.pem") or "truststore" in one.text for one in made.files)
     assert any("CN=authority" in one.text for one in made.notes)

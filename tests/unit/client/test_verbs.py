@@ -116,7 +116,7 @@ def test_without_a_pool_there_is_nothing_to_mount(server: Path, capsys: pytest.C
     assert status == 1 and "no pool yet" in err
 
 
-def test_without_an_address_nobody_can_reach_it(
+def test_server_without_an_address_is_refused(
     server: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(net, "serving", list)

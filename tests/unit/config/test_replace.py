@@ -129,7 +129,7 @@ class TestMoving:
         assert stat.S_IMODE(exported.stat().st_mode) == 0o600
         assert "s3cret-word-2" not in exported.read_text()
 
-    def test_a_box_that_is_installed_anew_is_as_it_was(self, appliance: Appliance, exported: Path) -> None:
+    def test_reinstalled_server_is_restored(self, appliance: Appliance, exported: Path) -> None:
         before = store.load()
         forget(appliance)
         report = replace.import_state(portable.read(exported), appliance, appliance.server)

@@ -74,7 +74,7 @@ def test_who_is_in_no_domain_leaves_none(member: Member) -> None:
         leave("no/body", "x", member.server)
 
 
-def test_a_change_taken_back_does_not_take_the_domain_along(joined: Member) -> None:
+def test_rollback_keeps_the_domain(joined: Member) -> None:
     create_shares(["train"], {"profile": "training"}, joined.server)
     replace.rollback(1, joined, joined.server)
     create_shares(["later"], {"profile": "training"}, joined.server)

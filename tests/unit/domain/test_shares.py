@@ -63,7 +63,7 @@ def test_a_domain_that_does_not_answer_is_not_a_user_who_is_not_there(joined: Me
         create(joined, smb_users=("EXAMPLE\\anna",))
 
 
-def test_without_a_domain_nobody_of_one_can_be_named(member: Member) -> None:
+def test_domain_user_is_refused_without_a_domain(member: Member) -> None:
     with pytest.raises(BadInput, match="this server is in none: millrace domain join"):
         create(member, smb_users=("EXAMPLE\\anna",))
 
@@ -88,7 +88,7 @@ def test_a_kerberos_share_is_seen_to_open_tickets(joined: Member) -> None:
     ("kinit", "gives MILLRACE\\$ no ticket"),
     ("systemctl is-active --quiet gssproxy", "NFS accepts no tickets"),
 ])  # fmt: skip
-def test_kerberos_that_does_not_work_is_taken_back(joined: Member, hurt: str, sentence: str) -> None:
+def test_failed_kerberos_share_is_rolled_back(joined: Member, hurt: str, sentence: str) -> None:
     joined.broken[hurt] = Result(1, "", "it is broken")
     with pytest.raises(Refused, match=f"{sentence}.*; nothing was changed"):
         create(joined, nfs_clients=("10.0.0.0/24 sec=krb5",))

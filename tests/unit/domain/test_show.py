@@ -26,7 +26,7 @@ def joined(member: Member) -> Member:
     return member
 
 
-def test_a_person_sees_the_membership(joined: Member) -> None:
+def test_show_prints_the_membership(joined: Member) -> None:
     text = "\n".join(lines(show(store.load().domain, joined)))
     for words in (
         "AD.EXAMPLE.COM (EXAMPLE)",
@@ -46,7 +46,7 @@ def test_a_program_gets_one_document(joined: Member, monkeypatch: pytest.MonkeyP
     assert found["domain"]["realm"] == "AD.EXAMPLE.COM" and found["problems"] == []
 
 
-def test_who_is_in_none_is_told_how(member: Member) -> None:
+def test_server_in_no_domain_names_the_command_to_join(member: Member) -> None:
     assert "millrace domain join" in lines(show(None, member))[0]
 
 

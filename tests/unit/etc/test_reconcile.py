@@ -179,7 +179,7 @@ def test_service_that_could_not_be_reloaded_is_reloaded_by_the_next_rendering(ro
     assert settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False).reloaded == ["a.service"]
 
 
-def test_service_that_was_not_told_of_a_removed_file_is_told_by_the_next_rendering(root: Path) -> None:
+def test_service_not_reloaded_after_a_removal_is_reloaded_by_the_next_rendering(root: Path) -> None:
     readers = Readers()
     settle([readers.service("a.service", readers.entry(ONE, "1"))], force=False)
 

@@ -61,7 +61,7 @@ def test_the_version_is_that_of_the_image(server: Path) -> None:
     assert image_version() == "0.1.0"
 
 
-def test_consoles_are_drawn_anew_only_when_something_changed(server: Path) -> None:
+def test_consoles_are_redrawn_only_after_a_change(server: Path) -> None:
     drawn: list[bool] = []
     for found in (health(FINE), health(FINE), health(WAITING)):
         write(found, lambda: PORTS, lambda: drawn.append(True))

@@ -74,7 +74,7 @@ def test_a_file_changed_by_hand_is_a_failure() -> None:
     assert level is Level.FAIL and "by hand" in words
 
 
-def test_a_certificate_that_cockpit_prefers_is_told() -> None:
+def test_other_certificate_in_use_by_cockpit_is_a_finding() -> None:
     certify()
     cockpit.directory().mkdir(parents=True)
     (cockpit.directory() / "99-mine.cert").write_text("")

@@ -195,12 +195,12 @@ class TestServers:
             (serving / "proc/fs/nfsd" / name).unlink()
         assert "FAIL: The NFS server is not running" in sentences(nfs.check(host()))
 
-    def test_nfs_that_listens_and_answers_nobody(self, serving: Path) -> None:
+    def test_nfs_that_listens_and_does_not_respond(self, serving: Path) -> None:
         assert "FAIL: The NFS server does not respond to an RPC call: timed out" in sentences(
             nfs.check(deaf(nfs="timed out"))
         )
 
-    def test_smb_that_listens_and_answers_nobody(self, serving: Path) -> None:
+    def test_smb_that_listens_and_does_not_respond(self, serving: Path) -> None:
         found = sentences(smb.check(deaf(smb="it closes the connection")))
         assert "FAIL: The SMB server does not respond: it closes the connection" in found
 

@@ -68,7 +68,7 @@ def test_before_root_looked_nothing_is_said_to_be_well(box: Box) -> None:
     assert "not been checked in this boot yet" in found.findings[-1].sentence + found.findings[0].sentence
 
 
-def test_what_root_saw_long_ago_is_not_the_truth(box: Box) -> None:
+def test_stale_health_document_is_a_failure(box: Box) -> None:
     text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:55")
     paths.health_file().write_text(text)
     assert current(Host()).level is Level.FAIL

@@ -68,7 +68,7 @@ def test_a_server_whose_threads_all_hang(probe: Probe) -> None:
 
 
 @pytest.mark.parametrize("probe", [nfs_null.problem, smb_negotiate.problem])
-def test_a_port_on_which_nobody_listens(probe: Probe) -> None:
+def test_port_without_a_listener_is_refused(probe: Probe) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     assert probe("127.0.0.1", port) == "Connection refused"

@@ -35,7 +35,7 @@ def _no_override(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(apt.OVERRIDE, raising=False)
 
 
-def test_the_debian_archive_is_told_from_security_updates_and_vendors() -> None:
+def test_debian_archive_is_neither_security_updates_nor_a_vendor() -> None:
     assert apt.archive_uri(Apt(LISTING)) == "http://mirror.example/debian/"
 
 

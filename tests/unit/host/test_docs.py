@@ -25,7 +25,7 @@ def test_the_build_is_strict_and_goes_where_it_should(tmp_path: Path) -> None:
     assert asked[:2] == ["build", "--strict"] and "--quiet" not in asked and f"--site-dir={tmp_path / 'site'}" in asked
 
 
-def test_a_failed_build_is_told_in_the_words_of_mkdocs(tmp_path: Path) -> None:
+def test_failed_build_has_the_message_of_mkdocs(tmp_path: Path) -> None:
     assert (
         docs.build(
             program(tmp_path, "echo 'INFO    -  Building' >&2; echo 'no such file' >&2; exit 1"), tmp_path / "site"

@@ -91,7 +91,7 @@ def test_package_lists_are_updated_only_where_the_first_try_failed(host: Host, t
     assert [line.split()[0] for line in log.read_text().splitlines()] == ["install", "update", "install"]
 
 
-def test_a_host_that_is_not_debian_is_told_so(host: Host, tmp_path: Path) -> None:
+def test_host_other_than_debian_is_refused(host: Host, tmp_path: Path) -> None:
     only = tmp_path / "only"
     only.mkdir()
     for name in ("dirname", "sh"):

@@ -37,7 +37,7 @@ def bundler(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
 COPY = 'mkdir -p "$1" && cp src/index.html "$1" && ls > "$1/seen"'
 
 
-def test_pages_are_bundled_from_a_clean_copy_and_anew_after_a_change(
+def test_pages_are_bundled_from_a_clean_copy_and_again_after_a_change(
     cache: Caches, tree: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bundler(monkeypatch, COPY)

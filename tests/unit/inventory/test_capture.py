@@ -103,7 +103,7 @@ def captured(tmp_path: Path) -> tuple[Inventory, Path]:
     return capture(file, sysroot=root, run=answers), file
 
 
-def test_a_capture_is_looked_at_like_the_server(captured: tuple[Inventory, Path]) -> None:
+def test_capture_has_the_inventory_of_the_server(captured: tuple[Inventory, Path]) -> None:
     real, file = captured
     assert len(real.drives) == 6
     assert {drive.state for drive in real.drives} == {
@@ -254,5 +254,5 @@ def test_a_capture_that_is_not_there(capsys: pytest.CaptureFixture[str], tmp_pat
 @pytest.mark.parametrize(
     "kept", ["0000:81:00.0", "nvme10n1", "firmware 7.2.12", "32.0 GT/s PCIe", "0-3,8", "/dev/nvme0n1", "16:20:01"]
 )
-def test_what_is_nobodys_secret_is_readable(kept: str) -> None:
+def test_public_values_stay_readable(kept: str) -> None:
     assert Anonymiser(b"key").text(kept) == kept

@@ -34,7 +34,7 @@ def test_root_learns_formats_wear_and_what_discarded_blocks_read_as(tmp_path: Pa
 @pytest.mark.parametrize(
     "answer", [hardware.denied, nothing_found, lambda argv: Result(0, "[1]", ""), lambda argv: Result(127, "", "")]
 )
-def test_what_nobody_says_is_none_and_never_a_guess(tmp_path: Path, answer: Runner) -> None:
+def test_unknown_values_are_none(tmp_path: Path, answer: Runner) -> None:
     name = booted(tmp_path).nvme(0, "S")
     found = drive(collect(tmp_path, answer), name)
     assert found.lba_formats == []

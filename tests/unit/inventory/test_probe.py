@@ -130,7 +130,7 @@ def test_unknown_outranks_what_was_found(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("offset", [700_000, images.SIZE - 1, images.SIZE - 8 * images.MIB])
-def test_a_single_byte_nobody_knows_is_reported_with_its_place(tmp_path: Path, offset: int) -> None:
+def test_single_unknown_byte_is_reported_with_its_offset(tmp_path: Path, offset: int) -> None:
     drive = drive_with(tmp_path, lambda path: images.make(path, (offset, b"\x01")), nothing_found)
     assert drive.state is DriveState.FOREIGN
     assert findings(drive) == f"data at byte {offset}"

@@ -141,7 +141,7 @@ def spoilt(change: Callable[[Path], None]) -> Callable[[Path], Path]:
         ),
     ],
 )
-def test_a_directory_is_looked_at_as_carefully(
+def test_directory_is_checked_like_an_archive(
     make: Callable[[Path], Path], sentence: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(["inventory", "--sysroot", str(make(tmp_path / "capture"))]) == 2

@@ -94,7 +94,7 @@ def test_more_than_a_host_can_feed_is_not_tried() -> None:
     assert (found.count, max(one.count for one in found.probes)) == (8, 8)
 
 
-def test_a_number_that_does_not_hold_in_full_is_taken_back() -> None:
+def test_number_of_accelerators_that_does_not_hold_is_dropped() -> None:
     def flattering(count: int, seconds: float) -> Probe:
         return ideal(H100, (45 if seconds < 30 else 40) * GIGA)(count, seconds)
 
@@ -222,7 +222,7 @@ def test_a_client_of_the_ladder_reads_the_files_that_fio_laid_out(tmp_path: Path
     assert "rw=read\n" in job_file(Job(work, job.target, 2, job.files, None, create_only=True))
 
 
-def test_a_person_reads_how_many_and_from_where() -> None:
+def test_text_has_the_number_of_accelerators_and_its_source() -> None:
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
     formula = figures.worth(done("L1/xfs/unet3d/read", 45e9), "8b")
     assert text.accelerators(Run.model_construct(rungs=[formula, rung])) == [

@@ -119,7 +119,7 @@ def test_connections_that_were_asked_for_and_never_made_do_not_count(tmp_path: P
     assert found["lanes"].text == "11 of 16 connections"
 
 
-def test_a_trunk_without_its_lanes_is_told_from_one_with_them(tmp_path: Path) -> None:
+def test_trunk_without_its_lanes_is_found(tmp_path: Path) -> None:
     expect = expectation("training", "nfs-tcp-trunked")
     client = nfs_client(tmp_path, "mountstats-trunked")
     for number, address in enumerate(["10.0.0.2"] * 8 + ["10.0.7.7"]):

@@ -126,7 +126,7 @@ def test_the_control_is_not_asked_for_by_name() -> None:
         main(["control"])
 
 
-def test_without_an_image_a_person_is_told_to_build(tmp_path: Path) -> None:
+def test_missing_image_names_the_build(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="run tools/build first") as caught:
         emulator.built(tmp_path)
     assert caught.value.exit_code == 2

@@ -57,6 +57,6 @@ def test_every_setup_finds_its_drives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", benchmarks.BENCHMARKS)
-def test_setups_of_a_benchmark_are_told_apart(name: str) -> None:
+def test_setups_of_a_benchmark_have_different_names(name: str) -> None:
     names = [setup.name for setup in benchmarks.job(name).setups]
     assert len(set(names)) == len(names)

@@ -164,7 +164,7 @@ class TestMemory:
         plan = plan.model_copy(update={"md": plan.md.model_copy(update={"stripe_cache_size": 32768})})
         assert "The stripe caches take 1.38 GiB" in one(audit(inventory, plan), "memory.stripes").what
 
-    def test_what_nobody_knows_about_error_correction_is_no_finding(self) -> None:
+    def test_unknown_error_correction_is_no_finding(self) -> None:
         assert found(servers_hw.one_u_12().model_copy(update={"ecc": None})) == []
 
     def test_plenty_is_enough(self) -> None:
@@ -173,7 +173,7 @@ class TestMemory:
         assert found(inventory) == []
 
 
-def test_a_person_reads_the_findings_below_the_plan() -> None:
+def test_findings_are_below_the_plan() -> None:
     shown = as_text(plan_file(propose(servers_hw.hot_and_worn(), Policy())), False)
     assert "Hardware" in shown
     assert shown.index("fail") < shown.index("warn ")

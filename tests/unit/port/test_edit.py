@@ -110,7 +110,7 @@ def test_an_address_that_goes_away_is_said(network: Network) -> None:
     assert report.warnings == ["enp1s0 had 10.0.0.2/24: clients that use it must mount another address"]
 
 
-def test_an_address_that_another_host_has_is_taken_back_with_the_reason(network: Network) -> None:
+def test_address_in_use_by_another_host_is_rolled_back(network: Network) -> None:
     give(network, *FOUR[:2])
     before = (network.root / FILE).read_text()
     network.taken = {"10.0.0.12/24"}
@@ -120,7 +120,7 @@ def test_an_address_that_another_host_has_is_taken_back_with_the_reason(network:
     assert network.addresses["enp1s0"] == fixed(network) == list(FOUR[:2])
 
 
-def test_a_port_without_a_link_is_told_from_one_whose_address_is_taken(network: Network) -> None:
+def test_port_without_a_link_has_a_message_of_its_own(network: Network) -> None:
     (network.root / "sys/class/net/enp1s0/carrier").write_text("0\n")
     network.taken = {"10.0.0.11/24"}
     with pytest.raises(Refused, match="enp1s0 has no link"):
@@ -128,7 +128,7 @@ def test_a_port_without_a_link_is_told_from_one_whose_address_is_taken(network: 
     assert not (network.root / FILE).exists()
 
 
-def test_an_address_that_is_not_served_on_is_taken_back(network: Network) -> None:
+def test_address_that_is_not_served_is_rolled_back(network: Network) -> None:
     network.deaf = {"10.0.0.11"}
     with pytest.raises(Refused, match=r"SMB does not listen on 10\.0\.0\.11.*nothing was changed"):
         give(network, *FOUR[:2])

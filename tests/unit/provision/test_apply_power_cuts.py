@@ -193,7 +193,7 @@ def test_a_drive_replaced_by_a_foreign_one_while_the_power_was_off_stops_it(
     assert world.writes == []
 
 
-def test_a_drive_that_somebody_filled_while_the_power_was_off_stops_it(world: World) -> None:
+def test_drive_filled_during_the_power_cut_stops_provisioning(world: World) -> None:
     begun(world, 2)
     replace(world, "D3", Disk("D3", 100 << 30, foreign="ext4 file system"))
     with pytest.raises(Refused, match=r"D3 .* is not blank: blkid: ext4 file system"):
@@ -202,7 +202,7 @@ def test_a_drive_that_somebody_filled_while_the_power_was_off_stops_it(world: Wo
 
 
 @pytest.mark.parametrize(("steps", "mark"), [(1, "start"), (1, "done"), (6, "done")])
-def test_a_drive_that_somebody_partitioned_anew_stops_it(world: World, steps: int, mark: str) -> None:
+def test_repartitioned_drive_stops_provisioning(world: World, steps: int, mark: str) -> None:
     begun(world, steps, mark)
     replace(world, "D0", Disk("D0", 100 << 30, gpt_ids={"11111111-2222-4333-8444-555555555555"}))
     with pytest.raises(Refused, match="D0"):

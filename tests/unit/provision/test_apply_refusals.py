@@ -27,7 +27,7 @@ def test_without_an_approval_the_unit_ends_well_and_writes_nothing(world: World)
     assert world.calls == []
 
 
-def test_a_person_who_asks_without_an_approval_is_told_how_to_approve(world: World) -> None:
+def test_missing_approval_names_the_command_to_approve(world: World) -> None:
     propose(raid6_plan())
     with pytest.raises(Refused, match="millrace approve HASH"):
         apply.provision(world, print)

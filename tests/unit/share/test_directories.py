@@ -69,9 +69,7 @@ def test_homes_are_made_after_the_directory_was_closed(
     assert path_of(appliance).stat().st_mode & 0o7777 == 0o1777
 
 
-def test_a_directory_of_somebody_else_is_nobodys_home(
-    appliance: Appliance, homes: Share, given: dict[int, int]
-) -> None:
+def test_directory_of_another_user_is_not_a_home(appliance: Appliance, homes: Share, given: dict[int, int]) -> None:
     path_of(appliance, "ann").mkdir(mode=0o777)
     given[path_of(appliance, "ann").stat().st_ino] = STRANGER
     directories.close(homes)
@@ -132,9 +130,7 @@ def with_ann(config: Config) -> Config:
     return config.model_copy(update={"users": [User(name="ann", uid=ANN)]})
 
 
-def test_a_change_that_would_give_away_somebodys_directory_is_refused(
-    appliance: Appliance, given: dict[int, int]
-) -> None:
+def test_change_that_would_give_away_a_directory_is_refused(appliance: Appliance, given: dict[int, int]) -> None:
     create_shares(["home"], {"profile": "training"}, appliance.server)
     store.change("test", "user create ann", with_ann)
     root = path_of(appliance)

@@ -92,7 +92,7 @@ def test_the_command_line_shows_the_lines_alone() -> None:
     assert store.load().share("train") is None
 
 
-def test_shares_are_looked_at_on_demand(appliance: Appliance) -> None:
+def test_shares_are_verified_on_demand(appliance: Appliance) -> None:
     edit.create_shares(["train"], WANTED)
     [found] = json.loads(say("verify", "train", "--json").output)["shares"]
     assert found["name"] == "train" and found["problem"] is None

@@ -56,7 +56,7 @@ def test_networks_that_the_owner_names_win() -> None:
     assert smb_networks(named, ["10.0.0.0/24"], [port("enp1s0", "10.0.0.2/24")], []) == named
 
 
-def test_a_share_that_names_no_clients_is_exported_to_nobody_until_a_network_is_confirmed() -> None:
+def test_share_without_clients_is_not_exported_before_a_network_is_confirmed() -> None:
     ports = [port("enp1s0", "10.0.0.2/24")]
     share = default_share(pool(), [], True, ports)
     assert share.exports == [] and share.nfs and share.both
@@ -116,7 +116,7 @@ def test_addresses_that_go_away_are_not_served_on(server: Path) -> None:
     assert serving(links) == []
 
 
-def test_a_driver_that_does_not_know_its_speed_is_told_from_one_that_does(server: Path) -> None:
+def test_unknown_speed_of_a_driver_is_none(server: Path) -> None:
     links = [link("enp1s0", "10.1.0.2/24"), link("enp2s0", "10.2.0.2/24")]
     assert [one.speed for one in serving(links)] == [100000, None]
 

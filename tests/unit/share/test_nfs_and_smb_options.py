@@ -55,7 +55,7 @@ def test_io_uring_can_be_switched_off_for_one_share() -> None:
     assert found["vfs objects"] == "catia fruit streams_xattr" and found["posix locking"] == "no"
 
 
-def test_what_nobody_writes_is_cached_beside_nfs_too() -> None:
+def test_read_only_share_is_cached_beside_nfs_too() -> None:
     found = lines(profile="dataset-ro")
     assert found["read only"] == "yes" and found["oplocks"] == "yes" and found["case sensitive"] == "yes"
     assert "(ro," in exported(profile="dataset-ro")

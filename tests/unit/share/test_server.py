@@ -80,7 +80,7 @@ def test_the_second_time_nothing_is_written_and_samba_hears_nothing(server: Path
     assert not tools.called("testparm") and not tools.called("smbcontrol") and not tools.called("systemctl restart")
 
 
-def test_a_running_nfs_server_is_told_of_its_exports(server: Path) -> None:
+def test_running_nfs_server_rereads_its_exports(server: Path) -> None:
     tools = Tools()
     report = apply(tools)
     assert tools.called("exportfs -ra") and "nfs-server.service" in report.reloaded
@@ -126,7 +126,7 @@ def test_a_new_address_needs_a_restart_as_smbd_opens_its_listeners_once(server: 
     assert not again.called("systemctl restart")
 
 
-def test_a_port_that_loses_its_link_ends_nobodys_session(server: Path) -> None:
+def test_port_without_a_link_ends_no_session(server: Path) -> None:
     two = [*PORTS, port("enp2s0", "10.0.1.2/24", speed=None)]
     listen(server, "0.0.0.0:2049", "10.0.0.2:445", "10.0.1.2:445")
     apply(Tools(STOPPED), two)

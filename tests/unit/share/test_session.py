@@ -103,7 +103,7 @@ def test_the_lanes_of_the_only_client_come_from_all_its_addresses(server: Path) 
     assert (one.host, one.lanes, one.transport) == ("10.77.0.2", 10, "tcp")
 
 
-def test_lanes_that_could_be_anybodys_are_said_and_not_guessed(server: Path) -> None:
+def test_lanes_of_unknown_clients_are_reported_as_unknown(server: Path) -> None:
     (server / "proc/fs/nfsd/clients/1/info").unlink()
     found = sessions(tools())
     assert by_host(found.sessions)["10.77.0.2"].lanes == 8
@@ -130,12 +130,12 @@ def test_a_server_that_does_not_answer_is_said_and_the_other_is_listed(server: P
     assert len(found.sessions) == 4 and found.warnings == ["smbstatus does not list SMB sessions: lock failed"]
 
 
-def test_nobody_is_connected_to_a_server_that_does_not_serve(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_server_that_does_not_serve_has_no_sessions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
     assert sessions(tools(smbstatus=Result(127, "", ""))).sessions == []
 
 
-def test_who_is_no_administrator_is_told_so(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_listing_clients_requires_root(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(self: Path) -> None:
         raise PermissionError(13, "Permission denied")
 

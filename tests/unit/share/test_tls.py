@@ -35,7 +35,7 @@ def test_it_comes_and_goes_with_the_demand(appliance: Appliance) -> None:
     assert not appliance.tlshd
 
 
-def test_it_is_not_told_twice(appliance: Appliance) -> None:
+def test_tlshd_is_not_restarted_without_a_change(appliance: Appliance) -> None:
     create_shares(["may"], {"nfs_clients": ("10.0.0.0/24 xprtsec=none:tls",)}, appliance.server)
     create_shares(["open"], {}, appliance.server)
     assert len(appliance.called("systemctl start tlshd")) == 1 and not appliance.called("systemctl restart tlshd")

@@ -96,7 +96,7 @@ def test_set_without_an_option_is_refused_with_the_usage_and_leaves_no_change_be
 
 
 @pytest.mark.parametrize("words", [["create", "sm", "--no-nfs", "--no-smb"], ["set", "data", "--no-nfs", "--no-smb"]])
-def test_share_that_nobody_is_served_is_refused(words: list[str]) -> None:
+def test_share_without_a_protocol_is_refused(words: list[str]) -> None:
     with pytest.raises(BadInput, match="would be served to nobody: leave NFS or SMB on"):
         say(*words)
     with pytest.raises(BadInput, match="would be served to nobody"):
@@ -128,7 +128,7 @@ def test_pool_whose_file_system_has_shut_down_is_one_sentence(
     assert store.read().config.serial == 0
 
 
-def test_share_that_cannot_be_looked_at_is_named_beside_those_that_can(
+def test_share_that_cannot_be_verified_is_named_beside_the_others(
     appliance: Appliance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     say("create", "late")

@@ -42,7 +42,7 @@ def test_an_error_inside_lets_go_of_the_lock(tmp_path: Path) -> None:
         pass
 
 
-def test_a_user_is_told_to_use_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_user_without_root_gets_the_advice_of_sudo(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def denied(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 

@@ -69,7 +69,7 @@ def test_a_drive_that_was_pulled_stays_in_the_picture(box: Box) -> None:
     assert (gone.present, gone.member, gone.bay, gone.array) == (False, "missing", "4", "data")
 
 
-def test_a_drive_that_was_put_in_is_there_though_nobody_looked_at_it_at_boot(box: Box) -> None:
+def test_drive_inserted_after_boot_is_shown(box: Box) -> None:
     box.provision()
     box.replace("data", 3, 12)
     new = drive(12)
@@ -91,7 +91,7 @@ def test_ports_on_the_other_processor_are_named_with_their_node(box: Box, monkey
     assert (far.where.ports, far.where.nodes) == (["ens0np0", "ens1np0"], [1])
 
 
-def test_legs_belong_to_the_array_that_a_person_knows(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_legs_belong_to_the_data_array(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     from millrace.plan.policy import Policy
     from millrace.plan.propose import plan_file, propose
 
@@ -103,7 +103,7 @@ def test_legs_belong_to_the_array_that_a_person_knows(box: Box, monkeypatch: pyt
     assert places["SN018"] == ("log", None)
 
 
-def test_a_server_that_nobody_looked_at_yet_says_so(box: Box) -> None:
+def test_server_without_an_inventory_is_refused(box: Box) -> None:
     paths.inventory_file().unlink()
     with pytest.raises(Refused, match="no inventory of this boot"):
         look()

@@ -123,6 +123,6 @@ def test_one_value_that_cannot_be_put_back_is_a_warning(machine: Machine, monkey
     assert machine.read("sys/class/block/md127/md/group_thread_cnt") == "0"
 
 
-def test_the_person_hears_how_long_it_lasts(machine: Machine) -> None:
+def test_output_says_how_long_a_revert_lasts(machine: Machine) -> None:
     invoke()
     assert "systemctl stop millrace-tune.service" in invoke("--revert")

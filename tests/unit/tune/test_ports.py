@@ -193,7 +193,7 @@ def test_a_port_that_is_added_later_is_tuned_and_the_others_stay(machine: Machin
     assert list(machine.irqs("ens2").values()) == [str(cpu) for cpu in range(24)]
 
 
-def test_lost_packets_are_told(machine: Machine) -> None:
+def test_lost_packets_are_reported(machine: Machine) -> None:
     mlx5(machine, now=24)
     machine.write("sys/class/net/ens1np0/statistics/rx_missed_errors", "5000")
     machine.write("sys/class/net/ens1np0/statistics/rx_packets", "100000")

@@ -90,7 +90,7 @@ def test_a_place_that_is_not_known_leaves_it_free(machine: Machine, node: int) -
     assert tuned(machine).drift == []
 
 
-def test_a_running_smbd_is_left_running_and_the_person_is_told(machine: Machine) -> None:
+def test_running_smbd_is_not_restarted_and_the_restart_is_named(machine: Machine) -> None:
     machine.port("ens1", 1)
     machine.active.add("smbd.service")
     report = tuned(machine)

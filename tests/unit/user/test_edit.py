@@ -126,7 +126,7 @@ def test_a_user_that_a_share_names_stays(appliance: Appliance) -> None:
     assert "ann" in appliance.accounts["passwd"]
 
 
-def test_a_group_that_somebody_names_stays(appliance: Appliance) -> None:
+def test_group_in_use_is_not_removed(appliance: Appliance) -> None:
     edit.create_group("ml", appliance)
     edit.create_user("ann", ["ml"], SECRET, appliance)
     with pytest.raises(Refused, match="the user ann names the group ml"):
@@ -177,12 +177,12 @@ class TestPam:
         assert sync(io.BytesIO(b"one of my own"), appliance)
         assert appliance.smb_accounts == {"admin"}
 
-    def test_nobody_else_gets_an_smb_account(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_other_user_gets_an_smb_account(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PAM_USER", "root")
         assert not sync(io.BytesIO(b"own"), appliance)
         assert appliance.calls == []
 
-    def test_a_person_cannot_call_it(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_verb_is_refused_outside_pam(self, appliance: Appliance, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv("PAM_TYPE")
         with pytest.raises(BadInput, match="millrace user passwd"):
             sync(io.BytesIO(b"own"), appliance)

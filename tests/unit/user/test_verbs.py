@@ -40,7 +40,7 @@ def test_a_page_reads_what_was_done() -> None:
     assert store.load().users == [] and store.load().groups == []
 
 
-def test_a_person_reads_a_sentence() -> None:
+def test_verb_prints_a_sentence() -> None:
     assert say("group", "create", "ml") == "Created group ml with GID 2000.\n"
     assert say("user", "create", "ann", "--password-stdin", stdin="s3cret-word-2\n").startswith(
         "Created user ann with UID "

@@ -39,7 +39,7 @@ def test_the_first_line_has_no_rates_and_the_next_has(box: Box) -> None:
     assert second.ports[0].send_bytes_per_second == 4.5e9
 
 
-def test_a_user_without_rights_is_told_why_something_is_not_known(tmp_path: Path) -> None:
+def test_user_without_rights_gets_the_reason_of_unknown_values(tmp_path: Path) -> None:
     with server(tmp_path, user=1001) as box:
         box.provision()
         nfs, smb = watched(box, 2)[1].protocols
@@ -51,7 +51,7 @@ def test_a_user_without_rights_is_told_why_something_is_not_known(tmp_path: Path
         ]
 
 
-def test_a_server_that_was_started_anew_has_no_rate_for_that_second(box: Box) -> None:
+def test_restarted_server_has_no_rate_for_that_second(box: Box) -> None:
     def restart(second: int) -> None:
         if second == 2:
             box.tree.write("proc/net/rpc/nfsd", "io 0 0\nrpc 0 0 0 0 0\n")
@@ -69,7 +69,7 @@ def test_nothing_asked_is_no_latency(box: Box) -> None:
     assert (nfs.read_bytes_per_second, nfs.operations_per_second, nfs.latency_seconds) == (0, 0, None)
 
 
-def test_a_server_without_a_pool_serves_nobody(tmp_path: Path) -> None:
+def test_server_without_a_pool_has_no_clients(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.look()
         last = watched(box, 2)[1]
@@ -159,7 +159,7 @@ class TestLatencyOfNfs:
     LISTED = "hist:keys=common_cpucommon_cpu:vals=hitcount,execute:sort=hitcount:size=2048 [active]\n"
     HIST = "# event histogram\n#\n# trigger info: hist:keys=common_cpu:vals=hitcount,execute [active]\n#\n\n"
 
-    def test_the_kernel_is_told_to_count_once(self, box: Box) -> None:
+    def test_histogram_of_the_kernel_is_enabled_once(self, box: Box) -> None:
         box.tree.write(f"{latency.EVENT}/trigger", "# Available triggers:\n")
         latency.enable()
         trigger = box.root / latency.EVENT / "trigger"
@@ -182,7 +182,7 @@ class TestLatencyOfNfs:
         assert latency.calls() is None
 
 
-def test_the_verb_prints_lines_until_nobody_reads_them(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_verb_prints_lines_until_the_reader_closes(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     printed = watched(box, 2)
     monkeypatch.setattr(verbs, "_lines", lambda: iter(printed))
     lines = CliRunner().invoke(verbs.watch, ["--json"], catch_exceptions=False).stdout.splitlines()

@@ -119,7 +119,7 @@ def test_public_functions_name_what_they_raise(path: str) -> None:
 
 
 def test_the_exceptions_of_every_part_are_known() -> None:
-    assert {"Refused", "Failed", "BadInput", "CannotWork", "Wrong"} <= set(exceptions())
+    assert {"Refused", "Failed", "BadInput", "InapplicablePolicy", "Wrong"} <= set(exceptions())
 
 
 @pytest.mark.parametrize(

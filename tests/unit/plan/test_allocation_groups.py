@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
-from millrace.plan.allocation_groups import Groups, Stripes, equal_groups, planned_groups
+from millrace.plan.allocation_groups import AllocationGroups, Stripes, equal_groups, planned_groups
 from millrace.plan.model import Filesystem, Plan
 from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.plan.propose import propose
@@ -84,7 +84,7 @@ def test_a_number_by_policy_is_met_exactly_or_refused(count: int, capacity: int,
     size = next(size for size in sizes if stripes.rotates(size))
     last = capacity - (count - 1) * size
     possible = 16 * MIB <= size < TIB and last >= size / 2
-    assert groups == (Groups(count, size) if possible else None)
+    assert groups == (AllocationGroups(count, size) if possible else None)
     assert groups is None or groups.count == -(-capacity // groups.size)
 
 

@@ -9,7 +9,7 @@ from millrace.inventory.model import Inventory, Node, PcieLink
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd, Plan, Refusal
 from millrace.plan.nfsd import plan_nfsd
-from millrace.plan.override import CannotWork
+from millrace.plan.override import InapplicablePolicy
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
 from millrace.plan.propose import propose
 from millrace.plan.server import server_of
@@ -149,7 +149,7 @@ class TestPolicyForNfsd:
         ],
     )
     def test_what_cannot_work_here_is_refused_with_the_reason(self, wish: dict[str, Any], key: str, what: str) -> None:
-        with pytest.raises(CannotWork) as error:
+        with pytest.raises(InapplicablePolicy) as error:
             nfsd(server([], nodes=2, memory=8 * GIB), **wish)
         obstacle = error.value.obstacle
         assert key in obstacle.what and what in obstacle.what and obstacle.todo.startswith("Set nfsd.")

@@ -27,7 +27,7 @@ def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_readable_policy_is_in_force_without_a_finding(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(GOOD)
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     assert policy_in_force.in_force().nfs.networks == ["10.1.0.0/16"]
     assert capsys.readouterr().err == ""
     [finding] = check.check(Host())
@@ -37,9 +37,9 @@ def test_readable_policy_is_in_force_without_a_finding(file: Path, capsys: pytes
 @pytest.mark.parametrize("broken", [TYPO, "[nfs", "\udcff", '[nfsd]\nthreads = "64"\n'])
 def test_typo_leaves_the_last_good_policy_in_force(file: Path, broken: str, capsys: pytest.CaptureFixture[str]) -> None:
     file.write_text(GOOD)
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     file.write_bytes(broken.encode(errors="surrogateescape"))
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     assert policy_in_force.in_force().nfs.networks == ["10.1.0.0/16"]
     said = capsys.readouterr().err
     assert str(file) in said and "stays in force" in said and said.count("\n") == 1
@@ -54,23 +54,23 @@ def test_typo_leaves_the_last_good_policy_in_force(file: Path, broken: str, caps
 def test_corrected_policy_takes_effect_again(file: Path) -> None:
     for text in (GOOD, TYPO, GOOD.replace("10.1", "10.2")):
         file.write_text(text)
-        policy_in_force.keep()
+        policy_in_force.save_last_good()
     assert policy_in_force.find() == policy_in_force.InForce(load_policy())
     assert policy_in_force.in_force().nfs.networks == ["10.2.0.0/16"]
 
 
 def test_removed_policy_means_the_defaults_also_after_a_later_typo(file: Path) -> None:
     file.write_text(GOOD)
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     file.unlink()
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     file.write_text(TYPO)
     assert policy_in_force.find().policy == Policy()
 
 
 def test_first_policy_that_cannot_be_read_is_a_failure(file: Path) -> None:
     file.write_text(TYPO)
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     with pytest.raises(BadInput, match="unknown key"):
         policy_in_force.find()
     [finding] = check.check(Host())
@@ -79,7 +79,7 @@ def test_first_policy_that_cannot_be_read_is_a_failure(file: Path) -> None:
 
 def test_torn_last_good_policy_is_no_substitute(file: Path) -> None:
     file.write_text(GOOD)
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     policy_in_force.last_good_file().write_text("[nf")
     file.write_text(TYPO)
     with pytest.raises(BadInput, match=r"etc/millrace/policy\.toml"):

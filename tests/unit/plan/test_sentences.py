@@ -11,7 +11,7 @@ from millrace.plan.explain import as_text as explained
 from millrace.plan.model import Decision, Plan, Proposal, Refusal
 from millrace.plan.policy import Policy
 from millrace.plan.propose import plan_file, propose
-from millrace.plan.sockets import what_parts
+from millrace.plan.sockets import separation_of
 from millrace.plan.table import as_text, shown
 from tests.unit.plan import servers_hw
 from tests.unit.plan.servers import drive, server
@@ -89,9 +89,9 @@ def test_chunk_says_whether_a_write_is_one_stripe(count: int, aligned: bool) -> 
 
 def test_two_drives_on_one_node_or_of_unknown_place() -> None:
     near, also = drive(0, numa_node=0), drive(1, numa_node=0)
-    assert what_parts([near, also]) == "on one NUMA node"
+    assert separation_of([near, also]) == "on one NUMA node"
     unknown = drive(1, numa_node=None)
-    assert what_parts([near, unknown]) == what_parts([unknown, near]) != "on one NUMA node"
+    assert separation_of([near, unknown]) == separation_of([unknown, near]) != "on one NUMA node"
 
 
 def test_data_and_log_drives_that_are_too_small_are_all_refused() -> None:

@@ -2,7 +2,7 @@
 """Small plans made by hand, RAID6 and RAID50 with their log on a RAID1, and those of the planner for more drives."""
 
 from millrace.inventory.model import DriveState
-from millrace.plan.model import Array, DriveRole, Filesystem, MdKnobs, Nfsd, Partition, Plan, Role
+from millrace.plan.model import Array, DriveRole, Filesystem, MdSettings, Nfsd, Partition, Plan, Role
 from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
 from tests.unit.plan.servers import drives_1u12, server
@@ -64,7 +64,7 @@ def _plan(arrays: list[Array], data_drives: int, title: str) -> Plan:
             mount_options=["noatime", "logbsize=256k", "largeio", "logdev=/dev/md/millrace-log"],
         ),
         nfsd=Nfsd(threads_min=8, threads_max=16, pool_mode="global", max_block_size=MIB, lease_time=45, grace_time=45),
-        md=MdKnobs(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2_000_000, read_ahead=16384),
+        md=MdSettings(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2_000_000, read_ahead=16384),
         sysctl={},
         decisions=[],
         warnings=[],

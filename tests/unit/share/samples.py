@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
-from millrace.plan.model import Array, Filesystem, MdKnobs, Nfsd, Plan, Role
+from millrace.plan.model import Array, Filesystem, MdSettings, Nfsd, Plan, Role
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.share.desired import ServerContext, resolve
 from millrace.share.model import Share
@@ -101,7 +101,7 @@ def plan(arrays: Sequence[Array] = (DATA, LOG)) -> Plan:
         arrays=list(arrays),
         filesystem=FILESYSTEM,
         nfsd=NFSD,
-        md=MdKnobs(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2000000, read_ahead=16384),
+        md=MdSettings(group_thread_cnt=4, stripe_cache_size=8192, sync_speed_max=2000000, read_ahead=16384),
         sysctl={"vm.dirty_bytes": "1073741824", "net.ipv4.tcp_wmem": "4096 65536 16777216"},
         decisions=[],
         warnings=[],

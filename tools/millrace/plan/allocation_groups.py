@@ -35,14 +35,14 @@ class Stripes:
 
 
 @dataclass(frozen=True)
-class Groups:
+class AllocationGroups:
     """`count` groups of `size` bytes; the last one is smaller."""
 
     count: int
     size: int
 
 
-def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> Groups:
+def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> AllocationGroups:
     """Return the groups of a file system of `capacity` bytes: 32 to 128 by cores, as far as its size allows.
 
     No group is above 1 TiB, none below 4 GiB where a `member` has 100 GB and more.
@@ -61,7 +61,7 @@ def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> 
     raise ValueError(f"{capacity} bytes take no allocation groups")
 
 
-def equal_groups(capacity: int, count: int, stripes: Stripes) -> Groups | None:
+def equal_groups(capacity: int, count: int, stripes: Stripes) -> AllocationGroups | None:
     """Return `count` groups for `capacity` bytes; None where XFS or the stripes do not allow so many or so few."""
     units = -(-capacity // (count * stripes.step))
     while gcd(units, stripes.width or 1) != 1:
@@ -69,4 +69,4 @@ def equal_groups(capacity: int, count: int, stripes: Stripes) -> Groups | None:
     size = units * stripes.step
     # md keeps up to 1/1024 of its members for itself: the last group must outlive that, or there is one less.
     last = capacity - (count - 1) * size
-    return Groups(count, size) if SMALLEST_OF_XFS <= size < TIB and 2 * last >= size else None
+    return AllocationGroups(count, size) if SMALLEST_OF_XFS <= size < TIB and 2 * last >= size else None

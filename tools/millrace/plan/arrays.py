@@ -17,7 +17,7 @@ from millrace.system.text import KIB, MIB, binary
 def data_arrays(best: Candidate, partition: int, policy: Policy) -> list[Array]:
     """Return the legs on partitions of `partition` bytes, then the RAID0 over them where there are several."""
     several = best.shape.legs > 1
-    spares = _dealt(best.spares, len(best.legs))
+    spares = _distributed(best.spares, len(best.legs))
     legs = [
         Array.model_validate(
             {
@@ -128,10 +128,10 @@ def _bitmap_chunk(partition: int, policy: Policy) -> int | None:
     return wanted * MIB if wanted else bitmap_chunk(partition)
 
 
-def _dealt(spares: list[Drive], arrays: int) -> list[list[Drive]]:
+def _distributed(spares: list[Drive], arrays: int) -> list[list[Drive]]:
     """Spares of each array, dealt in turn.
 
     An md spare belongs to one array. `spare-group` could move it to another one, but only while `mdadm --monitor`
-    runs and finds both in mdadm.conf; an array with a spare of its own needs nobody to start a rebuild.
+    runs and finds both in mdadm.conf; an array with a spare of its own rebuilds by itself.
     """
     return [spares[number::arrays] for number in range(arrays)]

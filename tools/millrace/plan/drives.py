@@ -11,7 +11,7 @@ from millrace.plan.finding import Finding, Severity
 from millrace.plan.links import slower
 from millrace.plan.model import Decision
 from millrace.plan.policy import Policy
-from millrace.plan.sockets import two_apart
+from millrace.plan.sockets import separated_pair
 from millrace.system.text import size
 
 LIKENESS = 1.01  # drives sold with one capacity differ by less than 1 %
@@ -64,9 +64,9 @@ def candidates(drives: list[Drive], policy: Policy) -> list[Drive]:
     return sorted(suitable, key=lambda drive: (drive.serial, drive.wwid))
 
 
-def grouped(drives: list[Drive], policy: Policy) -> Groups:
+def group_drives(drives: list[Drive], policy: Policy) -> Groups:
     """Sort candidates into data, log and the rest."""
-    groups = equal(drives)
+    groups = groups_of_equal(drives)
     if not groups:
         return Groups([])
     data = max(groups, key=lambda group: (len(group) > 1, _protected(group), len(group), group[0].size))
@@ -77,7 +77,7 @@ def grouped(drives: list[Drive], policy: Policy) -> Groups:
     return Groups(data, log, spare, [Unused(drive, _why_unused(drive, data, bool(log))) for drive in left])
 
 
-def equal(drives: list[Drive]) -> list[list[Drive]]:
+def groups_of_equal(drives: list[Drive]) -> list[list[Drive]]:
     """Return groups of drives with the same sector size and sizes within 1 %."""
     groups: list[list[Drive]] = []
     for drive in sorted(drives, key=lambda drive: (drive.logical_block, drive.size, drive.serial)):
@@ -127,12 +127,12 @@ def _log(smaller: list[Drive], data: list[Drive]) -> tuple[list[Drive], Drive | 
     if len(smaller) <= 2:
         return (smaller if len(smaller) == 2 else []), None
     fit = [drive for drive in smaller if not slower(drive, data)]
-    alike = [group for group in equal(fit) if len(group) > 1]
+    alike = [group for group in groups_of_equal(fit) if len(group) > 1]
     if not alike:
         # Two of different sizes do as well; the smallest are the least loss.
         return sorted(fit if len(fit) > 1 else smaller, key=lambda drive: (drive.size, drive.serial))[:2], None
     group = min(alike, key=lambda group: group[0].size)
-    pair = two_apart(group)
+    pair = separated_pair(group)
     return pair, next((drive for drive in group if drive not in pair), None)
 
 
@@ -181,14 +181,14 @@ def _unused_decision(groups: Groups) -> Iterator[Decision]:
         yield Decision(
             name="drives.unused",
             value={unused.drive.serial: unused.reason for unused in groups.unused},
-            reason=f"{_drives(groups.unused, 'does not fit', 'do not fit')} the layout: {_lost(groups)} unused.",
+            reason=f"{_drives(groups.unused, 'does not fit', 'do not fit')} the layout: {_capacity(groups)} unused.",
             source=sources.DISK_RULES,
         )
 
 
 def _unused_warning(groups: Groups) -> Iterator[str]:
     if groups.unused:
-        yield f"{_drives(groups.unused, 'is', 'are')} unused ({_lost(groups)}); the table of drives shows why."
+        yield f"{_drives(groups.unused, 'is', 'are')} unused ({_capacity(groups)}); the table of drives shows why."
 
 
 def _models_warning(groups: Groups) -> Iterator[str]:
@@ -197,7 +197,7 @@ def _models_warning(groups: Groups) -> Iterator[str]:
         yield f"The data drives are of {len(models)} models: the slowest limits the array."
 
 
-def _lost(groups: Groups) -> str:
+def _capacity(groups: Groups) -> str:
     return size(sum(unused.drive.size for unused in groups.unused))
 
 
@@ -210,36 +210,16 @@ def _health(drive: Drive) -> list[Finding]:
     found = []
     if warning & HOT_BIT:
         now = "" if drive.temperature is None else f" ({drive.temperature} °C)"
-        found.append(
-            _about(
-                drive,
-                "heat.drive",
-                Severity.WARN,
-                f"The drive is outside its temperature range{now} and throttles itself.",
-                "Check the fans, the covers of empty bays and the room temperature.",
-            )
-        )
+        what = f"The drive is outside its temperature range{now} and throttles itself."
+        todo = "Check the fans, the covers of empty bays and the room temperature."
+        found.append(_about(drive, "heat.drive", Severity.WARN, what, todo))
     if warning & BACKUP_BIT:
-        found.append(
-            _about(
-                drive,
-                "cache.protection",
-                Severity.FAIL,
-                "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes.",
-                "Replace the drive.",
-            )
-        )
-    said = [words for bit, words in FATAL.items() if warning & bit]
-    if said:
-        found.append(
-            _about(
-                drive,
-                "drive.failing",
-                Severity.FAIL,
-                f"The drive reports a critical warning: {', '.join(said)}.",
-                "Replace the drive.",
-            )
-        )
+        what = "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes."
+        found.append(_about(drive, "cache.protection", Severity.FAIL, what, "Replace the drive."))
+    reported = [words for bit, words in FATAL.items() if warning & bit]
+    if reported:
+        what = f"The drive reports a critical warning: {', '.join(reported)}."
+        found.append(_about(drive, "drive.failing", Severity.FAIL, what, "Replace the drive."))
     return found
 
 

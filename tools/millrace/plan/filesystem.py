@@ -4,11 +4,11 @@
 from typing import Literal
 
 from millrace.plan import sources
-from millrace.plan.allocation_groups import Groups, Stripes, equal_groups, planned_groups
+from millrace.plan.allocation_groups import AllocationGroups, Stripes, equal_groups, planned_groups
 from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
-from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import MOUNT_OPTIONS, Policy, XfsPolicy
 from millrace.plan.server import Server
 from millrace.system.text import MIB, TIB, binary, size
@@ -21,7 +21,7 @@ AUTOFSCK: Literal["check"] = "check"
 
 
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
-    """Shape the file system after the array below it. CannotWork: the policy asks for what XFS cannot do."""
+    """Shape the file system after the array below it. InapplicablePolicy: the policy asks for what XFS cannot do."""
     external = layout.log.mode != "internal"
     stripes = Stripes(layout.data.chunk or 0, layout.data.data_members if layout.data.chunk else 0)
     computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
@@ -63,12 +63,12 @@ def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
     return [*planned, *extra.values(), *([f"logdev={array_path('log')}"] if external_log else [])]
 
 
-def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> Groups:
+def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> AllocationGroups:
     groups = equal_groups(layout.capacity, count, stripes)
     if groups is None:
         fewest = layout.capacity // TIB + 1
         most = _most_groups(layout.capacity, fewest, stripes)
-        raise CannotWork(
+        raise InapplicablePolicy(
             "xfs.agcount",
             f"{size(layout.capacity)} allow {fewest} to {most} allocation groups, not {count}",
             "Set a number in this range: allocation groups of XFS are 16 MiB to 1 TiB, in whole stripe units.",
@@ -91,7 +91,7 @@ def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
     most = min(LARGEST_LOG, group * 3 // 4) if internal else log_size(layout.log_partition)
     if wanted and wanted > most:
         where = "an allocation group" if internal else "the log partition"
-        raise CannotWork(
+        raise InapplicablePolicy(
             "log.size_mib",
             f"{where} allows a log of at most {most // MIB} MiB",
             "Set less, or remove the key.",
@@ -113,7 +113,9 @@ def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
     )
 
 
-def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: Groups) -> Decision:
+def _groups(
+    filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: AllocationGroups
+) -> Decision:
     groups = filesystem.allocation_groups
     decision = Decision(
         name="filesystem.allocation_groups",
@@ -126,7 +128,7 @@ def _groups(filesystem: Filesystem, layout: Layout, server: Server, policy: Poli
     return by_policy(decision, "xfs.agcount", computed.count) if policy.xfs.agcount else decision
 
 
-def _group_size(groups: Groups, layout: Layout, stripes: Stripes) -> Decision:
+def _group_size(groups: AllocationGroups, layout: Layout, stripes: Stripes) -> Decision:
     units = f"{groups.size // stripes.step} stripe units of {binary(stripes.step)}"
     if layout.data.over_arrays:
         why = (

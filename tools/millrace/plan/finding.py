@@ -18,7 +18,7 @@ class Finding(Contract):
     """One thing that is not as it could be.
 
     `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
-    it, so that findings that differ in their subject only can be shown as one. `todo` says what a person can do.
+    it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy.
     """
 
     name: str

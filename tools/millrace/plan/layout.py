@@ -72,7 +72,7 @@ class Layout:
 
 
 def plan_layout(groups: Groups, policy: Policy, places: Places) -> tuple[Layout, list[Decision]]:
-    """Return the best layout of the data group that the policy allows. CannotWork: it allows none."""
+    """Return the best layout of the data group that the policy allows. InapplicablePolicy: it allows none."""
     considered = scored(groups.data, shapes(len(groups.data), policy.layout), policy.layout, places)
     best = considered[0]
     log, about_log = plan_log(groups, best.legs, best.chunk is not None, policy)
@@ -205,7 +205,7 @@ def _spans(layout: Layout) -> Iterator[str]:
     if len(layout.legs) == 1:
         return
     for number, leg in enumerate(layout.legs):
-        far = layout.places.strangers(leg)
+        far = layout.places.on_other_sockets(leg)
         if far:
             names = ", ".join(drive.serial for drive in far)
             yield (

@@ -40,7 +40,7 @@ def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> l
 
 def _drive(drive: Drive) -> list[Finding]:
     link = drive.link
-    if link is None or not _below(link):
+    if link is None or not _below_maximum(link):
         return []
     limited = _limited_by_slot(link)
     place = f" (slot {drive.slot})" if drive.slot else ""
@@ -84,7 +84,7 @@ def _card(ports: list[Nic]) -> list[Finding]:
     payload = raw_bytes(link) * Constants().pcie_payload.value
     short = line > payload
     carries = f"The link carries {payload / GIGA:.1f} GB/s, the ports {line / GIGA:.1f} GB/s."
-    if _below(link):
+    if _below_maximum(link):
         limited = _limited_by_slot(link)
         severity = Severity.WARN if short or not limited else Severity.INFO
         what = f"{_words(link, 'network card')}{' ' + carries if short else ''}"
@@ -106,7 +106,7 @@ def _bandwidth(link: PcieLink | None) -> float:
     return link.max_speed * link.max_width if link else 0.0
 
 
-def _below(link: PcieLink) -> bool:
+def _below_maximum(link: PcieLink) -> bool:
     return link.speed < link.max_speed or link.width < link.max_width
 
 

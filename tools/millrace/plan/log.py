@@ -8,10 +8,10 @@ from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.drives import Groups
 from millrace.plan.model import Decision
-from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.sizes import log_partition_size, partition_size
-from millrace.plan.sockets import Leg, farthest, two_apart, what_parts, what_parts_third
+from millrace.plan.sockets import Leg, most_separated, separated_pair, separation_from, separation_of
 from millrace.system.text import binary, size
 
 Mode = Literal["pair", "partition", "internal"]
@@ -42,19 +42,21 @@ class Log:
 def plan_log(groups: Groups, legs: list[Leg], parity: bool, policy: Policy) -> tuple[Log, Decision]:
     """Place the log on two small drives, else on partitions of the data drives, else (without parity) inside XFS.
 
-    CannotWork: the policy asks for a place that these drives do not offer.
+    InapplicablePolicy: the policy asks for a place that these drives do not offer.
     """
     computed: Mode = "pair" if groups.log else "partition" if parity else "internal"
     mode = policy.log.mode or computed
     data = [drive for leg in legs for drive in leg]
     if mode == "pair" and not groups.log:
-        raise CannotWork(
+        raise InapplicablePolicy(
             "log.mode",
             f"of {len(groups.data) + len(groups.unused)} drives no two are clearly smaller than the data drives.",
             'Add two small drives, or choose "partition" or "internal".',
         )
     if mode == "partition" and len(data) < 2:
-        raise CannotWork("log.mode", "one data drive cannot carry both sides of a mirror.", 'Choose "internal".')
+        raise InapplicablePolicy(
+            "log.mode", "one data drive cannot carry both sides of a mirror.", 'Choose "internal".'
+        )
     log = _log(mode, groups, data)
     decision = Decision(
         name="log",
@@ -69,10 +71,10 @@ def _log(mode: Mode, groups: Groups, data: list[Drive]) -> Log:
     if mode == "pair":
         small = [*groups.log, *([groups.log_spare] if groups.log_spare else [])]
         partition = min(log_partition_size(groups.data), partition_size(small))
-        return Log(mode, groups.log, groups.log_spare or farthest(data, groups.log), partition)
+        return Log(mode, groups.log, groups.log_spare or most_separated(data, groups.log), partition)
     if mode == "partition":
-        pair = two_apart(data)
-        return Log(mode, pair, farthest(data, pair), log_partition_size(groups.data))
+        pair = separated_pair(data)
+        return Log(mode, pair, most_separated(data, pair), log_partition_size(groups.data))
     return Log(mode, [], None, 0)
 
 
@@ -85,12 +87,12 @@ def _reason(log: Log, data: list[Drive]) -> str:
 def _place(log: Log) -> str:
     if log.mode == "pair":
         return (
-            f"Two drives of {size(min(drive.size for drive in log.drives))}, {what_parts(log.drives)}, keep the "
+            f"Two drives of {size(min(drive.size for drive in log.drives))}, {separation_of(log.drives)}, keep the "
             "small log writes off the data drives."
         )
     one, other = (drive.serial for drive in log.drives)
     return (
-        f"Without two small drives the log is a mirror on {one} and {other}, {what_parts(log.drives)}. "
+        f"Without two small drives the log is a mirror on {one} and {other}, {separation_of(log.drives)}. "
         "Its small writes cause no read-modify-write of a stripe."
     )
 
@@ -98,7 +100,7 @@ def _place(log: Log) -> str:
 def _spare(log: Log, data: list[Drive]) -> str:
     if log.spare is None:
         return "It has no hot spare: there is no third drive."
-    where = f"{log.spare.serial}, {what_parts_third(log.spare, log.drives)},"
+    where = f"{log.spare.serial}, {separation_from(log.spare, log.drives)},"
     if log.mode == "pair" and log.spare in data:
         return (
             f"Its hot spare is a partition of data drive {where} so that md rebuilds a lost side of the mirror "

@@ -5,8 +5,8 @@ from millrace.inventory.model import Drive
 from millrace.plan import sources
 from millrace.plan.layout import Layout
 from millrace.plan.memory import PAGE, stripe_cache_memory
-from millrace.plan.model import Decision, MdKnobs
-from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.model import Decision, MdSettings
+from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import clamp, down_to_power_of_two
@@ -20,24 +20,24 @@ SMALLEST_CACHE, LARGEST_CACHE = 512, 32768
 CACHE_MEMORY, MOST_CACHE_MEMORY = 0.02, 0.25
 
 
-def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdKnobs, list[Decision]]:
-    """Return the settings of each parity array. CannotWork: the policy asks for more than this server has."""
-    wish = policy.md
-    computed = MdKnobs(
+def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdSettings, list[Decision]]:
+    """Return the settings of each parity array. InapplicablePolicy: the policy asks for more than this server has."""
+    requested = policy.md
+    computed = MdSettings(
         group_thread_cnt=_workers(layout, server),
         stripe_cache_size=_stripe_cache(layout, server),
         sync_speed_max=_sync_speed([drive for leg in layout.legs for drive in leg]),
         read_ahead=clamp(2 * layout.full_stripe // KIB, *READ_AHEAD_KIB),
     )
-    wished = {
-        "group_thread_cnt": wish.group_thread_cnt,
-        "stripe_cache_size": wish.stripe_cache_size,
-        "sync_speed_max": wish.sync_speed_max_kib,
-        "read_ahead": wish.read_ahead_kib,
+    overrides = {
+        "group_thread_cnt": requested.group_thread_cnt,
+        "stripe_cache_size": requested.stripe_cache_size,
+        "sync_speed_max": requested.sync_speed_max_kib,
+        "read_ahead": requested.read_ahead_kib,
     }
-    knobs = computed.model_copy(update={name: value for name, value in wished.items() if value is not None})
-    _check_cache(knobs, layout, server, wish)
-    return knobs, _with_policy(_decisions(knobs, layout, server), computed, wish)
+    settings = computed.model_copy(update={name: value for name, value in overrides.items() if value is not None})
+    _check_cache(settings, layout, server, requested)
+    return settings, _with_policy(_decisions(settings, layout, server), computed, requested)
 
 
 def _workers(layout: Layout, server: Server) -> int:
@@ -58,14 +58,14 @@ def _cache_memory(entries: int, layout: Layout) -> int:
     return stripe_cache_memory(entries, len(layout.redundant.members)) * len(layout.legs)
 
 
-def _check_cache(knobs: MdKnobs, layout: Layout, server: Server, wish: MdPolicy) -> None:
-    held = _cache_memory(knobs.stripe_cache_size, layout)
-    if wish.stripe_cache_size is None or not layout.parity or held <= server.memory * MOST_CACHE_MEMORY:
+def _check_cache(settings: MdSettings, layout: Layout, server: Server, requested: MdPolicy) -> None:
+    held = _cache_memory(settings.stripe_cache_size, layout)
+    if requested.stripe_cache_size is None or not layout.parity or held <= server.memory * MOST_CACHE_MEMORY:
         return
     most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
-    raise CannotWork(
+    raise InapplicablePolicy(
         "md.stripe_cache_size",
-        f"{knobs.stripe_cache_size} entries for {len(layout.legs)} parity arrays take {binary(held)} of "
+        f"{settings.stripe_cache_size} entries for {len(layout.legs)} parity arrays take {binary(held)} of "
         f"{binary(server.memory)} memory",
         f"Set md.stripe_cache_size to at most {most}.",
     )
@@ -79,51 +79,55 @@ def _sync_speed(drives: list[Drive]) -> int:
     return clamp(int(min(carried) * 1_000_000) // 4, SLOWEST_SYNC, FASTEST_SYNC)
 
 
-def _with_policy(decisions: list[Decision], computed: MdKnobs, wish: MdPolicy) -> list[Decision]:
+def _with_policy(decisions: list[Decision], computed: MdSettings, requested: MdPolicy) -> list[Decision]:
     keys = {
-        "md.group_thread_cnt": ("md.group_thread_cnt", wish.group_thread_cnt, str(computed.group_thread_cnt)),
-        "md.stripe_cache_size": ("md.stripe_cache_size", wish.stripe_cache_size, str(computed.stripe_cache_size)),
-        "md.sync_speed_max": ("md.sync_speed_max_kib", wish.sync_speed_max_kib, f"{computed.sync_speed_max} KiB/s"),
-        "md.read_ahead": ("md.read_ahead_kib", wish.read_ahead_kib, f"{computed.read_ahead} KiB"),
+        "md.group_thread_cnt": ("md.group_thread_cnt", requested.group_thread_cnt, str(computed.group_thread_cnt)),
+        "md.stripe_cache_size": ("md.stripe_cache_size", requested.stripe_cache_size, str(computed.stripe_cache_size)),
+        "md.sync_speed_max": (
+            "md.sync_speed_max_kib",
+            requested.sync_speed_max_kib,
+            f"{computed.sync_speed_max} KiB/s",
+        ),
+        "md.read_ahead": ("md.read_ahead_kib", requested.read_ahead_kib, f"{computed.read_ahead} KiB"),
     }
     result = []
     for decision in decisions:
-        key, wished, otherwise = keys.get(decision.name, ("", None, ""))
-        result.append(decision if wished is None else by_policy(decision, key, otherwise))
+        key, value, otherwise = keys.get(decision.name, ("", None, ""))
+        result.append(decision if value is None else by_policy(decision, key, otherwise))
     return result
 
 
-def _decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]:
+def _decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Decision]:
     everywhere = [
         Decision(
             name="md.sync_speed_max",
-            value=knobs.sync_speed_max,
-            reason=f"A rebuild may use {knobs.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its link "
-            "within 2 to 5 GB/s, instead of the default of 0.2 GB/s.",
+            value=settings.sync_speed_max,
+            reason=f"A rebuild may use {settings.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its "
+            "link within 2 to 5 GB/s, instead of the default of 0.2 GB/s.",
             source=sources.MD_SYNC,
         ),
         Decision(
             name="md.read_ahead",
-            value=knobs.read_ahead,
+            value=settings.read_ahead,
             reason=f"Twice the full stripe of {binary(layout.full_stripe)}, within {READ_AHEAD_KIB[0] * KIB // MIB} to "
             f"{READ_AHEAD_KIB[1] * KIB // MIB} MiB.",
             source=sources.TALK_FORMAT,
         ),
     ]
-    return [*_parity_decisions(knobs, layout, server), *everywhere] if layout.parity else everywhere
+    return [*_parity_decisions(settings, layout, server), *everywhere] if layout.parity else everywhere
 
 
-def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[Decision]:
+def _parity_decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Decision]:
     members, legs = len(layout.redundant.members), len(layout.legs)
-    cache = _cache_memory(knobs.stripe_cache_size, layout) // legs
-    in_all = knobs.group_thread_cnt * server.compute_nodes * legs
+    cache = _cache_memory(settings.stripe_cache_size, layout) // legs
+    total = settings.group_thread_cnt * server.compute_nodes * legs
     return [
         Decision(
             name="md.group_thread_cnt",
-            value=knobs.group_thread_cnt,
+            value=settings.group_thread_cnt,
             reason=f"A quarter of the {server.cores_per_node} cores of a node, within {FEWEST_WORKERS} to "
             f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
-            f"them: the kernel starts that many on each node, {in_all} in all, and parity is computed on the node "
+            f"them: the kernel starts that many on each node, {total} in all, and parity is computed on the node "
             "that received the write.",
             source=sources.RAID5_THREADS,
         ),
@@ -136,7 +140,7 @@ def _parity_decisions(knobs: MdKnobs, layout: Layout, server: Server) -> list[De
         ),
         Decision(
             name="md.stripe_cache_size",
-            value=knobs.stripe_cache_size,
+            value=settings.stripe_cache_size,
             reason=f"{binary(cache)} for each parity array of {members} drives, of {binary(server.memory)} memory; the "
             "kernel's default of 256 entries holds few full stripes.",
             source=sources.STRIPE_CACHE,

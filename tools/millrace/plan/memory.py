@@ -5,7 +5,7 @@ from millrace.inventory.model import Inventory
 from millrace.plan import sources
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.model import Decision, Plan
-from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import down_to_power_of_two
@@ -31,12 +31,12 @@ def stripe_cache_memory(entries: int, members: int) -> int:
 def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[Decision]]:
     """Return the sysctl values that depend on memory; the constant ones are part of the image.
 
-    CannotWork: the policy asks for more dirty bytes than half of the memory.
+    InapplicablePolicy: the policy asks for more dirty bytes than half of the memory.
     """
     computed = min(MOST_DIRTY, down_to_power_of_two(server.memory // 5))
     dirty = policy.sysctl.dirty_bytes or computed
     if dirty > server.memory // 2:
-        raise CannotWork(
+        raise InapplicablePolicy(
             "sysctl.dirty_bytes",
             f"{binary(dirty)} are more than half of {binary(server.memory)} memory",
             f"Set sysctl.dirty_bytes to at most {server.memory // 2}.",

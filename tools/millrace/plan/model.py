@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan contract (`plan.json`, `millrace plan --json`).
 
-It holds no kernel name and nothing that changes between two boots of the same server: the sha256 over it is what a
-person approves.
+It holds no kernel name and nothing that changes between two boots of the same server: the sha256 over it is what an
+administrator approves.
 """
 
 import hashlib
@@ -58,7 +58,7 @@ class DriveRole(Contract):
 
 
 class Decision(Contract):
-    """One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy).
+    """One decision: what, why (one sentence) and from where (seed, fact, measurement, policy).
 
     `considered` are the choices that were compared, best first, each with the same keys and its numbers.
     """
@@ -121,7 +121,7 @@ class Nfsd(Contract):
     grace_time: int
 
 
-class MdKnobs(Contract):
+class MdSettings(Contract):
     """Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB."""
 
     group_thread_cnt: int
@@ -163,7 +163,7 @@ class Outcome(Contract):
 
 
 class Prediction(Contract):
-    """The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone."""
+    """The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone."""
 
     outcomes: list[Outcome]
 
@@ -179,7 +179,7 @@ class Plan(Contract):
     arrays: list[Array]
     filesystem: Filesystem
     nfsd: Nfsd
-    md: MdKnobs
+    md: MdSettings
     sysctl: dict[str, str]
     decisions: list[Decision]
     warnings: list[str]
@@ -200,7 +200,7 @@ class Plan(Contract):
 
 
 class Obstacle(Contract):
-    """One reason why nothing is planned. `serial` where it is about one drive; `todo` says what a person can do."""
+    """One reason why nothing is planned. `serial` where it is about one drive; `todo` is the remedy."""
 
     serial: str | None
     what: str

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from millrace.plan import sources
 from millrace.plan.memory import thread_memory
 from millrace.plan.model import Decision, Nfsd
-from millrace.plan.override import CannotWork, by_policy
+from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import NfsdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import clamp
@@ -33,60 +33,62 @@ class Sizing:
 def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
     """Size the NFS server after the cores near its network ports.
 
-    CannotWork: the policy asks for more than memory allows.
+    InapplicablePolicy: the policy asks for more than memory allows.
     """
-    wish = policy.nfsd
-    block = wish.max_block_size or MIB
+    requested = policy.nfsd
+    block = requested.max_block_size or MIB
     computed_mode = "pernode" if server.compute_nodes > 1 and server.ports_on_every_node else "global"
-    mode = wish.pool_mode or computed_mode
-    size = _size(server, wish, block, server.compute_nodes if mode == "pernode" else 1)
+    mode = requested.pool_mode or computed_mode
+    size = _size(server, requested, block, server.compute_nodes if mode == "pernode" else 1)
     nfsd = Nfsd(
         threads_min=size.least,
         threads_max=size.most,
         pool_mode=mode,
         max_block_size=block,
-        lease_time=wish.lease_time or min(LEASE, wish.grace_time or LEASE),
-        grace_time=wish.grace_time or max(LEASE, wish.lease_time or LEASE),
+        lease_time=requested.lease_time or min(LEASE, requested.grace_time or LEASE),
+        grace_time=requested.grace_time or max(LEASE, requested.lease_time or LEASE),
     )
     decisions = [
-        _threads(size, server, wish),
-        _pool_mode(mode, computed_mode, server, wish),
-        _block(nfsd, wish),
-        _times(nfsd, wish),
+        _threads(size, server, requested),
+        _pool_mode(mode, computed_mode, server, requested),
+        _block(nfsd, requested),
+        _times(nfsd, requested),
         *_exports(policy),
     ]
     return nfsd, decisions
 
 
-def _size(server: Server, wish: NfsdPolicy, block: int, pools: int) -> Sizing:
+def _size(server: Server, requested: NfsdPolicy, block: int, pools: int) -> Sizing:
     cores = server.nic_cores or server.cores
     affordable = max(FEWEST_THREADS, int(server.memory * THREAD_MEMORY) // thread_memory(block))
     computed = max(min(clamp(cores, FEWEST_THREADS, MOST_THREADS), affordable), POOL_MINIMUM * pools)
-    most = wish.threads or max(computed, (wish.threads_min or 0) * pools)
-    least = wish.threads_min or min(POOL_MINIMUM, max(1, most // pools))
-    _check(server, wish, block, Sizing(cores, affordable, pools, most, least))
+    most = requested.threads or max(computed, (requested.threads_min or 0) * pools)
+    least = requested.threads_min or min(POOL_MINIMUM, max(1, most // pools))
+    _check(server, requested, block, Sizing(cores, affordable, pools, most, least))
     return Sizing(cores, affordable, pools, most, least)
 
 
-def _check(server: Server, wish: NfsdPolicy, block: int, size: Sizing) -> None:
+def _check(server: Server, requested: NfsdPolicy, block: int, size: Sizing) -> None:
     if size.most < size.pools * size.least:
-        key = "nfsd.threads" if wish.threads_min is None else "nfsd.threads_min"
-        raise CannotWork(
+        key = "nfsd.threads" if requested.threads_min is None else "nfsd.threads_min"
+        raise InapplicablePolicy(
             key,
             f"{size.pools} pools of at least {size.least} threads are more than {size.most} threads",
             f"Set nfsd.threads to at least {size.pools * size.least}, or nfsd.threads_min lower.",
         )
     held = size.most * thread_memory(block)
-    if held > server.memory * MOST_THREAD_MEMORY and (wish.threads or wish.threads_min or wish.max_block_size):
+    if held > server.memory * MOST_THREAD_MEMORY and (
+        requested.threads or requested.threads_min or requested.max_block_size
+    ):
         most = int(server.memory * MOST_THREAD_MEMORY) // thread_memory(block)
-        raise CannotWork(
-            "nfsd.max_block_size" if wish.max_block_size and not wish.threads else "nfsd.threads",
+        raise InapplicablePolicy(
+            "nfsd.max_block_size" if requested.max_block_size and not requested.threads else "nfsd.threads",
             f"{size.most} threads with blocks of {binary(block)} take {binary(held)} of {binary(server.memory)} memory",
             f"Set nfsd.threads to at most {most}, or nfsd.max_block_size lower.",
         )
 
 
-def _threads(size: Sizing, server: Server, wish: NfsdPolicy) -> Decision:
+def _threads(size: Sizing, server: Server, requested: NfsdPolicy) -> Decision:
     serving = (
         "near the network ports"
         if server.nic_cores
@@ -101,12 +103,12 @@ def _threads(size: Sizing, server: Server, wish: NfsdPolicy) -> Decision:
         f"{size.least} in each pool.",
         source=f"{sources.TALK_NFSD}; {sources.NFSD_DYNAMIC}",
     )
-    keys = [key for key in ("threads", "threads_min") if getattr(wish, key) is not None]
+    keys = [key for key in ("threads", "threads_min") if getattr(requested, key) is not None]
     computed = f"{size.cores} physical cores {serving}, within {FEWEST_THREADS} to {MOST_THREADS}"
     return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), computed) if keys else decision
 
 
-def _pool_mode(mode: str, computed: str, server: Server, wish: NfsdPolicy) -> Decision:
+def _pool_mode(mode: str, computed: str, server: Server, requested: NfsdPolicy) -> Decision:
     nodes = server.compute_nodes
     if nodes == 1:
         reason = "Only one NUMA node has CPUs: one pool is enough."
@@ -121,27 +123,27 @@ def _pool_mode(mode: str, computed: str, server: Server, wish: NfsdPolicy) -> De
             "that its own CPUs receive, so pools of the other nodes would idle; threads of one pool run on any node."
         )
     decision = Decision(name="nfsd.pool_mode", value=mode, reason=reason, source=sources.NFSD_POOLS)
-    return by_policy(decision, "nfsd.pool_mode", computed) if wish.pool_mode else decision
+    return by_policy(decision, "nfsd.pool_mode", computed) if requested.pool_mode else decision
 
 
-def _block(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
+def _block(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:
     decision = Decision(
         name="nfsd.max_block_size",
         value=nfsd.max_block_size,
         reason="Linux clients use at most 1 MiB; 4 MiB would take four times the memory for each thread.",
         source=sources.NFSD_BLOCK,
     )
-    return by_policy(decision, "nfsd.max_block_size", binary(MIB)) if wish.max_block_size else decision
+    return by_policy(decision, "nfsd.max_block_size", binary(MIB)) if requested.max_block_size else decision
 
 
-def _times(nfsd: Nfsd, wish: NfsdPolicy) -> Decision:
+def _times(nfsd: Nfsd, requested: NfsdPolicy) -> Decision:
     decision = Decision(
         name="nfsd.lease_time",
         value=nfsd.lease_time,
         reason="45 s instead of 90 s halves the time that clients wait after a restart.",
         source=sources.TALK_NFS_OPTIONS,
     )
-    keys = [key for key in ("lease_time", "grace_time") if getattr(wish, key) is not None]
+    keys = [key for key in ("lease_time", "grace_time") if getattr(requested, key) is not None]
     return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), f"{LEASE} s") if keys else decision
 
 

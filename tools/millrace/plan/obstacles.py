@@ -4,19 +4,19 @@
 from collections import Counter
 
 from millrace.inventory.model import Drive, DriveState
-from millrace.plan.drives import Groups, candidates, grouped, same_size
+from millrace.plan.drives import Groups, candidates, group_drives, same_size
 from millrace.plan.links import slower
 from millrace.plan.model import Obstacle
-from millrace.plan.other_pool import of_a_pool, other_pool
+from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.policy import Policy
 from millrace.system.text import MIB, size
 
 # XFS makes nothing of less than 300 MiB, and a log of 64 MiB needs room for md and for a smaller replacement.
 SMALLEST_DATA_DRIVE, SMALLEST_LOG_DRIVE = 512 * MIB, 128 * MIB
-AGAIN = "then plan again (`millrace plan --again`)"
+RESCAN = "then plan again (`millrace plan --again`)"
 TODO = {
-    DriveState.UNKNOWN: f"Check why the drive does not respond (dmesg, smartctl), replace or remove it, {AGAIN}.",
-    DriveState.FOREIGN: f"Copy its data elsewhere if needed, then remove or erase the drive, {AGAIN}.",
+    DriveState.UNKNOWN: f"Check why the drive does not respond (dmesg, smartctl), replace or remove it, {RESCAN}.",
+    DriveState.FOREIGN: f"Copy its data elsewhere if needed, then remove or erase the drive, {RESCAN}.",
 }
 EXCLUDE = "or exclude it by policy ([drives] exclude)"
 
@@ -24,13 +24,13 @@ EXCLUDE = "or exclude it by policy ([drives] exclude)"
 def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
     """Return every reason not to build on the drives of a server; none means that they can be used."""
     chosen = candidates(drives, policy)
-    groups = grouped(chosen, policy)
+    groups = group_drives(chosen, policy)
     return [
         *_not_blank(chosen),
-        *other_pool([drive for drive in chosen if drive.state is not DriveState.UNKNOWN], AGAIN),
-        *_not_told_apart(chosen, drives),
+        *other_pool([drive for drive in chosen if drive.state is not DriveState.UNKNOWN], RESCAN),
+        *_ambiguous_serials(chosen, drives),
         *_not_excluded(drives, policy),
-        *_nothing_there(chosen),
+        *_no_drives(chosen),
         *_mixed_sectors(chosen, groups),
         *_too_small(groups),
         *_slow_log(groups),
@@ -39,13 +39,13 @@ def obstacles(drives: list[Drive], policy: Policy) -> list[Obstacle]:
 
 def _not_blank(drives: list[Drive]) -> list[Obstacle]:
     order = list(TODO)
-    guilty = [drive for drive in drives if drive.state is DriveState.UNKNOWN or _foreign(drive)]
-    guilty.sort(key=lambda drive: (order.index(drive.state), drive.serial, drive.wwid))
-    return [_about(drive, _found(drive), TODO[drive.state]) for drive in guilty]
+    occupied = [drive for drive in drives if drive.state is DriveState.UNKNOWN or _foreign(drive)]
+    occupied.sort(key=lambda drive: (order.index(drive.state), drive.serial, drive.wwid))
+    return [_about(drive, _found(drive), TODO[drive.state]) for drive in occupied]
 
 
 def _foreign(drive: Drive) -> bool:
-    return drive.state is DriveState.FOREIGN and not of_a_pool(drive)
+    return drive.state is DriveState.FOREIGN and not belongs_to_pool(drive)
 
 
 def _found(drive: Drive) -> str:
@@ -53,7 +53,7 @@ def _found(drive: Drive) -> str:
     return f"The drive is {drive.state.value}, not blank: {'; '.join(findings)}."
 
 
-def _not_told_apart(chosen: list[Drive], drives: list[Drive]) -> list[Obstacle]:
+def _ambiguous_serials(chosen: list[Drive], drives: list[Drive]) -> list[Obstacle]:
     """Provisioning finds its drives by serial; two of one serial could be taken for each other."""
     fixed = [drive for drive in drives if drive in chosen or not drive.removable]
     counts = Counter(drive.serial for drive in fixed)
@@ -87,7 +87,7 @@ def _not_excluded(drives: list[Drive], policy: Policy) -> list[Obstacle]:
     ]
 
 
-def _nothing_there(chosen: list[Drive]) -> list[Obstacle]:
+def _no_drives(chosen: list[Drive]) -> list[Obstacle]:
     if chosen:
         return []
     return [_general("This server has no NVMe drives for a pool.", "Check that the drives are seated and powered.")]
@@ -98,8 +98,8 @@ def _mixed_sectors(drives: list[Drive], groups: Groups) -> list[Obstacle]:
     if not groups.data:
         return []
     first = groups.data[0]
-    # Formatting erases: nobody is sent to do that to a drive of a pool.
-    alike = [drive for drive in drives if same_size(drive, first) and not of_a_pool(drive)]
+    # Formatting erases: no remedy says that of a drive of a pool.
+    alike = [drive for drive in drives if same_size(drive, first) and not belongs_to_pool(drive)]
     odd = [drive for drive in alike if drive.logical_block != first.logical_block]
     sectors = Counter(drive.logical_block for drive in alike)
     if len(sectors) < 2:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Obstacle
 
-SENTENCE = "Belongs to another Millrace pool: do not erase it."
+DO_NOT_ERASE = "Belongs to another Millrace pool: do not erase it."
 # Our partition labels beside those of others, and our arrays by the name in an md superblock: a member that was added
 # by hand has no partition of ours.
 TRACES = re.compile(r"'millrace-(data|log)-\d\d'|\bmillrace:millrace-")
@@ -15,24 +15,24 @@ TRACES = re.compile(r"'millrace-(data|log)-\d\d'|\bmillrace:millrace-")
 ARRAY = re.compile(r"\bmillrace:(millrace-[\w-]+)(?:, UUID ([0-9a-fA-F:-]{35,36}))?")
 
 
-def of_a_pool(drive: Drive) -> bool:
+def belongs_to_pool(drive: Drive) -> bool:
     """Whether a drive that is no part of this server's pool belongs to another one."""
     if drive.state is DriveState.BOOT:
         return False
     return drive.state is DriveState.OURS or any(TRACES.search(item.finding) for item in drive.evidence)
 
 
-def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
-    """Return one obstacle for all drives of other pools, with bays; `again` is the command that plans again."""
-    found = sorted((drive for drive in drives if of_a_pool(drive)), key=lambda drive: (drive.serial, drive.wwid))
+def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
+    """Return one obstacle for all drives of other pools, with bays; `rescan` is the command that plans again."""
+    found = sorted((drive for drive in drives if belongs_to_pool(drive)), key=lambda drive: (drive.serial, drive.wwid))
     if not found:
         return []
-    what = SENTENCE
+    what = DO_NOT_ERASE
     if len(found) > 1:
         what = f"{len(found)} drives belong to another Millrace pool: do not erase them: "
         what += f"{', '.join(map(_named, found))}."
     elif _place(found[0]):
-        what = f"{SENTENCE} It is in {_place(found[0])}."
+        what = f"{DO_NOT_ERASE} It is in {_place(found[0])}."
     if arrays := _arrays(found):
         what += f" Arrays: {', '.join(arrays)}."
     them = "it" if len(found) == 1 else "them"
@@ -42,7 +42,7 @@ def other_pool(drives: Sequence[Drive], again: str) -> list[Obstacle]:
             what=what,
             todo=f"Keep {them} unchanged. The boot drive of the server that created the pool starts it, on this server "
             f"too; a later version adopts it without. To create a new pool, remove {them} from this server, "
-            f"{again}, or "
+            f"{rescan}, or "
             f"exclude {them} by policy ([drives] exclude).",
         )
     ]

@@ -7,7 +7,7 @@ from millrace.plan import sources
 from millrace.plan.model import Decision, Obstacle
 
 
-class CannotWork(Exception):
+class InapplicablePolicy(Exception):
     """An override that this server cannot use. `propose` makes it an obstacle; `key` is as in `layout.legs`."""
 
     def __init__(self, key: str, why: str, todo: str) -> None:

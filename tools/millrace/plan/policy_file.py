@@ -50,6 +50,6 @@ def source() -> Path | None:
 
 
 def _candidates() -> list[Path]:
-    # One place for every unit and for a person at the console: credentials of units are out of reach of a shell and of
-    # ExecReload=, so tmpfiles.d/millrace.conf copies this one, which is no secret, at every boot.
+    # One place for every unit and for an administrator at the console: credentials of units are out of reach of a
+    # shell and of ExecReload=, so tmpfiles.d/millrace.conf copies this one, which is no secret, at every boot.
     return [paths.policy_file(), paths.run_dir() / "policy.toml"]

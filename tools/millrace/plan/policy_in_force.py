@@ -50,7 +50,7 @@ def in_force() -> Policy:
     return found.policy
 
 
-def keep() -> None:
+def save_last_good() -> None:
     """Keep the policy that can be read now as the last good one; keep nothing of one that cannot be read."""
     path = source()
     try:

@@ -29,7 +29,7 @@ BUS_BYTES = 8  # of a memory channel
 
 
 @dataclass(frozen=True)
-class Leg:
+class PlannedLeg:
     """One redundant part of the pool: its drives, and how many of them hold data in each stripe."""
 
     array: Array
@@ -50,7 +50,7 @@ class Leg:
 class Machine:
     """`memory_bandwidth` in bytes/s and `cycles` of all cores per second, None where not known."""
 
-    legs: list[Leg]
+    legs: list[PlannedLeg]
     nics: list[Nic]
     switches: dict[str, PcieSwitch]
     memory_bandwidth: int | None
@@ -87,10 +87,12 @@ def predict(inventory: Inventory, plan: Plan, constants: Constants | None = None
 
 
 def _machine(inventory: Inventory, plan: Plan) -> Machine:
-    """Condense what the model needs. Ports without a link carry nothing and are left out."""
+    """Condense what the model needs. Ports without a link carry nothing and are skipped."""
     by_serial = {drive.serial: drive for drive in inventory.drives}
     arrays = [array for array in plan.arrays if array.role is Role.DATA and not array.over_arrays]
-    legs = [Leg(array, [by_serial[serial] for serial in array.members if serial in by_serial]) for array in arrays]
+    legs = [
+        PlannedLeg(array, [by_serial[serial] for serial in array.members if serial in by_serial]) for array in arrays
+    ]
     cores = sum(node.cores for node in inventory.nodes)
     speeds = [dimm.speed for dimm in inventory.dimms]
     return Machine(

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.audit import audit
-from millrace.plan.drives import Groups, candidates, drive_decisions, drive_warnings, grouped, unsuitable
+from millrace.plan.drives import Groups, candidates, drive_decisions, drive_warnings, group_drives, unsuitable
 from millrace.plan.filesystem import plan_filesystem
 from millrace.plan.layout import Layout, layout_warnings, plan_layout
 from millrace.plan.md import plan_md
@@ -14,8 +14,8 @@ from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, DriveRole, Obstacle, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
 from millrace.plan.obstacles import obstacles
-from millrace.plan.other_pool import SENTENCE, of_a_pool
-from millrace.plan.override import CannotWork
+from millrace.plan.other_pool import DO_NOT_ERASE, belongs_to_pool
+from millrace.plan.override import InapplicablePolicy
 from millrace.plan.policy import Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.predict import predict
@@ -31,10 +31,10 @@ def propose(inventory: Inventory, policy: Policy) -> Proposal:
     in_the_way = obstacles(inventory.drives, policy)
     if in_the_way:
         return _refusal(inventory, policy, in_the_way)
-    groups = grouped(candidates(inventory.drives, policy), policy)
+    groups = group_drives(candidates(inventory.drives, policy), policy)
     try:
         layout, about_layout = plan_layout(groups, policy, places_of(inventory))
-    except CannotWork as error:
+    except InapplicablePolicy as error:
         return _refusal(inventory, policy, [error.obstacle])
     return _ready(inventory, policy, groups, (layout, about_layout))
 
@@ -57,7 +57,7 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
     plan = Plan(
         title=layout.title,
         capacity=layout.capacity,
-        drives=[*_members(layout, groups), *_left_out(inventory.drives, policy)],
+        drives=[*_pool_drives(layout, groups), *_other_drives(inventory.drives, policy)],
         arrays=layout.arrays,
         filesystem=filesystem[0],
         nfsd=nfsd[0],
@@ -78,20 +78,20 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
 
 
 def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Planned[Made] | None:
-    """A person reads about all overrides that cannot work, not about the first."""
+    """Collect all overrides that cannot be used, not only the first."""
     try:
         return make()
-    except CannotWork as error:
+    except InapplicablePolicy as error:
         in_the_way.append(error.obstacle)
         return None
 
 
 def _refusal(inventory: Inventory, policy: Policy, in_the_way: list[Obstacle]) -> Refusal:
     drives = candidates(inventory.drives, policy)
-    return Refusal(obstacles=in_the_way, drives=[*map(_refused, drives), *_left_out(inventory.drives, policy)])
+    return Refusal(obstacles=in_the_way, drives=[*map(_refused, drives), *_other_drives(inventory.drives, policy)])
 
 
-def _members(layout: Layout, groups: Groups) -> list[DriveRole]:
+def _pool_drives(layout: Layout, groups: Groups) -> list[DriveRole]:
     """In the order of the arrays: the position within a role is the number in the partition label."""
     data = Partition(role=Role.DATA, size=layout.data_partition)
     log = [Partition(role=Role.LOG, size=layout.log_partition)] if layout.log_partition else []
@@ -112,7 +112,7 @@ def _members(layout: Layout, groups: Groups) -> list[DriveRole]:
     ]
 
 
-def _left_out(drives: list[Drive], policy: Policy) -> list[DriveRole]:
+def _other_drives(drives: list[Drive], policy: Policy) -> list[DriveRole]:
     """Drives that are no candidates and that are part of the server."""
     found = []
     for drive in sorted(drives, key=lambda drive: (drive.serial, drive.wwid)):
@@ -124,7 +124,7 @@ def _left_out(drives: list[Drive], policy: Policy) -> list[DriveRole]:
 
 def _refused(drive: Drive) -> DriveRole:
     """The part of a candidate where nothing is planned."""
-    reason = SENTENCE if of_a_pool(drive) else f"Nothing is planned; the drive is {drive.state.value}."
+    reason = DO_NOT_ERASE if belongs_to_pool(drive) else f"Nothing is planned; the drive is {drive.state.value}."
     return _role(drive, Role.UNUSED, [], reason)
 
 

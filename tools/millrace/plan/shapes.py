@@ -4,7 +4,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from millrace.plan.override import CannotWork
+from millrace.plan.override import InapplicablePolicy
 from millrace.plan.policy import LayoutPolicy
 
 Level = Literal["raid1", "raid5", "raid6", "raid50", "raid60"]
@@ -47,10 +47,10 @@ class Shape:
 
 
 def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
-    """Return every layout of `count` equal drives that the policy allows. CannotWork: there is none."""
+    """Return every layout of `count` equal drives that the policy allows. InapplicablePolicy: there is none."""
     used = count - (policy.spares or 0)
     if used < 1 or (used < 2 <= count):
-        raise CannotWork(
+        raise InapplicablePolicy(
             "layout.spares", f"{policy.spares} hot spares leave {max(0, used)} of {count} drives.", "Set fewer."
         )
     level = _level(used, policy)
@@ -58,7 +58,7 @@ def shapes(count: int, policy: LayoutPolicy) -> list[Shape]:
     found = _of(level, count, usual, policy) or _of(level, count, range(SMALLEST_LEG[level], count + 1), policy)
     if not found:
         key, wanted = _demand(policy)
-        raise CannotWork(
+        raise InapplicablePolicy(
             key,
             f"{count} equal drives{f' with {policy.spares} hot spares' if policy.spares is not None else ''} cannot "
             f"form {wanted}: {level.upper()} needs {_smallest(level)}.",
@@ -73,7 +73,7 @@ def _level(used: int, policy: LayoutPolicy) -> Level:
     if used <= 2 and policy.resilience != "double":
         return "raid1"
     if used < SMALLEST_LEG["raid6"] and policy.resilience == "double":
-        raise CannotWork(
+        raise InapplicablePolicy(
             "layout.resilience",
             f"{used} drives cannot store data that survives the failure of any two.",
             'Add drives (at least 4 are needed), or set resilience = "single".',

@@ -11,7 +11,7 @@ from millrace.plan.constants import BITS, GIGA, MEGABIT
 from millrace.plan.finding import Finding, Severity
 
 Leg = list[Drive]
-NOWHERE = -1
+UNKNOWN = -1
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class Places:
 
     def node(self, drive: Drive) -> int:
         """Return the NUMA node, -1 where it is not known."""
-        return NOWHERE if drive.numa_node is None else drive.numa_node
+        return UNKNOWN if drive.numa_node is None else drive.numa_node
 
     def socket(self, drive: Drive) -> int:
         """Return the first node of the socket, -1 where it is not known."""
@@ -38,13 +38,13 @@ class Places:
         """Whether the drives of a leg are known to be on one socket."""
         return _one_place(leg, self.socket)
 
-    def strangers(self, leg: Leg) -> list[Drive]:
+    def on_other_sockets(self, leg: Leg) -> list[Drive]:
         """Return drives that are known to be on another socket than most drives of the leg."""
-        counts = Counter(socket for socket in map(self.socket, leg) if socket != NOWHERE)
+        counts = Counter(socket for socket in map(self.socket, leg) if socket != UNKNOWN)
         if not counts:
             return []
         home = min(counts, key=lambda socket: (-counts[socket], socket))
-        return [drive for drive in leg if self.socket(drive) not in (home, NOWHERE)]
+        return [drive for drive in leg if self.socket(drive) not in (home, UNKNOWN)]
 
 
 def places_of(inventory: Inventory) -> Places:
@@ -56,26 +56,26 @@ def split(drives: Sequence[Drive], legs: int, size: int, places: Places) -> tupl
     """Return `legs` legs of `size` drives, most of them within one node or socket, and the drives that remain."""
     left = sorted(drives, key=lambda drive: (places.socket(drive), places.node(drive), drive.serial))
     made: list[Leg] = []
-    for place in (places.node, places.socket, _anywhere):
-        left = _cut(left, place, legs, size, made)
+    for place in (places.node, places.socket, _any_place):
+        left = _take_legs(left, place, legs, size, made)
     made.sort(key=lambda leg: (places.socket(leg[0]), places.node(leg[0]), leg[0].serial))
     return [sorted(leg, key=lambda drive: drive.serial) for leg in made], left
 
 
-def two_apart(drives: Sequence[Drive]) -> list[Drive]:
+def separated_pair(drives: Sequence[Drive]) -> list[Drive]:
     """Return two of these drives on different NUMA nodes, else behind different PCIe switches, else the first two."""
     ordered = sorted(drives, key=lambda drive: (drive.serial, drive.wwid))
     # max() keeps the first of the best, so that the same drives give the same pair.
     return list(max(combinations(ordered, 2), key=lambda pair: _distance(*pair)))
 
 
-def farthest(drives: Sequence[Drive], pair: Sequence[Drive]) -> Drive | None:
+def most_separated(drives: Sequence[Drive], pair: Sequence[Drive]) -> Drive | None:
     """Return the drive that shares nodes and PCIe switches with the fewest of the pair; None if there is no other."""
     others = sorted((drive for drive in drives if drive not in pair), key=lambda drive: (drive.serial, drive.wwid))
     return max(others, key=lambda drive: _apart(drive, pair), default=None)
 
 
-def what_parts(pair: Sequence[Drive]) -> str:
+def separation_of(pair: Sequence[Drive]) -> str:
     """Return what two drives do not share, for a sentence."""
     nodes, switches = _distance(*pair)
     node, other = (drive.numa_node for drive in pair)
@@ -86,7 +86,7 @@ def what_parts(pair: Sequence[Drive]) -> str:
     return "in unknown locations" if None in (node, other) else "on one NUMA node"
 
 
-def what_parts_third(drive: Drive, pair: Sequence[Drive]) -> str:
+def separation_from(drive: Drive, pair: Sequence[Drive]) -> str:
     """Return what a third drive does not share with a pair, for a sentence."""
     nodes, switches = _apart(drive, pair)
     if nodes:
@@ -116,8 +116,10 @@ def _crossing(inventory: Inventory, data: list[Drive]) -> list[Finding]:
     return [_finding([nic for nic, _ in ports], served, lonely, far, drives)]
 
 
-def _cut(drives: list[Drive], place: Callable[[Drive], int], legs: int, size: int, made: list[Leg]) -> list[Drive]:
-    """Add whole legs of drives that share a place to `made`; return the others."""
+def _take_legs(
+    drives: list[Drive], place: Callable[[Drive], int], legs: int, size: int, made: list[Leg]
+) -> list[Drive]:
+    """Add complete legs of drives that share a place to `made`; return the others."""
     by_place: dict[int, list[Drive]] = {}
     for drive in drives:
         by_place.setdefault(place(drive), []).append(drive)
@@ -128,13 +130,13 @@ def _cut(drives: list[Drive], place: Callable[[Drive], int], legs: int, size: in
     return [drive for near in by_place.values() for drive in near]
 
 
-def _anywhere(_: Drive) -> int:
+def _any_place(_: Drive) -> int:
     return 0
 
 
 def _one_place(leg: Leg, place: Callable[[Drive], int]) -> bool:
     found = {place(drive) for drive in leg}
-    return len(found) == 1 and NOWHERE not in found
+    return len(found) == 1 and UNKNOWN not in found
 
 
 def _apart(drive: Drive, pair: Sequence[Drive]) -> tuple[int, int]:

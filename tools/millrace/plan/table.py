@@ -122,7 +122,7 @@ def _refusal(console: Console, refusal: Refusal) -> None:
 
 
 def _drives(plan: Plan) -> Table:
-    """One row for each array, then the drives that are in none: 40 rows of single drives are read by nobody."""
+    """One row for each array, then the drives that are in none: 40 rows of single drives are too many to read."""
     table = Table(box=SIMPLE_HEAD, width=WIDTH)
     for column in ("Array", "Made of", "Drives"):
         table.add_column(column, overflow="fold", no_wrap=column == "Array")

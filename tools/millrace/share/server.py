@@ -72,5 +72,5 @@ def this_server() -> Server:
     pool = verify(Linux())
     ports = net.serving()
     # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
-    policy_in_force.keep()
+    policy_in_force.save_last_good()
     return Server(approved_plan(), pool, desired.server_context(pool, policy_in_force.in_force(), ports), ports)

@@ -295,7 +295,7 @@ export interface ConfigHistory {
 }
 
 /**
- * One decision: what, why (a sentence a person understands) and from where (seed, fact, measurement, policy).
+ * One decision: what, why (one sentence) and from where (seed, fact, measurement, policy).
  *
  * `considered` are the choices that were compared, best first, each with the same keys and its numbers.
  */
@@ -788,7 +788,7 @@ export interface MdArray {
 }
 
 /** Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB. */
-export interface MdKnobs {
+export interface MdSettings {
     group_thread_cnt: number;
     stripe_cache_size: number;
     sync_speed_max: number;
@@ -945,7 +945,7 @@ export interface NumaNode {
     l3: number | null;
 }
 
-/** One reason why nothing is planned. `serial` where it is about one drive; `todo` says what a person can do. */
+/** One reason why nothing is planned. `serial` where it is about one drive; `todo` is the remedy. */
 export interface Obstacle {
     serial: string | null;
     what: string;
@@ -1004,7 +1004,7 @@ export interface Plan {
     arrays: MdArray[];
     filesystem: Filesystem;
     nfsd: Nfsd;
-    md: MdKnobs;
+    md: MdSettings;
     sysctl: Record<string, string>;
     decisions: Decision[];
     warnings: string[];
@@ -1023,7 +1023,7 @@ export interface PlanFile {
  * One thing that is not as it could be.
  *
  * `subject` is a drive's serial, a PCI address or a part of the server, never a kernel name; `what` does not repeat
- * it, so that findings that differ in their subject only can be shown as one. `todo` says what a person can do.
+ * it, so that findings that differ in their subject only can be shown as one. `todo` is the remedy.
  */
 export interface PlanFinding {
     name: string;
@@ -1152,7 +1152,7 @@ export interface PortReport {
     warnings: string[];
 }
 
-/** The outcomes, in the order in which a person reads them; degraded is with one drive of each leg gone. */
+/** The outcomes, in the order in which they are shown; degraded is with one drive of each leg gone. */
 export interface Prediction {
     outcomes: PlanOutcome[];
 }

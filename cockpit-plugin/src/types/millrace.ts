@@ -14,7 +14,7 @@ export interface Accelerators {
     bandwidth: number;
 }
 
-/** What a change of a user or a group did, in a sentence; `user` or `group` is what is there afterwards. */
+/** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
 export interface AccountReport {
     schema_version: 1;
     user: User | null;
@@ -186,7 +186,7 @@ export interface Change {
     verdict: "faster" | "slower" | "same";
 }
 
-/** What a change of the shares `names` did. `share` is null where it was removed, or several were made. */
+/** The result of a change of the shares `names`. `share` is null where it was removed, or several were created. */
 export interface ChangeReport {
     schema_version: 1;
     serial: number;
@@ -263,7 +263,7 @@ export interface Comparison {
 }
 
 /**
- * All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice.
+ * The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
  *
  * `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
  */
@@ -327,9 +327,9 @@ export interface Domain {
 }
 
 /**
- * The membership as it is now. Null is what could not be asked, and `problems` say why.
+ * The membership as it is now. Null is what could not be read, and `problems` are why.
  *
- * `clock_offset` in seconds, positive where the domain is ahead; `trusted` is whether the domain takes the machine
+ * `clock_offset` in seconds, positive where the domain is ahead; `trusted` is whether the domain accepts the machine
  * password, `winbind` whether its daemon answers.
  */
 export interface DomainReport {
@@ -594,8 +594,8 @@ export interface Filesystem {
 /**
  * A network that `port` of this server is in, which is not for management.
  *
- * `leased` says that DHCP or a router gave the address: it is confirmed only by naming it. `proposed` ones are
- * private and of fixed addresses.
+ * `leased`: DHCP or a router gave the address; the network is confirmed only by naming it. `proposed` ones are private
+ * and of fixed addresses.
  */
 export interface FoundNetwork {
     network: string;
@@ -823,7 +823,7 @@ export interface MemberRecord {
     label: string;
 }
 
-/** What join or leave did. `domain` is null after leaving. */
+/** The result of join or leave. `domain` is null after leaving. */
 export interface MembershipChange {
     schema_version: 1;
     serial: number;
@@ -868,7 +868,7 @@ export interface Nfs {
     clients: NfsClient[];
 }
 
-/** Who may mount, and how. `xprtsec` none means that every transport security is taken. */
+/** Who may mount, and how. `xprtsec` none means that every transport security is accepted. */
 export interface NfsClient {
     client: string;
     access: "ro" | "rw";
@@ -878,10 +878,10 @@ export interface NfsClient {
 }
 
 /**
- * What holds for all NFS shares. `networks` are the client networks that an administrator confirmed.
+ * Settings of all NFS shares. `networks` are the client networks that an administrator confirmed.
  *
- * Empty is closed, also for a state document from before there was this field: a share that names no clients is
- * exported to nobody until an administrator names the networks.
+ * Empty is closed, also for a state document from before there was this field: a share that names no clients is not
+ * exported until an administrator names the networks.
  */
 export interface NfsServer {
     networks: string[];
@@ -994,7 +994,7 @@ export interface PcieSwitch {
     link: PcieLink | null;
 }
 
-/** A plan that can be carried out as it stands. `capacity` in bytes, before md and XFS take their share. */
+/** A complete plan. `capacity` in bytes, without what md and XFS need. */
 export interface Plan {
     schema_version: 1;
     verdict: "ready";
@@ -1036,8 +1036,8 @@ export interface PlanFinding {
 /**
  * The limit of one layer in bytes/s; None is `not known`.
  *
- * `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
- * a layer that has a limit and a `measure` is at best this fast.
+ * `evidence` is the weakest among the constants behind it. `measure` is what would find out what is not known; a layer
+ * that has a limit and a `measure` is at best this fast.
  */
 export interface PlanLayer {
     name: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic";
@@ -1102,7 +1102,7 @@ export interface PoolState {
 /**
  * One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
  *
- * `addresses` are those that it has now, in CIDR form; `fixed` those that a person gave it, none where DHCP or a
+ * `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
  * credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
  * serves no client.
  */
@@ -1143,7 +1143,7 @@ export interface PortRates {
     send_bytes_per_second: number | null;
 }
 
-/** What a change of one port did. */
+/** The result of a change of one port. */
 export interface PortReport {
     schema_version: 1;
     serial: number;
@@ -1158,9 +1158,9 @@ export interface Prediction {
 }
 
 /**
- * What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5).
+ * What a change with `--dry-run` would serve: the share, its lines of exports(5) and of smb.conf(5).
  *
- * Where several would be made `share` is the first, and the lines are those of all.
+ * Where several would be created `share` is the first, and the lines are those of all.
  */
 export interface Preview {
     schema_version: 1;
@@ -1244,7 +1244,7 @@ export interface Recipe {
     expect: Expect;
 }
 
-/** No plan, and why. */
+/** The reasons why there is no plan. */
 export interface Refusal {
     schema_version: 1;
     verdict: "refused";
@@ -1253,9 +1253,9 @@ export interface Refusal {
 }
 
 /**
- * What `millrace share render` changed: file paths, and services told about it.
+ * What `millrace share render` changed: file paths, and services that were reloaded.
  *
- * `drift` names files that were edited by hand: kept as they are, or replaced with the edit kept aside.
+ * `drift` names files that were edited by hand: kept as they are, or replaced and a copy kept.
  */
 export interface RenderReport {
     schema_version: 1;
@@ -1424,10 +1424,10 @@ export type Severity = "info" | "warn" | "fail";
 /**
  * One directory of the pool that clients mount.
  *
- * `nfs` says whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
- * `obstacle` says why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients
- * have it mounted. Sizes in bytes; `used` is null where quotas are off or were not asked. `homes` are the directories
- * for users below it, with their numbers.
+ * `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
+ * `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
+ * it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
+ * users below it, with their numbers.
  */
 export interface Share {
     name: string;
@@ -1463,7 +1463,7 @@ export interface ShareUsage {
     soft_size: number | null;
 }
 
-/** Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null. */
+/** Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null. */
 export interface ShareVerification {
     name: string;
     seen: string[];
@@ -1471,7 +1471,7 @@ export interface ShareVerification {
 }
 
 /**
- * The SMB side of a share. No network named: share/networks.py. Guests are never let in.
+ * The SMB side of a share. No network named: share/networks.py. Guests have no access.
  *
  * `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
  */
@@ -1485,7 +1485,7 @@ export interface Smb {
     io_uring: boolean;
 }
 
-/** Who opens a share over SMB. `networks` in CIDR form; none means that nobody can reach it. */
+/** Who may open a share over SMB. `networks` in CIDR form; none means that no client can reach it. */
 export interface SmbAccess {
     users: string[];
     groups: string[];
@@ -1742,7 +1742,7 @@ export interface UserList {
     users: User[];
 }
 
-/** What `millrace share verify` saw. */
+/** The result of `millrace share verify`. */
 export interface VerifyReport {
     schema_version: 1;
     shares: ShareVerification[];

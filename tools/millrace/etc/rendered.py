@@ -19,7 +19,7 @@ ABSENT = "absent"
 
 
 class Rendered(Contract):
-    """`files`: the sha256 of what may stand in each file: of one, or of two while it is written and its service told.
+    """`files`: the sha256 of what may be in each file: of one text, or of two while it is written and reloaded.
 
     `quotas`: what is set on each tree, throughout.
     """

@@ -18,9 +18,9 @@ class Key(Contract):
 
 
 class DomainReport(Contract):
-    """The membership as it is now. Null is what could not be asked, and `problems` say why.
+    """The membership as it is now. Null is what could not be read, and `problems` are why.
 
-    `clock_offset` in seconds, positive where the domain is ahead; `trusted` is whether the domain takes the machine
+    `clock_offset` in seconds, positive where the domain is ahead; `trusted` is whether the domain accepts the machine
     password, `winbind` whether its daemon answers.
     """
 
@@ -38,7 +38,7 @@ class DomainReport(Contract):
 
 
 class MembershipChange(Contract):
-    """What join or leave did. `domain` is null after leaving."""
+    """The result of join or leave. `domain` is null after leaving."""
 
     schema_version: Literal[1] = 1
     serial: int

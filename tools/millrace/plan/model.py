@@ -133,8 +133,8 @@ class MdSettings(Contract):
 class Layer(Contract):
     """The limit of one layer in bytes/s; None is `not known`.
 
-    `evidence` is the weakest among the constants behind it. `measure` says what would find out what is not known;
-    a layer that has a limit and a `measure` is at best this fast.
+    `evidence` is the weakest among the constants behind it. `measure` is what would find out what is not known; a layer
+    that has a limit and a `measure` is at best this fast.
     """
 
     name: LayerName
@@ -169,7 +169,7 @@ class Prediction(Contract):
 
 
 class Plan(Contract):
-    """A plan that can be carried out as it stands. `capacity` in bytes, before md and XFS take their share."""
+    """A complete plan. `capacity` in bytes, without what md and XFS need."""
 
     schema_version: Literal[1] = 1
     verdict: Literal["ready"] = "ready"
@@ -208,7 +208,7 @@ class Obstacle(Contract):
 
 
 class Refusal(Contract):
-    """No plan, and why."""
+    """The reasons why there is no plan."""
 
     schema_version: Literal[1] = 1
     verdict: Literal["refused"] = "refused"

@@ -9,7 +9,7 @@ from millrace.system.documents import Contract
 class Port(Contract):
     """One Ethernet port. `speed` in Mbit/s and `mtu` in bytes where they are known.
 
-    `addresses` are those that it has now, in CIDR form; `fixed` those that a person gave it, none where DHCP or a
+    `addresses` are those that it has now, in CIDR form; `fixed` those of the desired state, none where DHCP or a
     credential decides. `part_of` is the bond or bridge that it belongs to. A `management` port has the web console and
     serves no client.
     """
@@ -35,7 +35,7 @@ class PortList(Contract):
 
 
 class PortReport(Contract):
-    """What a change of one port did."""
+    """The result of a change of one port."""
 
     schema_version: Literal[1] = 1
     serial: int

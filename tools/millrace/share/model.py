@@ -12,7 +12,7 @@ from millrace.system.documents import Contract
 
 
 class SmbAccess(Contract):
-    """Who opens a share over SMB. `networks` in CIDR form; none means that nobody can reach it."""
+    """Who may open a share over SMB. `networks` in CIDR form; none means that no client can reach it."""
 
     users: list[str]
     groups: list[str]
@@ -25,10 +25,10 @@ class SmbAccess(Contract):
 class Share(Contract):
     """One directory of the pool that clients mount.
 
-    `nfs` says whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
-    `obstacle` says why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients
-    have it mounted. Sizes in bytes; `used` is null where quotas are off or were not asked. `homes` are the directories
-    for users below it, with their numbers.
+    `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
+    `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
+    it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
+    users below it, with their numbers.
     """
 
     name: str
@@ -69,8 +69,8 @@ class ShareList(Contract):
 class FoundNetwork(Contract):
     """A network that `port` of this server is in, which is not for management.
 
-    `leased` says that DHCP or a router gave the address: it is confirmed only by naming it. `proposed` ones are
-    private and of fixed addresses.
+    `leased`: DHCP or a router gave the address; the network is confirmed only by naming it. `proposed` ones are private
+    and of fixed addresses.
     """
 
     network: str
@@ -93,9 +93,9 @@ class ClientNetworks(Contract):
 
 
 class RenderReport(Contract):
-    """What `millrace share render` changed: file paths, and services told about it.
+    """What `millrace share render` changed: file paths, and services that were reloaded.
 
-    `drift` names files that were edited by hand: kept as they are, or replaced with the edit kept aside.
+    `drift` names files that were edited by hand: kept as they are, or replaced and a copy kept.
     """
 
     schema_version: Literal[1] = 1
@@ -106,7 +106,7 @@ class RenderReport(Contract):
 
 
 class ChangeReport(Contract):
-    """What a change of the shares `names` did. `share` is null where it was removed, or several were made."""
+    """The result of a change of the shares `names`. `share` is null where it was removed, or several were created."""
 
     schema_version: Literal[1] = 1
     serial: int
@@ -117,9 +117,9 @@ class ChangeReport(Contract):
 
 
 class Preview(Contract):
-    """What a change with `--dry-run` would serve: the share filled in, its lines of exports(5) and of smb.conf(5).
+    """What a change with `--dry-run` would serve: the share, its lines of exports(5) and of smb.conf(5).
 
-    Where several would be made `share` is the first, and the lines are those of all.
+    Where several would be created `share` is the first, and the lines are those of all.
     """
 
     schema_version: Literal[1] = 1
@@ -129,7 +129,7 @@ class Preview(Contract):
 
 
 class ShareVerification(Contract):
-    """Whether one share is served as it should be: what was seen, and the first thing that is wrong, or null."""
+    """Whether one share is served as it should be: what was verified, and the first thing that is wrong, or null."""
 
     name: str
     seen: list[str]
@@ -137,7 +137,7 @@ class ShareVerification(Contract):
 
 
 class VerifyReport(Contract):
-    """What `millrace share verify` saw."""
+    """The result of `millrace share verify`."""
 
     schema_version: Literal[1] = 1
     shares: list[ShareVerification]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The desired state (`/var/lib/millrace/config.json`): what a person decided, and nothing that can be computed."""
+"""The desired state (`/var/lib/millrace/config.json`): what administrators decide, and nothing that can be computed."""
 
 from collections.abc import Iterable
 from ipaddress import ip_address, ip_interface
@@ -55,7 +55,7 @@ class Wanted(BaseModel):
 
 
 class NfsClient(Wanted):
-    """Who may mount, and how. `xprtsec` none means that every transport security is taken."""
+    """Who may mount, and how. `xprtsec` none means that every transport security is accepted."""
 
     client: Client
     access: Access = "rw"
@@ -91,7 +91,7 @@ class Nfs(Wanted):
 
 
 class Smb(Wanted):
-    """The SMB side of a share. No network named: share/networks.py. Guests are never let in.
+    """The SMB side of a share. No network named: share/networks.py. Guests have no access.
 
     `io_uring` off is for a kernel on which it misbehaves: smbd then reads and writes in threads of its own.
     """
@@ -188,10 +188,10 @@ class Port(Wanted):
 
 
 class NfsServer(Wanted):
-    """What holds for all NFS shares. `networks` are the client networks that an administrator confirmed.
+    """Settings of all NFS shares. `networks` are the client networks that an administrator confirmed.
 
-    Empty is closed, also for a state document from before there was this field: a share that names no clients is
-    exported to nobody until an administrator names the networks.
+    Empty is closed, also for a state document from before there was this field: a share that names no clients is not
+    exported until an administrator names the networks.
     """
 
     networks: list[Network] = Field(default_factory=list)
@@ -228,7 +228,7 @@ class Domain(Wanted):
 
 
 class Config(Wanted):
-    """All that is wanted. `serial` numbers the change that made it; the `next_…` are never given out twice.
+    """The desired state. `serial` numbers the change that made it; the `next_…` are never given out twice.
 
     `management` are the MAC addresses of ports that serve the web console only, wherever their addresses come from.
     """

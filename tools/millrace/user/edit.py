@@ -33,7 +33,7 @@ class GroupList(Contract):
 
 
 class AccountReport(Contract):
-    """What a change of a user or a group did, in a sentence; `user` or `group` is what is there afterwards."""
+    """The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards."""
 
     schema_version: Literal[1] = 1
     user: User | None = None

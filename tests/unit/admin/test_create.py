@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One administrator, whose one-time password is on the console and nowhere else."""
+"""First boot creates one administrator; the one-time password is on the console and in no log or command line."""
 
 import re
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A verb that is asked for by the line says what it says by itself, and is quicker the second time."""
+"""`millrace answer` returns what a verb prints and its exit status, runs verbs side by side, and ends them."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that nobody stands beside: it restarts after a panic or a hang, and has a name of its own."""
+"""A server without an operator: it restarts after a panic or a hang, and names itself."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Looked at from all sides; what is wrong is one sentence, and the one before stays in use."""
+"""A certificate is checked before it is installed; a rejected one leaves the current one in use."""
 
 from base64 import b64decode, b64encode
 from collections.abc import Callable

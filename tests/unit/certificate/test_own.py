@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Made once, with everything the server is called; made again when that changes or the end is near."""
+"""The server makes its own certificate once, and again when its names change or it is about to expire."""
 
 import stat
 from datetime import UTC, datetime, timedelta

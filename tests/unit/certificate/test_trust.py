@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which certificates the clients of an mtls share may show; the file is never empty."""
+"""Authorities of client certificates for mtls shares; the file is never empty."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person or a page sees of it."""
+"""`millrace certificate …` in text and as JSON."""
 
 import json
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A recipe that could not work is one sentence that says what works instead."""
+"""A recipe that cannot work is refused with what works instead."""
 
 from collections.abc import Callable
 from dataclasses import replace

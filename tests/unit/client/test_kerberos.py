@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Kerberos asks something of the client; what that is stands in the recipe."""
+"""Recipes for Kerberos shares name what the client needs."""
 
 from dataclasses import replace
 

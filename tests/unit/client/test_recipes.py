@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every recipe word for word, and what all of them have in common."""
+"""Each recipe word for word, and what all of them have in common."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the client of a share that takes no unencrypted connection gets, and what its check says."""
+"""Recipes, the client kit and the client's check of a share that requires TLS."""
 
 from dataclasses import replace
 from pathlib import Path

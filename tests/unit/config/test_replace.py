@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rollback, export and import: another whole state, served or refused, with the passwords as hashes only."""
+"""Rollback, export and import replace the desired state as one change; passwords are in it as hashes only."""
 
 import json
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Leaving undoes what joining did; a share that needs the domain is in its way."""
+"""Leaving undoes what joining did; a share that needs the domain prevents it."""
 
 import pytest
 

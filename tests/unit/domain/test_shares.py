@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users and groups of the domain stand beside local ones; Kerberos is offered only where there is a key for it."""
+"""Domain users and groups in shares beside local ones; Kerberos requires a key."""
 
 from typing import Any
 

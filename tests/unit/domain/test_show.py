@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `millrace domain show` and the health check say: seen, or said to be not known."""
+"""`millrace domain show` and the health check of a membership; what cannot be read is unknown."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake servers take no command line that they do not know."""
+"""The fake servers refuse command lines that they do not know."""
 
 from pathlib import Path
 from typing import Any

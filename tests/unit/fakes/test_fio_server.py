@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The fake of the virtual servers' stories speaks fio's protocol, or it would prove nothing."""
+"""The fake fio server of the tests of booted servers speaks fio's protocol."""
 
 import socket
 from pathlib import Path

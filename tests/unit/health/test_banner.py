@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The banner above the login prompt, word for word, and when it is drawn anew."""
+"""The banner above the login prompt, word for word, and when it is redrawn."""
 
 from pathlib import Path
 

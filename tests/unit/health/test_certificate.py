@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Nobody learns from a browser that the certificate has ended or is another server's."""
+"""Findings of a certificate that ends soon, has ended or lacks a name of the server."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each thing that can be wrong has its sentence and its todo; what cannot be looked at is UNKNOWN."""
+"""Each failure has its finding and its remedy; what cannot be read is UNKNOWN."""
 
 import os
 import time

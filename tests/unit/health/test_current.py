@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user of the web console sees what root saw last, and at once what happens to the arrays."""
+"""Without root a user sees the last health document and the present state of the arrays."""
 
 import time
 from collections.abc import Iterator

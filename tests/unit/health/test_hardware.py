@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The findings of the planner stay in sight while the server runs, with today's links."""
+"""Findings of the planner stay while the server runs, with the present links."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""nfsd and smbd are asked as clients ask them; who does not answer costs a few seconds and no more."""
+"""nfsd and smbd are probed like a client does; a probe ends after a few seconds."""
 
 import socket
 import struct

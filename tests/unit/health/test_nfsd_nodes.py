@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server with two sockets that serves from one is not well, and nothing else would say so."""
+"""nfsd that runs on one of two NUMA nodes is a finding."""
 
 from pathlib import Path
 

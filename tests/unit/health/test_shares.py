@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Shares that are wanted and not served, limits that do not hold, users and addresses that are not there."""
+"""Findings of shares that are not served, limits that are not set, users and addresses that are missing."""
 
 import json
 from pathlib import Path

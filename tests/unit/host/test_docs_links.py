@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The links of the manual lead somewhere, and what it names is in the tree."""
+"""Links of the manual resolve, and the files and commands that it names exist."""
 
 import re
 from collections.abc import Iterator

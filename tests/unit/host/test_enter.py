@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""On a fresh Debian host the tools fetch what they lack; where they cannot, one sentence says so."""
+"""On a fresh Debian host the tools install what is missing; where they cannot, one sentence names it."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/test` ends with a count that leaves nothing out."""
+"""`tools/test` ends with a count of all tests; lanes run beside each other."""
 
 import os
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The pages are written against what the verbs print: the types are made from it and never drift."""
+"""The TypeScript types and rules of the pages follow the outputs of the verbs."""
 
 from typing import Any
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever carries the running system is BOOT; if that cannot be found out, nothing at all is blank."""
+"""Drives of the running system are BOOT; if they cannot be determined, no drive is blank."""
 
 from pathlib import Path
 

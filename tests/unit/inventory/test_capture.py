@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture is looked at like the server itself, and does not say whose it is."""
+"""A capture has the inventory of its server and does not identify the owner."""
 
 import json
 import shutil

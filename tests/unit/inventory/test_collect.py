@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Formats, caches, wear, slots, switches, firmware, memory: as the server says, None where nobody does."""
+"""Formats, caches, wear, slots, switches, firmware and memory as the server reports them, else None."""
 
 import json
 from collections.abc import Sequence

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The planner sees physical cores, NUMA nodes and network ports as they are, unknown where nobody says."""
+"""Physical cores, NUMA nodes and network ports; None where the kernel does not report a value."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A person recognises each drive of the server by its serial number, and its place by NUMA node and PCI address."""
+"""Each drive has its serial number, NUMA node and PCI address; duplicates are unknown."""
 
 from pathlib import Path
 

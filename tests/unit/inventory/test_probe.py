@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive is blank only if every probe answered and every answer was `nothing`; else its owner reads what is on it."""
+"""A drive is blank only if every probe succeeded and found nothing; else its content is named."""
 
 import json
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At boot drives appear one after the other; the inventory is taken when no more come."""
+"""The inventory waits until the list of drives is stable."""
 
 from collections.abc import Callable
 from pathlib import Path

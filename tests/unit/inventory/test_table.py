@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory on a terminal: places, links, wear; and one sentence about a file that cannot be one."""
+"""The inventory on a terminal, and files that are no inventory."""
 
 import json
 from pathlib import Path

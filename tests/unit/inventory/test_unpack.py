@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A capture made to overwrite files, to lead out of its directory, or to fill the disk: one sentence each."""
+"""Hostile captures are refused: overwriting files, leaving the directory, filling the disk."""
 
 import io
 import os

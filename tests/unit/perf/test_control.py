@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two settings that cannot differ are measured in every run; where they do, the instrument is broken."""
+"""Every run measures two settings that cannot differ; a difference fails it."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The image's own kernel and /usr run the job; a result is kept for exactly what it was measured on."""
+"""The image's own kernel and /usr run the job; a result is reused only for the same image and job."""
 
 import json
 import subprocess

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Figures come from fio's JSON and from counters of the kernel; what cannot be understood is no figure."""
+"""Figures of fio and of the kernel's counters; unreadable output is an error."""
 
 import json
 from typing import Any

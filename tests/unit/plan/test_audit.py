@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each oddity of a server is a finding with what to do; a server that is well has none."""
+"""Each hardware problem is a finding with a remedy; a healthy server has none."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From one drive to forty: what is built, where the log goes, what stays unused and what a person is told."""
+"""From one drive to forty: layout, place of the log, unused drives and warnings."""
 
 import pytest
 

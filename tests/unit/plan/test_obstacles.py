@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where a plan cannot be right there is none, and a person reads which drive, what was found and what to do."""
+"""A refusal names each drive, what was found on it and what to do."""
 
 import re
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the policy file says is planned and marked as the owner's; what this server cannot do is refused with why."""
+"""Decisions of the policy file are planned and marked; impossible ones are refused with the reason."""
 
 from collections.abc import Callable
 

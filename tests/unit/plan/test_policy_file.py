@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The administrator's file wins over the credential of this boot; a mistake in it is named, never skipped."""
+"""The administrator's file overrides the credential; a mistake in it is an error with file and key."""
 
 from pathlib import Path
 

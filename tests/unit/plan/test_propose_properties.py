@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whatever the server: no plan touches a drive that is not blank, and its figures agree with each other."""
+"""On any server the plan uses blank drives only, and its figures agree with each other."""
 
 from random import Random
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person approved is what is built: names and orders that change between two boots change nothing."""
+"""Names and orders that change between two boots do not change the plan."""
 
 import random
 

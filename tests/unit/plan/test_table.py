@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace plan` shows what would be built and how to approve it; a refusal shows what is in the way."""
+"""`millrace plan` shows the layout and how to approve it; a refusal shows its obstacles."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The documents that the tests of the pages are fed with are documents of the verbs, field by field."""
+"""Documents that the tests of the pages read are documents of the verbs, field by field."""
 
 import json
 from importlib import import_module

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The files that the pages are tested with are those that the command line prints today."""
+"""Golden files of the pages are what the command line prints today."""
 
 import json
 from typing import Any

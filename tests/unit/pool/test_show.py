@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""At 3 a.m. a person sees which bay it is, what may still fail and how long the rebuild takes."""
+"""The present pool: missing members with their bay, redundancy left, progress of a rebuild."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secondary addresses for session trunking: given by one command, seen to work, or taken back."""
+"""Addresses of ports are set with one command, verified, and rolled back if they do not work."""
 
 from collections.abc import Sequence
 from pathlib import Path

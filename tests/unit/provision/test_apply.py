@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The commands that make the pool, and what is recorded of it."""
+"""Commands that build the pool, and what is recorded of it."""
 
 from pathlib import Path
 

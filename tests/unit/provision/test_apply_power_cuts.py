@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The power goes before, between and after all writes; the next boot finishes and hits nothing but its own."""
+"""After a power cut before, between or after any write the next boot finishes, and writes to planned drives only."""
 
 import re
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Everything that can stop provisioning stops it before the first write."""
+"""Whatever prevents provisioning is found before the first write."""
 
 from collections.abc import Callable
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever approves has seen the plan: only its hash will do."""
+"""A plan is approved by its hash only."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Our arrays start by UUID: whole, degraded, under any kernel names; foreign ones are left alone."""
+"""Arrays of the pool start by UUID, complete or degraded, under any kernel names; foreign ones are left alone."""
 
 from collections.abc import Sequence
 from pathlib import Path

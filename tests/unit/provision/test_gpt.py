@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A table that a power cut left half written is recognised by the GUIDs in it, whichever half it is."""
+"""A partition table that a power cut left incomplete is recognised by its GUIDs."""
 
 import uuid
 from pathlib import Path

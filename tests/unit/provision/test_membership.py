@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive that was replaced by hand is a member in every later boot, and the record follows."""
+"""A drive that was replaced by hand is a member in later boots, and pool.json follows."""
 
 import random
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""NFS and SMB wait for the proof that /srv/pool is the pool: an empty directory or another file system is not."""
+"""Only the mounted file system of the pool passes for the pool."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Members are found in what udev has read, named by sysfs, and counted only where their drive is there."""
+"""Members are read from udev and sysfs, and counted only with their drive."""
 
 import errno
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A power cut while an array is degraded ends in a server that serves and says so; old data never passes for new."""
+"""A degraded array starts after a power cut; stale members never replace current data."""
 
 from collections.abc import Sequence
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace approve | provision | assemble | pool`, as a person and as Cockpit call them."""
+"""`millrace approve | provision | assemble | pool` in text and as JSON."""
 
 import json
 from pathlib import Path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whoever writes a page or a script knows what each verb prints, from one document."""
+"""One document describes the output of each verb."""
 
 import json
 import re

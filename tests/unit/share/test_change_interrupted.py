@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Mounts, exports, the account and half-written files of a change that was killed go with the next change."""
+"""Mounts, exports, the account and files of an interrupted change are cleaned up by the next one."""
 
 from pathlib import Path
 

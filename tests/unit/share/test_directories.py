@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A share that was everybody's becomes one of homes: what others put there before is nobody's home."""
+"""Home directories are created below a closed directory; existing entries of other users are not taken."""
 
 import os
 from collections.abc import Callable

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A dry run shows the very lines that the change would render, refuses what it would refuse, and writes nothing."""
+"""A dry run shows the lines of a change, refuses what the change would refuse, and writes nothing."""
 
 import json
 from pathlib import Path

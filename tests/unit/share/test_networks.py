@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Over NFS a share goes to networks that an administrator named; over SMB to private ones too, never to the world."""
+"""Networks that shares are exported to: named ones over NFS, private ones too over SMB."""
 
 from pathlib import Path
 

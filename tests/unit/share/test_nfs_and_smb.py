@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The rendered files, word for word."""
+"""Rendered files of NFS and Samba, word for word."""
 
 import shutil
 import subprocess

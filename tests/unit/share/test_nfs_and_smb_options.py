@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What each profile and each client means in exports and smb.conf."""
+"""What each share type and each client sets in exports and smb.conf."""
 
 import time
 from typing import Any

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Rendering twice changes nothing, a bad smb.conf replaces nothing, and running servers are told once."""
+"""Rendering writes and reloads only what changed; a bad smb.conf replaces nothing."""
 
 import stat
 from collections.abc import Sequence

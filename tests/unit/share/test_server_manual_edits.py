@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What somebody wrote into our files or beside them is kept, said, and never stops a server."""
+"""Manual edits of rendered files are kept, reported, and never stop the server."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The helper that shakes hands for the kernel is there while somebody needs it, with the certificate of this server."""
+"""tlshd runs with the certificate of this server while a share requires TLS."""
 
 import configparser
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is typed arrives in the state, and what is seen is printed, for people and for programs."""
+"""`millrace share …` in text and as JSON."""
 
 import errno
 import json

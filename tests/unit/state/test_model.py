@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a person types becomes lines of exports and smb.conf, or one sentence; never an option of its own."""
+"""Names, clients and comments of the desired state: valid, or refused in one sentence."""
 
 from typing import Any
 

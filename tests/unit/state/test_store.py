@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A kill at any moment of a change leaves the old or the new state; a damaged file is stood in for, aloud."""
+"""An interrupted change leaves the old or the new state; a damaged file is replaced by the last good one."""
 
 import os
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What can change while clients are served is changed; for the rest the person is told which restart it takes."""
+"""Settings of a running nfsd that can change do; others name the restart that they need."""
 
 from pathlib import Path
 

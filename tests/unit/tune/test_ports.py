@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each queue of a port has a core of its own on the port's node; what a driver cannot do is left as it is."""
+"""Each queue of a port has its own core on the port's node; unsupported settings are left alone."""
 
 import errno
 from pathlib import Path

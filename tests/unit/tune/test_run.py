@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the kernel forgets is set again, once; what a kernel does not have is said and does no harm."""
+"""Runtime settings are applied once; what the kernel lacks is a warning."""
 
 import errno
 import json

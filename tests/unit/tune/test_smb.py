@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""smbd is kept on a socket only where all ports with a link are at that one of several; it is never restarted."""
+"""smbd is bound to a socket only where all ports with a link are on it; it is never restarted."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Each driver has names of its own for its interrupts: those of queues carry a number, others are left alone."""
+"""Interrupts of queues are recognised by the names that each driver gives them."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A user of the web console can look and do nothing else."""
+"""A user of the web console can read and cannot change anything."""
 
 import subprocess
 

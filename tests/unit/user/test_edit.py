@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Users and groups: the same on NFS and SMB, made whole or not at all, and no password where others could read it."""
+"""Users and groups have one number on NFS and SMB, and are created completely or not at all."""
 
 import io
 

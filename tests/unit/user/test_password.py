@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Passwords that are easy to guess are refused, and guessing ends in a lock-out."""
+"""Weak passwords are refused, and guessing locks the account."""
 
 import configparser
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every verb of users and groups says in words or in JSON what it did, and takes passwords from standard input."""
+"""`millrace user …` and `millrace group …` in text and as JSON; passwords come on standard input."""
 
 import json
 from typing import Any

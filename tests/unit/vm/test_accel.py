@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A /dev/kvm that opens and hangs is found out by booting a kernel; without one nothing is tried."""
+"""A /dev/kvm that hangs is found by booting a kernel."""
 
 import os
 import stat

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Commands reach the guest over one socket; the guest's program runs here against a socket pair instead of a port."""
+"""Commands reach the guest over one socket; here the guest's program runs on a socket pair."""
 
 import getpass
 import os

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/run` says that a service is up only where it answered in its own protocol."""
+"""`tools/run` reports a service as up once it responds in its own protocol."""
 
 import socket
 import struct

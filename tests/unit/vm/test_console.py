@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The stories sign in as the login page does, question by question."""
+"""Tests sign in like the login page does, prompt by prompt."""
 
 import json
 from base64 import b64decode, b64encode

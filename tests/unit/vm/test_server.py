@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A contributor describes a server in a file; what cannot be built is refused by name."""
+"""Files of virtual servers; mistakes are refused by file and key."""
 
 from pathlib import Path
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Throughput, latency and clients of every second; what nobody counts is null."""
+"""Throughput, latency and clients of each second; null where nothing is counted."""
 
 import json
 from collections.abc import Iterator

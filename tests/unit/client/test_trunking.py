@@ -49,7 +49,7 @@ def test_no_more_addresses_than_the_kernel_takes() -> None:
     many = [ip_interface(f"10.0.0.{number}/24") for number in range(2, 22)]
     made = recipe(protocol="nfs-tcp-trunked", served=replace(TRAIN, addresses=many))
     assert len(made.fstab) == 16
-    assert any("left out: 4" in note.text for note in made.notes)
+    assert any("Skipped addresses of the server: 4" in note.text for note in made.notes)
 
 
 def test_the_text_has_the_caveat_of_the_talk() -> None:

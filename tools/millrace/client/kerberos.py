@@ -19,25 +19,25 @@ def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
     realm = served.domain.realm if served.domain else "REALM"
     found = [
         Note(
-            text=f"sec={served.sec}: the client runs rpc.gssd (nfs-common starts it where /etc/krb5.keytab is) and is "
-            f"a machine of {realm}: joining the domain (realm join, net ads join) makes the keytab that the mount "
-            "itself needs.",
+            text=f"sec={served.sec}: the client must be a member of {realm} and run rpc.gssd (nfs-common starts it if "
+            "/etc/krb5.keytab exists). Joining the domain (realm join, net ads join) creates the keytab that the mount "
+            "needs.",
             source=sources.GSSD,
         ),
         Note(
-            text=f"Every user needs a ticket of their own: a login through sssd or winbind brings one, else kinit "
-            f"NAME@{realm}. Without one all they see is 'Permission denied'. Clocks may differ by 5 minutes.",
+            text=f"Every user needs a Kerberos ticket: sssd or winbind get one at login, otherwise run kinit "
+            f"NAME@{realm}. Without a ticket, access fails with 'Permission denied'. Clocks may differ by 5 minutes.",
             source=sources.GSSD,
         ),
     ]
     if served.domain:
         zone, workgroup = served.domain.zone, served.domain.workgroup
         text = (
-            f"Put 'Domain = {zone}' under [General] of /etc/idmapd.conf: owners are sent by name, as "
-            f"{workgroup}\\anna@{zone}, and belong to nobody on a client of another Domain."
+            f"Set 'Domain = {zone}' under [General] of /etc/idmapd.conf: owners are sent by name, as "
+            f"{workgroup}\\anna@{zone}, and are shown as nobody on a client with another Domain."
         )
         found.append(Note(text=text, source=sources.IDMAPD))
     if protocol is Protocol.NFS_TCP_TRUNKED:
-        text = "Each address of this server needs a PTR record with its name: tickets are for names."
+        text = "Each address of this server needs a PTR record with its host name: tickets are issued for host names."
         found.append(Note(text=text, source=sources.GSSD))
     return found

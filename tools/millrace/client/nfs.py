@@ -95,9 +95,9 @@ def _required_options(served: ServedShare) -> list[Choice]:
     if served.read_only:
         found.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))
     if served.sec:
-        found.append(Choice(option=f"sec={served.sec}", reason="the share takes no other", source=sources.NFS_MANUAL))
+        found.append(Choice(option=f"sec={served.sec}", reason="required by the share", source=sources.NFS_MANUAL))
     if served.xprtsec:
-        reason = "the share takes no unencrypted connection; the client runs tlshd"
+        reason = "the share requires TLS; the client needs tlshd"
         found.append(Choice(option=f"xprtsec={served.xprtsec}", reason=reason, source=sources.TLS_TCP))
     return found
 
@@ -142,13 +142,12 @@ def _tls_files(served: ServedShare) -> list[File]:
 def _notes(served: ServedShare, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     found = [
         Note(
-            text="The first mount of a server decides nconnect for all mounts of it: a mount that is there already "
-            "must go before this one counts.",
+            text="The first mount of a server sets nconnect for all its mounts: unmount existing ones first.",
             source=sources.NFS_MANUAL,
         ),
         Note(
-            text="All connections share one session: max_session_slots bounds the requests in flight (128 at 200 µs "
-            "are 640 000 a second), not nconnect.",
+            text="All connections share one session: max_session_slots limits the requests in flight (128 at 200 µs "
+            "are 640,000 per second), not nconnect.",
             source=sources.NFS_SLOTS,
         ),
         *kerberos.notes(served, protocol),
@@ -158,7 +157,7 @@ def _notes(served: ServedShare, protocol: Protocol, addresses: Sequence[str]) ->
     if protocol is Protocol.NFS_TCP_TRUNKED:
         return [*found, *trunking.notes(addresses, len(served.addresses))]
     if protocol is Protocol.NFS_RDMA:
-        text = "The client needs an RDMA device on the same fabric as the server's; TLS does not go over RDMA."
+        text = "The client needs an RDMA device on the same fabric as the server; TLS is not available over RDMA."
         found.append(Note(text=text, source=sources.TLS_TCP))
     return found
 

@@ -53,25 +53,29 @@ MODULE_LEFT_OUT = [
     _choice("nfs4_disable_idmapping=1", "the default of client and server", sources.NFS_PARAMETERS),
     _choice(
         "nfs_idmap_cache_timeout=600",
-        "600 s is the default, and with sec=sys nothing is mapped",
+        "600 s is the default; sec=sys does no mapping",
         sources.NFS_PARAMETERS,
     ),
     _choice(
         "delay_retrans",
-        "-1 is the default, and other values count only on softerr mounts; these are hard",
+        "-1 is the default; other values apply to softerr mounts only, and these are hard",
         sources.NFS_DELAY,
     ),
     _choice(
-        "nfs_access_max_cachesize", "every value of the table is below the default of 4194304", sources.NFS_PARAMETERS
+        "nfs_access_max_cachesize", "the recommended values are below the default of 4194304", sources.NFS_PARAMETERS
     ),
-    _choice("enable_ino64", "deprecated and without effect", sources.NFS_PARAMETERS),
-    _choice("sunrpc tcp_max_slot_table_entries", "any value below 65536 is a brake", sources.SUNRPC_SLOTS),
+    _choice("enable_ino64", "deprecated; no effect", sources.NFS_PARAMETERS),
+    _choice(
+        "sunrpc tcp_max_slot_table_entries",
+        "any value below the default of 65536 limits throughput",
+        sources.SUNRPC_SLOTS,
+    ),
 ]
 
 
 _BOUNDARY = [
-    _choice("nosuid", "a setuid file that another client wrote gains nothing here", sources.MOUNT_MANUAL),
-    _choice("nodev", "a device file that another client made opens nothing here", sources.MOUNT_MANUAL),
+    _choice("nosuid", "ignores setuid bits, which other clients could set", sources.MOUNT_MANUAL),
+    _choice("nodev", "ignores device files, which other clients could create", sources.MOUNT_MANUAL),
 ]
 
 
@@ -82,11 +86,11 @@ def nfs_common(transport: list[Choice]) -> list[Choice]:
         *transport,
         _choice(
             "hard",
-            "an outage is waited out, never turned into half a file; the default, named so that no site file undoes it",
+            "retries until the server is back instead of failing; the default, stated to override nfsmount.conf",
             sources.TALK_TIMEOUTS,
         ),
-        _choice("rsize=1048576", "the most a Linux client asks for at once", sources.NFS_BLOCK),
-        _choice("wsize=1048576", "the most a Linux client sends at once", sources.NFS_BLOCK),
+        _choice("rsize=1048576", "maximum read size of a Linux client", sources.NFS_BLOCK),
+        _choice("wsize=1048576", "maximum write size of a Linux client", sources.NFS_BLOCK),
         *_BOUNDARY,
     ]
 
@@ -94,9 +98,9 @@ def nfs_common(transport: list[Choice]) -> list[Choice]:
 def tcp(profile: Profile) -> list[Choice]:
     """Return the options for one server address over TCP."""
     count = TCP_CONNECTIONS[profile]
-    reason = f"{count} connections: one carries about 2.5 GB/s of reads and 1.6 GB/s of writes"
+    reason = f"{count} connections; each carries about 2.5 GB/s of reads or 1.6 GB/s of writes"
     return [
-        _choice("proto=tcp", "the transport", sources.TALK_MOUNT),
+        _choice("proto=tcp", "transport protocol", sources.TALK_MOUNT),
         _choice(f"nconnect={count}", reason, sources.TALK_MOUNT),
     ]
 
@@ -104,7 +108,7 @@ def tcp(profile: Profile) -> list[Choice]:
 def trunked() -> list[Choice]:
     """Return the options for several server addresses over TCP, one session."""
     return [
-        _choice("proto=tcp", "the transport", sources.TALK_MOUNT),
+        _choice("proto=tcp", "transport protocol", sources.TALK_MOUNT),
         _choice(
             f"nconnect={TRUNKED_CONNECTIONS}",
             "connections to the first address; the kernel adds one for each further address",
@@ -112,12 +116,12 @@ def trunked() -> list[Choice]:
         ),
         _choice(
             f"max_connect={MAX_ADDRESSES}",
-            "how many addresses of this server one session may use; the kernel's limit",
+            "maximum number of server addresses per session; the kernel's limit",
             sources.NFS_TRUNK,
         ),
         _choice(
             "trunkdiscovery",
-            "asks the server for its other addresses; harmless where it names none",
+            "queries the server for further addresses; no effect if it reports none",
             sources.NFS_DISCOVERY,
         ),
     ]
@@ -126,11 +130,11 @@ def trunked() -> list[Choice]:
 def rdma() -> list[Choice]:
     """Return the options for one server address over RDMA."""
     return [
-        _choice("proto=rdma", "the transport", sources.TALK_MOUNT),
-        _choice(f"port={RDMA_PORT}", "where the server listens for RDMA", sources.TALK_MOUNT),
+        _choice("proto=rdma", "transport protocol", sources.TALK_MOUNT),
+        _choice(f"port={RDMA_PORT}", "RDMA port of the server", sources.TALK_MOUNT),
         _choice(
             f"nconnect={RDMA_CONNECTIONS}",
-            "small random reads gain, a single stream does not need it",
+            "speeds up small random reads; not needed for a single stream",
             sources.RDMA_LANES,
         ),
     ]
@@ -140,26 +144,28 @@ _POSITIVE = "lookupcache=positive"
 
 NFS_CACHING = {
     Profile.TRAINING: [
-        _choice("acregmin=60", "a dataset does not change under the readers", sources.TALK_MOUNT),
-        _choice("acregmax=600", "a dataset does not change under the readers", sources.TALK_MOUNT),
-        _choice("acdirmin=60", "new files are seen a minute late", sources.TALK_MOUNT),
-        _choice("acdirmax=600", "new files are seen ten minutes late at worst", sources.TALK_MOUNT),
+        _choice("acregmin=60", "datasets do not change while they are read", sources.TALK_MOUNT),
+        _choice("acregmax=600", "datasets do not change while they are read", sources.TALK_MOUNT),
+        _choice("acdirmin=60", "new files become visible after 60 s", sources.TALK_MOUNT),
+        _choice("acdirmax=600", "new files become visible after at most 600 s", sources.TALK_MOUNT),
     ],
     Profile.CHECKPOINT: [
-        _choice(_POSITIVE, "a resume on another node must not get a cached 'no such file'", sources.TALK_CACHING),
+        _choice(_POSITIVE, "prevents a cached 'no such file' when another node resumes", sources.TALK_CACHING),
     ],
     Profile.DATALOADER: [
-        _choice(_POSITIVE, "names that exist are cached, names that do not are asked for", sources.TALK_CACHING),
+        _choice(
+            _POSITIVE, "caches existing names only; missing names are looked up on the server", sources.TALK_CACHING
+        ),
     ],
     Profile.MIXED: [
-        _choice(_POSITIVE, "files that others just made are found at once", sources.TALK_CACHING),
+        _choice(_POSITIVE, "files that other clients create are visible immediately", sources.TALK_CACHING),
     ],
 }
 
 _NFS_LEFT_OUT = [
-    _choice("timeo, retrans", "the defaults ride out a reboot of the server", sources.TALK_TIMEOUTS),
-    _choice("sync", "makes every write wait; fsync and close flush already", sources.NFS_MANUAL),
-    _choice("noatime, nodiratime", "without effect on NFS: the server keeps access times", sources.NFS_MANUAL),
+    _choice("timeo, retrans", "the defaults survive a reboot of the server", sources.TALK_TIMEOUTS),
+    _choice("sync", "makes every write synchronous; fsync and close flush in any case", sources.NFS_MANUAL),
+    _choice("noatime, nodiratime", "no effect on NFS: the server maintains access times", sources.NFS_MANUAL),
 ]
 
 NFS_LEFT_OUT = {
@@ -167,7 +173,7 @@ NFS_LEFT_OUT = {
     Profile.CHECKPOINT: [
         _choice(
             "acdirmin=60, acdirmax=600",
-            "would hide a new checkpoint from other nodes for a minute; the defaults of 30 and 60 s stay",
+            "would hide a new checkpoint from other nodes for 60 s; the defaults are 30 and 60 s",
             sources.NFS_MANUAL,
         ),
         *_NFS_LEFT_OUT,
@@ -180,17 +186,25 @@ NFS_LEFT_OUT = {
 def smb_common(posix: bool) -> list[Choice]:
     """Return the options of every SMB mount; `posix` only where no NFS client uses the same tree."""
     extensions = (
-        [_choice("posix", "real modes, links and names that differ in case", sources.CIFS_CLIENT)] if posix else []
+        [_choice("posix", "POSIX modes, symbolic links and case-sensitive names", sources.CIFS_CLIENT)] if posix else []
     )
     return [
-        _choice("vers=3.1.1", "the only version this server speaks", sources.TALK_CIFS),
+        _choice("vers=3.1.1", "the only version that this server supports", sources.TALK_CIFS),
         *extensions,
-        _choice("seal", "the server demands it or signing, and Linux signs three times slower", sources.CIFS_CIPHERS),
-        _choice("multichannel", "several connections for one mount, over all ports of the server", sources.TALK_CIFS),
-        _choice(f"max_channels={CHANNELS}", "beyond it the server's main thread is the limit", sources.CIFS_PROCESS),
-        _choice("rsize=8388608", "what the server allows; the default is half", sources.CIFS_CLIENT),
-        _choice("wsize=8388608", "what the server allows; the default is half", sources.CIFS_CLIENT),
-        _choice("hard", "an outage is waited out; the default gives up", sources.CIFS_CLIENT),
+        _choice(
+            "seal",
+            "the server requires encryption or signing; signing is three times slower on Linux",
+            sources.CIFS_CIPHERS,
+        ),
+        _choice("multichannel", "several connections per mount, over all ports of the server", sources.TALK_CIFS),
+        _choice(
+            f"max_channels={CHANNELS}",
+            "more channels do not help: the main thread of smbd is the limit",
+            sources.CIFS_PROCESS,
+        ),
+        _choice("rsize=8388608", "maximum of the server; the default is half of it", sources.CIFS_CLIENT),
+        _choice("wsize=8388608", "maximum of the server; the default is half of it", sources.CIFS_CLIENT),
+        _choice("hard", "retries until the server is back; the default returns an error", sources.CIFS_CLIENT),
         *_BOUNDARY,
     ]
 
@@ -201,30 +215,28 @@ def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
         return [
             _choice(
                 "cache=none",
-                "fsync need not flush a cache of the client first: saves are four times faster",
+                "no client cache to flush on fsync: checkpoints are saved four times faster",
                 sources.TALK_CIFS_TABLE,
             ),
-            _choice("actimeo=0", "sizes and times are those of the server", sources.TALK_CIFS_TABLE),
+            _choice("actimeo=0", "always reads file sizes and times from the server", sources.TALK_CIFS_TABLE),
         ]
     if profile is Profile.MIXED:
         return []
-    attributes = [_choice("actimeo=60", "a dataset does not change under the readers", sources.CIFS_CLIENT)]
+    attributes = [_choice("actimeo=60", "datasets do not change while they are read", sources.CIFS_CLIENT)]
     if leases:
         attributes.append(
-            _choice("closetimeo=5", "a file opened again soon is not opened at the server", sources.CIFS_CLIENT)
+            _choice("closetimeo=5", "a file that is opened again within 5 s needs no request", sources.CIFS_CLIENT)
         )
     return attributes
 
 
 SMB_LEFT_OUT = [
-    _choice(
-        "max_credits=8192", "would lower the client's own ceiling of 32000; the server grants 8192", sources.CIFS_CLIENT
-    ),
+    _choice("max_credits=8192", "would lower the client limit of 32000; the server grants 8192", sources.CIFS_CLIENT),
     _choice("cache=strict, serverino, echo_interval=60", "the defaults", sources.CIFS_MANUAL),
-    _choice("rdma, compress", "not in distribution kernels: the mount would fail", sources.CIFS_CONFIG),
+    _choice("rdma, compress", "not enabled in distribution kernels: the mount would fail", sources.CIFS_CONFIG),
 ]
 
 SMB_MIXED_LEFT_OUT = [
-    _choice("posix", "NFS clients would see its links as empty files", sources.MIXED_TREE),
-    _choice("closetimeo", "needs leases, which are off on a tree that NFS serves too", sources.MIXED_TREE),
+    _choice("posix", "NFS clients would see its symbolic links as empty files", sources.MIXED_TREE),
+    _choice("closetimeo", "needs leases, which are disabled for shares that NFS also serves", sources.MIXED_TREE),
 ]

@@ -87,16 +87,16 @@ def _required_options(served: ServedShare) -> list[Choice]:
 
 def _notes(served: ServedShare, credentials: str) -> list[Note]:
     found = [
-        Note(text=f"Put the password into {credentials}; nothing else may read it.", source=sources.CIFS_MANUAL),
+        Note(text=f"Write the password into {credentials}; only root may read that file.", source=sources.CIFS_MANUAL),
         Note(
-            text="One client is served by one process of the server, whose main thread is the ceiling (about 3 GB/s "
-            "encrypted). Beyond it mount the share several times with `nosharesock` added and split the "
-            "directories over the mounts; many clients need nothing.",
+            text="One smbd process serves each client; its main thread limits a client to about 3 GB/s encrypted. For "
+            "more, mount the share several times with `nosharesock` and split the directories over the mounts; "
+            "several clients are not affected.",
             source=sources.CIFS_PROCESS,
         ),
         Note(
-            text="Extra channels go to the ports that the server advertises; one that this client cannot reach costs "
-            "time at every mount.",
+            text="Additional channels use the ports that the server advertises; each port that this client cannot "
+            "reach delays every mount.",
             source=sources.CIFS_CLIENT,
         ),
     ]

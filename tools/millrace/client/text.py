@@ -9,8 +9,8 @@ from millrace.client.model import Choice, Recipe
 def lines(recipe: Recipe) -> list[str]:
     """Return the whole recipe in the order in which it is applied."""
     found = [
-        f"# Share {recipe.share}, profile {recipe.profile}, {recipe.protocol}. On the client, as root.",
-        "# First this; then one of A, B and C, which mount the same.",
+        f"# Share {recipe.share}, workload {recipe.profile}, {recipe.protocol}. Run on the client as root.",
+        "# Apply these files first, then one of A, B or C; all three mount the same.",
     ]
     for file in recipe.files:
         found += _section(f"{file.path}, mode {file.mode}", file.text)
@@ -21,11 +21,18 @@ def lines(recipe: Recipe) -> list[str]:
     for unit in recipe.units:
         found += _section(f"B: {unit.path}", unit.text)
     found += _section("B: commands", "\n".join(recipe.unit_commands))
-    found += _section("C: commands, till the next boot", "\n".join(recipe.commands))
+    found += _section("C: commands, until the next boot", "\n".join(recipe.commands))
     if recipe.zone:
         found += _section("zone file of the name server", recipe.zone)
-    found += ["", "# ==== why", *_choices(recipe.options), "#", "# ==== left out", *_choices(recipe.left_out)]
-    found += ["#", "# ==== to know", *(f"# - {note.text} [{note.source}]" for note in recipe.notes)]
+    found += [
+        "",
+        "# ==== reasons",
+        *_choices(recipe.options),
+        "#",
+        "# ==== skipped, with reason",
+        *_choices(recipe.left_out),
+    ]
+    found += ["#", "# ==== notes", *(f"# - {note.text} [{note.source}]" for note in recipe.notes)]
     return found
 
 

@@ -64,17 +64,17 @@ def notes(tls: Tls, demand: str) -> list[Note]:
     found = [
         Note(
             text="TLS needs the package ktls-utils (Debian, Ubuntu, Fedora, RHEL, SUSE) and a kernel of 6.5 or later. "
-            f"ktls-utils of Ubuntu 25.10 and before reads /etc/tlshd.conf instead of {CONFIGURATION}.",
+            f"ktls-utils of Ubuntu 25.10 and earlier reads /etc/tlshd.conf instead of {CONFIGURATION}.",
             source=sources.TLSHD,
         ),
-        Note(text="TLS costs CPU on both sides, and goes over TCP only.", source=sources.TLS_TCP),
+        Note(text="TLS uses CPU time on both sides and works over TCP only.", source=sources.TLS_TCP),
     ]
     if not tls.trust:
-        text = f"The certificate is from {tls.certificate.issuer}: the client's list of authorities must lead to it."
+        text = f"The certificate was issued by {tls.certificate.issuer}: the client must trust that CA."
         found.append(Note(text=text, source=sources.TLSHD))
     if demand == "mtls":
         text = (
-            f"mtls: put this client's certificate into {CERTIFICATE} and its key into {KEY} (mode 0600, of root). The "
+            f"mtls: install the certificate of the client as {CERTIFICATE} and its key as {KEY} (root, mode 0600). The "
             "server accepts certificates of trusted CAs only: millrace certificate trust add FILE."
         )
         found.append(Note(text=text, source=sources.TLSHD))

@@ -30,7 +30,7 @@ def lane_addresses(addresses: Sequence[Address]) -> list[str]:
     family = [str(one.ip) for one in addresses if one.version == addresses[0].version]
     if len(family) < 2:
         raise Refused(
-            "this server has one address that the clients of this share can use, trunking needs several: give its "
+            "trunking needs several addresses, and clients of this share can reach only one: give the "
             "ports secondary addresses or use --protocol nfs-tcp"
         )
     return family[: recipes.MAX_ADDRESSES]
@@ -54,30 +54,30 @@ def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
     found = [
         Note(
             text=(
-                f"nconnect counts for the first address only: {recipes.TRUNKED_CONNECTIONS} connections to it, one to "
-                "each further address. The talk saw it on Ubuntu; the code is the same in every Linux. The way out is "
-                f"several secondary addresses on each port (the talk has {TALK_ADDRESSES_PER_PORT}) and one host name "
-                "with all of them; each address is one more connection."
+                f"nconnect applies to the first address only: {recipes.TRUNKED_CONNECTIONS} connections to it, one to "
+                "each further address (reported for Ubuntu, the same on every Linux). For more connections, give each "
+                f"port several secondary addresses (the source uses {TALK_ADDRESSES_PER_PORT}) and one host name with "
+                "all of them; each address adds one connection."
             ),
             source=sources.TALK_TRUNKING,
         ),
         Note(
             text=(
                 "A host name alone adds no connection: mount resolves it to one address. The mounts under "
-                "/run/millrace/lanes bring in the others; they show the same files and are not for use."
+                "/run/millrace/lanes add the others; they show the same files and are not meant for use."
             ),
             source=sources.NFS_TRUNK,
         ),
         Note(
-            text=f"This server is reached on {len(addresses)} addresses: {connections(addresses)} connections. "
-            "Ports in networks of their own keep the traffic of an address on its port.",
+            text=f"Clients reach this server on {len(addresses)} addresses: {connections(addresses)} connections. "
+            "Put each port into its own network to keep the traffic of an address on its port.",
             source=sources.TALK_TRUNKING,
         ),
     ]
     if on_server > len(addresses):
         found.append(
             Note(
-                text=f"Addresses of the server left out: {on_server - len(addresses)}. One session takes at most "
+                text=f"Skipped addresses of the server: {on_server - len(addresses)}. One session uses at most "
                 f"{recipes.MAX_ADDRESSES}, all IPv4 or all IPv6.",
                 source=sources.NFS_TRUNK,
             )

@@ -40,7 +40,7 @@ def test_a_member_serves_the_domain(member: Member) -> None:
     assert smb["idmap config EXAMPLE : backend"] == "rid"
     assert "millrace.ad.example.com" in "".join(member.names)
     assert any("trusts this server" in line for line in report.verified)
-    assert "SMB: data is listed and opens" in report.verified
+    assert "SMB: data is listed and accessible" in report.verified
 
 
 def test_numbers_never_meet_those_of_local_accounts(member: Member) -> None:

@@ -35,7 +35,7 @@ def test_everything_is_as_before(member: Member) -> None:
     assert report.domain is None and store.load().domain is None
     assert not member.machines
     assert member.called("systemctl stop winbind.service gssproxy.service")
-    assert "SMB: data is listed and opens" in report.verified
+    assert "SMB: data is listed and accessible" in report.verified
 
 
 def test_without_an_account_the_domain_keeps_its_own(joined: Member) -> None:

@@ -132,7 +132,7 @@ def test_each_step_is_one_line_that_says_how_far_it_is(world: World) -> None:
     apply.provision(world, lines.append)
     assert lines[0] == "1/9 drive D0: partition millrace-data-00 101376 MiB"
     assert lines[6] == "7/9 RAID6 data: created, 4 members"
-    assert lines[8] == "9/9 XFS: made, 32 allocation groups"
+    assert lines[8] == "9/9 XFS: created, 32 allocation groups"
 
 
 def test_members_are_passed_by_partition_uuid_never_by_kernel_name(world: World) -> None:

@@ -47,7 +47,7 @@ def test_all_arrays_start_the_raid0_after_its_legs() -> None:
 def test_a_second_time_changes_nothing(world: World) -> None:
     built(world, raid6_plan())
     world.calls.clear()
-    assert assembled(world) == ["RAID6 data: runs already", "RAID1 log: runs already"]
+    assert assembled(world) == ["RAID6 data: already running", "RAID1 log: already running"]
     assert not [command for command in world.calls if "--assemble" in command]
 
 
@@ -110,7 +110,7 @@ def test_too_few_drives_are_an_error_that_names_those_missing(world: World) -> N
     built(world, raid6_plan())
     world.boot()
     pull(world, "D0", "D1", "D3")
-    with pytest.raises(Failed, match="2 of 4 members are needed, 1 are there; missing: D0, D1, D3"):
+    with pytest.raises(Failed, match="1 of 4 members present, 2 required; missing: D0, D1, D3"):
         assembled(world)
 
 
@@ -179,7 +179,7 @@ def test_a_spare_that_has_taken_the_place_of_a_member_counts_as_one() -> None:
     assert assembled(world)[0] == f"RAID6 data: started without {', '.join(members[-3:-1])}"
     world.boot()
     pull(world, *members[-3:], spare)
-    with pytest.raises(Failed, match="4 of 6 members are needed, 3 are there"):
+    with pytest.raises(Failed, match="3 of 6 members present, 4 required"):
         assembled(world)
 
 

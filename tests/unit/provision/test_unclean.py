@@ -117,7 +117,7 @@ def test_the_log_is_started_although_the_data_cannot_be(world: World) -> None:
     world.names = {name: disk for name, disk in world.names.items() if disk.serial not in ("D0", "D1", "D2")}
     log, failed = started(world)
     assert log == "RAID1 log: started, 2 members"
-    assert failed.startswith("failed: RAID6 data cannot start: 2 of 4 members are needed, 1 are there")
+    assert failed.startswith("failed: RAID6 data cannot start: 1 of 4 members present, 2 required")
 
 
 def test_every_array_that_does_not_run_is_named(world: World) -> None:
@@ -157,8 +157,8 @@ def test_the_stale_half_of_a_mirror_alone_is_not_started(world: World) -> None:
     data, failed = started(world)
     assert data == "RAID6 data: started, 4 members"
     assert failed.startswith(
-        "failed: RAID1 log is not started: L0 is there, but was out of sync when the array last ran; L1 was in sync. "
-        "Put L1 back in, then: systemctl restart millrace-assemble."
+        "failed: RAID1 log is not started: L0 is present, but was out of sync when the array last ran; L1 was in sync. "
+        "Reinsert L1, then: systemctl restart millrace-assemble."
     )
     # nor at the boot after, when the record was written again
     world.boot()
@@ -199,7 +199,7 @@ def test_a_broken_array_is_stopped_and_started_when_its_drives_are_back(world: W
     die(world, "L0", "L1")
     world.names = names
     array.members = []
-    assert started(world) == ["RAID6 data: runs already", "RAID1 log: started, 2 members"]
+    assert started(world) == ["RAID6 data: already running", "RAID1 log: started, 2 members"]
 
 
 def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
@@ -208,7 +208,7 @@ def test_a_broken_array_that_is_in_use_is_called_broken(world: World) -> None:
     die(world, "L0", "L1")
     array.in_use = True
     data, failed = started(world)
-    assert data == "RAID6 data: runs already"
+    assert data == "RAID6 data: already running"
     assert failed == (
         "failed: RAID1 log is broken: too many of its drives are gone, and it is still in use; put the drives back in, "
         "then restart the server"

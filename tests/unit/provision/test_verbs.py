@@ -44,7 +44,7 @@ def test_each_boot_writes_the_mount_unit_before_the_pool_is_mounted(world: World
     mount_unit_file().write_text("[Mount]\nOptions=noatime\n")
     result = CliRunner().invoke(verbs.assemble, [], catch_exceptions=False)
     assert result.exit_code == 0
-    assert "srv-pool.mount: written again by this version" in result.stderr
+    assert "srv-pool.mount: updated for this version" in result.stderr
     assert "Options=nosuid,nodev,noexec,noatime," in mount_unit_file().read_text()
 
 

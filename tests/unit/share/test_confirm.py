@@ -49,7 +49,7 @@ def test_a_confirmed_network_opens_the_shares_that_name_no_clients(appliance: Ap
     assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/own"}
     assert appliance.exported()["/srv/pool/data"].startswith("10.0.0.0/24(rw,")
     assert report.names == ["data"] and store.load().serial == report.serial
-    assert any("data: exported to 10.0.0.0/24; mounted from here" in line for line in report.verified)
+    assert any("data: exported to 10.0.0.0/24; test mount from this server" in line for line in report.verified)
     assert history.read(report.serial).what == "share networks set: 10.0.0.0/24"
 
 
@@ -70,7 +70,7 @@ def test_what_is_not_served_is_rolled_back(appliance: Appliance) -> None:
 def test_a_closed_share_is_verified_over_smb_all_the_same(appliance: Appliance) -> None:
     closed(appliance).apply(store.load())
     [found] = verify.verify(["data"], lambda: closed(appliance)).shares
-    assert found.seen == ["SMB: data is listed and opens"]
+    assert found.seen == ["SMB: data is listed and accessible"]
     assert found.problem is not None and found.problem.startswith("NFS is closed")
 
 

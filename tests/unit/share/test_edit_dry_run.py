@@ -96,7 +96,7 @@ def test_shares_are_verified_on_demand(appliance: Appliance) -> None:
     edit.create_shares(["train"], WANTED)
     [found] = json.loads(say("verify", "train", "--json").output)["shares"]
     assert found["name"] == "train" and found["problem"] is None
-    assert "SMB: train is listed and opens" in found["seen"]
+    assert "SMB: train is listed and accessible" in found["seen"]
     assert appliance.smb_accounts == set() and appliance.transient == {}
 
 

@@ -88,7 +88,7 @@ def test_a_foreign_file_is_named_and_does_not_stop_nfs(appliance: Appliance, ser
     appliance.before["exportfs -ra"] = lambda: appliance._exportfs(["-ra"], "") and None
     appliance.broken["exportfs -ra"] = Result(1, "", words)
     report = server.apply(store.load())
-    assert "exportfs says: " + words.strip() in report.warnings
+    assert "exportfs reported: " + words.strip() in report.warnings
     assert any(
         warning.startswith("/etc/exports.d/other.exports is not managed by Millrace") for warning in report.warnings
     )

@@ -78,7 +78,7 @@ def test_a_kernel_without_dynamic_threads_is_a_warning(machine: Machine) -> None
 def test_a_tool_that_is_not_understood_is_a_warning(machine: Machine) -> None:
     machine.broken["nfsdctl threads"] = Result(1, "", "nfsdctl: command not found\n")
     report = tuned(machine)
-    assert report.unreadable == 1 and "nfsdctl does not list the threads" in report.warnings[0]
+    assert report.unreadable == 1 and "nfsdctl does not report the threads" in report.warnings[0]
 
 
 def test_an_rdma_device_that_came_late_gets_its_listener(machine: Machine) -> None:

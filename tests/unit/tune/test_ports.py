@@ -198,7 +198,7 @@ def test_lost_packets_are_reported(machine: Machine) -> None:
     machine.write("sys/class/net/ens1np0/statistics/rx_missed_errors", "5000")
     machine.write("sys/class/net/ens1np0/statistics/rx_packets", "100000")
     [warning] = tuned(machine).warnings
-    assert "ens1np0 lost 5000 of 105000 packets" in warning and "ethtool -g ens1np0" in warning
+    assert "ens1np0 dropped 5000 of 105000 packets" in warning and "ethtool -g ens1np0" in warning
 
 
 def test_without_ethtool_interrupts_are_placed_all_the_same(machine: Machine) -> None:

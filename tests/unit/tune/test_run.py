@@ -172,7 +172,7 @@ def test_a_value_that_the_kernel_does_not_keep_is_a_warning(server: Path, monkey
     path = server / "sys/class/block/md127/queue/read_ahead_kb"
     write = Path.write_text
     monkeypatch.setattr(Path, "write_text", lambda self, text: write(self, "4096\n" if self == path else text))
-    assert tuned().warnings == [f"{path} cannot be set to 16384: the kernel keeps 4096"]
+    assert tuned().warnings == [f"{path} cannot be set to 16384: the kernel reports 4096"]
 
 
 def test_an_array_that_came_back_with_the_kernels_settings_is_tuned_again(server: Path) -> None:

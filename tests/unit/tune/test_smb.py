@@ -94,7 +94,7 @@ def test_running_smbd_is_not_restarted_and_the_restart_is_named(machine: Machine
     machine.port("ens1", 1)
     machine.active.add("smbd.service")
     report = tuned(machine)
-    assert report.warnings == ["smbd runs where it did until it is restarted: systemctl restart smbd.service"]
+    assert report.warnings == ["the CPU affinity of smbd changes when it is restarted: systemctl restart smbd.service"]
     assert machine.called("systemctl restart") == []
 
 

@@ -57,7 +57,7 @@ def verify(domain: Domain | None, run: Runner) -> str:
         result = net.kerberos("kvno", "-c", cache, "-k", str(paths.ROOT / files.KEYTAB), f"{service}@{domain.realm}")
     if result.status != 0:
         raise Failed(f"tickets for {service} cannot be opened with the key of this server: {last_words(result)}")
-    return f"NFS: the domain gives tickets for {service}, and the key of this server opens them"
+    return f"NFS: the domain issues tickets for {service}, and the key of this server accepts them"
 
 
 def _kernel_asks_gssproxy() -> bool:

@@ -77,9 +77,9 @@ def _starts(found: unclean.UncleanStarts, names: Sequence[str]) -> Iterator[str]
         yield "files written before the power cut were not searched for yet: millrace pool unclean --find"
     yield from names
     if found.suspects is not None and not found.suspects.complete:
-        _report("note: the search did not reach every file")
+        _report("note: the search did not cover all files")
     if found.suspects is not None and found.suspects.count > found.suspects.listed:
-        _report(f"note: {found.suspects.count} files were written then, {found.suspects.listed} are listed")
+        _report(f"note: {found.suspects.count} files were written in that time; {found.suspects.listed} are listed")
 
 
 def _report(line: str) -> None:

@@ -55,7 +55,7 @@ class AddressChange(Part):
         self._macs = [mac for mac in macs if mac in self._links]
         away = [port for port in new.ports if port.mac in macs and port.mac not in self._links]
         change.warnings += [
-            f"the port {port.name} ({port.mac}) is not in this server: it gets no address" for port in away
+            f"port {port.name} ({port.mac}) is not present in this server: its addresses are not set" for port in away
         ]
 
     def services(self, config: Config) -> Sequence[Service]:

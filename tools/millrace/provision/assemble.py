@@ -63,7 +63,7 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     active = md.find(system, record.uuid)
     if active is not None and active.running:
         md.ensure_link(system, record)
-        return "runs already"
+        return "already running"
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     found = gather(system, record, waited)
@@ -71,8 +71,8 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     missing = [member.serial for member in absent([*record.members, *record.spares], there)]
     if len(found) < md.needed(record.array):
         raise Failed(
-            f"{md.title(record.array)} cannot start: {md.needed(record.array)} of {len(record.members)} members "
-            f"are needed, {len(found)} are there; missing: {', '.join(missing)}"
+            f"{md.title(record.array)} cannot start: {len(found)} of {len(record.members)} members present, "
+            f"{md.needed(record.array)} required; missing: {', '.join(missing)}"
         )
     in_sync.refuse_stale(record, there)
     forced = ""
@@ -115,7 +115,7 @@ def _force(system: System, record: ArrayRecord, found: dict[str, MemberRecord]) 
         try:
             system.md_repair(active.device)
         except OSError as error:
-            return f", unclean while degraded; md does not begin to repair it ({error.strerror})"
+            return f", unclean while degraded; md did not start the repair ({error.strerror})"
     return ", unclean while degraded: files written in the last minutes before the power cut may be damaged"
 
 
@@ -150,7 +150,7 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
 def _started(system: System, record: ArrayRecord) -> str:
     seen = in_sync.running_members(system, record)
     if seen is None:
-        raise Failed(f"{md.title(record.array)} has lost members while it started; see `journalctl -k`")
+        raise Failed(f"{md.title(record.array)} lost members during the start; see `journalctl -k`")
     if len(seen.in_sync) < len(record.members):
         return f"started without {', '.join(one.serial for one in absent(seen.record.members, seen.in_sync))}"
     return f"started, {md.count(len(seen.in_sync), len(seen.there) - len(seen.in_sync))}"

@@ -53,7 +53,7 @@ class FilesystemStep:
         """Make the file system. Failed: mkfs.xfs fails, or its geometry differs from the plan."""
         must(self._system.attempt, mkfs_command(self._filesystem, self._uuid, force=self.inspect() is Found.INCOMPLETE))
         self._check_geometry()
-        return f"made, {self._filesystem.allocation_groups} allocation groups"
+        return f"created, {self._filesystem.allocation_groups} allocation groups"
 
     def _content(self, device: str, kind: str, key: str) -> bool:
         """Whether our file system (or its log) is on this array; Refused if anything else is."""

@@ -62,7 +62,7 @@ def record(system: System, pool: Pool, report: Report) -> Pool:
             return pool
         save_pool(changed)
     except OSError as error:
-        report(f"the members of the arrays cannot be recorded: {error}")
+        report(f"cannot record the members of the arrays: {error}")
     return changed
 
 
@@ -82,8 +82,8 @@ def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
         f"--uuid={one.uuid} and the device of {here}, then: systemctl restart millrace-assemble."
     )
     raise Failed(
-        f"{md.title(one.array)} is not started: {here} is there, but was out of sync when the array last ran; "
-        f"{gone} was in sync. Put {gone} back in, then: systemctl restart millrace-assemble. {lost}"
+        f"{md.title(one.array)} is not started: {here} is present, but was out of sync when the array last ran; "
+        f"{gone} was in sync. Reinsert {gone}, then: systemctl restart millrace-assemble. {lost}"
     )
 
 

@@ -71,7 +71,7 @@ def carry_out(step: Step, journal: Journal) -> str:
     if found is Found.COMPLETE:
         if journal.state(step.name) != "done":
             journal.done(step.name)
-        return "already there"
+        return "already done"
     if journal.state(step.name) == "done":
         raise Failed(f"{step.title}: created, but does not start; see `journalctl -k` for the reason")
     journal.start(step.name)

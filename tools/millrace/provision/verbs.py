@@ -58,7 +58,7 @@ def assemble(show: Output) -> None:
         system = Linux()
         pool = assembling.assemble(system, _report)
         if record.renew_mount_unit(system, pool):
-            _report("srv-pool.mount: written again by this version")
+            _report("srv-pool.mount: updated for this version")
     show(pool, lambda _: ())
 
 

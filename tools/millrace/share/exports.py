@@ -35,7 +35,7 @@ def reload(shares: Sequence[Share], run: Runner) -> list[str]:
     lost = [share.name for share in shares if share.exports and share.path not in exported]
     if lost:
         raise Failed(f"exportfs does not export {', '.join(lost)}: {_complaints(result)[-1]}")
-    return [f"exportfs says: {line}" for line in _complaints(result)]
+    return [f"exportfs reported: {line}" for line in _complaints(result)]
 
 
 def table(run: Runner) -> Table:

@@ -64,7 +64,7 @@ def _sentences(exported: Sequence[Share]) -> list[str]:
     for share in exported:
         together.setdefault((", ".join(share.networks), _security(share)), []).append(share.name)
     return [
-        f"NFS: {several(names)}: exported to {clients}; mounted from here{way} and is the right directory"
+        f"NFS: {several(names)}: exported to {clients}; test mount from this server{way} succeeded"
         for (clients, way), names in together.items()
     ]
 

@@ -40,7 +40,7 @@ def verify(wanted: Sequence[Share], gone: Sequence[str], domain: Domain | None, 
         _wait_listed(names, hidden, credentials, run, pause)
         for first in range(0, len(shares), AT_ONCE):
             _open_each(shares[first : first + AT_ONCE], credentials, run)
-    found = ((names, "listed and opens"), (hidden, "not listed"))
+    found = ((names, "listed and accessible"), (hidden, "not listed"))
     return [f"SMB: {several(group)} is {words}" for group, words in found if group]
 
 

@@ -38,13 +38,13 @@ def _parity(plan: Plan, device: str) -> list[Setting]:
         Knob(
             directory / "group_thread_cnt",
             str(md.group_thread_cnt),
-            "one thread computes all parity unless workers are added",
+            "the default of one thread computes all parity",
             "0",
         ),
         Knob(
             directory / "stripe_cache_size",
             str(md.stripe_cache_size),
-            "the default holds two full stripes, writes wait for a third",
+            "the default caches two full stripes only, and further writes wait",
             "256",
         ),
         Knob(
@@ -56,14 +56,14 @@ def _parity(plan: Plan, device: str) -> list[Setting]:
         Knob(
             directory / "sync_io_depth",
             str(SYNC_DEPTH),
-            "32 stripes in flight keep a rebuild below what the drives can do",
+            "the default of 32 stripes in flight keeps a rebuild below the speed of the drives",
             "system",
         ),
     ]
 
 
 def _read_ahead(plan: Plan, device: str) -> Setting:
-    reason = "a sequential reader keeps every data drive busy"
+    reason = "keeps all data drives busy for a sequential reader"
     return Knob(block(device) / "queue/read_ahead_kb", str(plan.md.read_ahead), reason)
 
 
@@ -71,6 +71,6 @@ def _member(device: str) -> list[Setting]:
     queue = block(device) / "queue"
     return [
         # First: a scheduler may bring its own throttling with it.
-        Knob(queue / "scheduler", "none", "an NVMe drive orders its own queues"),
-        Knob(queue / "wbt_lat_usec", "0", "writeback throttling holds back md's writes to its members", "2000"),
+        Knob(queue / "scheduler", "none", "NVMe drives schedule requests themselves"),
+        Knob(queue / "wbt_lat_usec", "0", "writeback throttling slows down md writes to the members", "2000"),
     ]

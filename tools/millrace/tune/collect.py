@@ -52,7 +52,7 @@ def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
 def _workqueue(cpus: list[int]) -> list[Setting]:
     """It is there when an array with parity is."""
     path = paths.ROOT / WORKQUEUE
-    reason = "parity is computed on the node where the write came in, so on all of them"
+    reason = "parity is computed on the node where the write arrives, so workers run on all nodes"
     return [CoverKnob(path, mask(cpus), reason)] if cpus and sysfs.text(path) else []
 
 

@@ -33,7 +33,7 @@ def channels(port: str, run: Runner) -> Channels | None:
         [said] = json.loads(result.out)
         found = Channels(now=int(said.get("combined", 0)), most=int(said.get("combined-max", 0)))
     except (ValueError, TypeError, AttributeError) as error:
-        raise Failed(f"ethtool does not say how many queues {port} has: {error}") from error
+        raise Failed(f"ethtool does not report the queues of {port}: {error}") from error
     return found if found.most else None
 
 
@@ -59,7 +59,7 @@ class ChannelsKnob(Setting):
         """Return the number of queues. Failed: ethtool does not show one."""
         found = channels(self.port, self.run)
         if found is None:
-            raise Failed(f"{self.port} does not say how many queues it has")
+            raise Failed(f"{self.port} does not report its queues")
         return str(found.now)
 
     def write(self, value: str) -> None:

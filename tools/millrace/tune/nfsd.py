@@ -14,7 +14,7 @@ from millrace.tune.knob import Knob, ListenerKnob, Setting
 
 # Not nfsdctl itself, which would set the scope to the host name.
 SET_THREADS = "/usr/lib/millrace/nfsd-threads"
-RESTART = "it cannot change while clients are served; systemctl restart nfs-server.service does it"
+RESTART = "it cannot change while the NFS server runs: systemctl restart nfs-server.service"
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class ThreadsKnob(Setting):
         least = re.search(r"min-threads:[ \t]*(\d+)", result.out)
         pools = re.search(r"pool-threads:((?:[ \t]+\d+)+)", result.out)
         if result.status != 0 or not pools:
-            raise Failed(f"nfsdctl does not list the threads: {last_words(result)}")
+            raise Failed(f"nfsdctl does not report the threads: {last_words(result)}")
         return f"-m {least[1] if least else 0} {sum(map(int, pools[1].split()))}"
 
     def write(self, value: str) -> None:
@@ -58,11 +58,13 @@ def nfsd_settings(nfsd: Nfsd, run: Runner) -> list[Setting]:
         Knob(
             paths.ROOT / "sys/module/sunrpc/parameters/pool_mode",
             nfsd.pool_mode,
-            "one pool of threads for each node, or one in all",
+            "one thread pool per NUMA node, or one for all",
             deferred=RESTART,
         ),
-        Knob(directory / "max_block_size", str(nfsd.max_block_size), "largest request", deferred=RESTART),
-        ThreadsKnob(f"-m {nfsd.threads_min} {nfsd.threads_max}", "threads for the cores near the ports", run),
+        Knob(directory / "max_block_size", str(nfsd.max_block_size), "maximum request size", deferred=RESTART),
+        ThreadsKnob(
+            f"-m {nfsd.threads_min} {nfsd.threads_max}", "threads for the cores on the nodes of the ports", run
+        ),
     ]
     if has_rdma_device():
         # nfsd that started before its RDMA device appeared listens on TCP only.

@@ -76,14 +76,14 @@ def packet_losses(view: PortView) -> list[str]:
         received = sysfs.number(statistics / "rx_packets") or 0
         if missed > FEW and missed * LOST > received:
             told.append(
-                f"port {port.name} lost {missed} of {received + missed} packets for want of receive buffers: "
-                f"see ethtool -g {port.name} for how large its ring may be"
+                f"port {port.name} dropped {missed} of {received + missed} packets: its receive buffers were full, "
+                f"check the ring size with ethtool -g {port.name}"
             )
     return told
 
 
 def _interrupts(name: str, placement: Placement) -> list[Setting]:
-    reason = f"queue of {name} on a core of its own near the port"
+    reason = f"each queue of {name} has its own core on the node of the port"
     return [
         InterruptKnob(
             paths.ROOT / f"proc/irq/{vector.irq}/smp_affinity_list",
@@ -101,7 +101,7 @@ def _transmit(name: str, placement: Placement) -> list[Setting]:
     if count < 2:
         # The kernel has nothing to choose from, and says ENOENT.
         return []
-    reason = f"the cores that send through a queue of {name} are those that take its interrupts"
+    reason = f"cores send through the queue of {name} whose interrupts they handle"
     return [
         MaskKnob(directory / f"tx-{number}/xps_cpus", mask(placement.transmit_cpus(number, count)), reason, default="0")
         for number in numbers

@@ -147,7 +147,7 @@ def _set(setting: Setting, originals: SavedOriginals, builder: _ReportBuilder) -
         setting.write(setting.wanted)
         now = setting.read()
         if not setting.matches(now):
-            raise OSError(f"the kernel keeps {now}")
+            raise OSError(f"the kernel reports {now}")
     except ERRORS as error:
         if isinstance(error, OSError) and error.errno in setting.refusals:
             originals.mark_managed(setting.label)

@@ -18,7 +18,7 @@ from millrace.tune.knob import Setting
 
 DROP_IN = "run/systemd/system/smbd.service.d/50-millrace-numa.conf"
 NONE = "none"
-HEAD = "# Written by `millrace tune`: all data ports with a link are at one of several sockets.\n[Service]\n"
+HEAD = "# Written by `millrace tune`: all data ports with a link are on one of several sockets.\n[Service]\n"
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class DropInKnob(Setting):
         """Name the restart of smbd that the drop-in waits for; None while smbd does not run."""
         if self.run(["systemctl", "is-active", "--quiet", "smbd.service"]).status != 0:
             return None
-        return "smbd runs where it did until it is restarted: systemctl restart smbd.service"
+        return "the CPU affinity of smbd changes when it is restarted: systemctl restart smbd.service"
 
 
 def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> list[Setting]:
@@ -67,9 +67,9 @@ def smb_settings(ports: Sequence[Nic], cores: Sequence[Core], run: Runner) -> li
     linked = [port for port in ports if port.carrier]
     cpus = smb_cpus(linked, cores)
     if cpus is None:
-        return [DropInKnob(NONE, "its ports are not at one of several sockets", run)]
+        return [DropInKnob(NONE, "the data ports are not all on one of several sockets", run)]
     wanted = f"CPUAffinity={ranges(sorted(cpus))} NUMAPolicy=local"
-    return [DropInKnob(wanted, "all data ports with a link are at this socket; data is copied there once", run)]
+    return [DropInKnob(wanted, "all data ports with a link are on this socket; avoids copies between sockets", run)]
 
 
 def _write_drop_in(value: str) -> None:

@@ -14,7 +14,7 @@ from millrace.tune.model import TuneReport
 PATIENCE = 60  # seconds; a driver that makes hundreds of queues again needs some
 _TOOLS = within(PATIENCE)
 _REVERTED = (
-    "The next boot, a port or an array that appears sets them again; until then this stays off with:",
+    "The next boot, a new port or a new array applies the tuning again. To turn it off until the next boot:",
     "  systemctl stop millrace-tune.service",
 )
 
@@ -58,6 +58,6 @@ def _settings(report: TuneReport) -> Iterator[str]:
     for warning in report.warnings:
         yield f"warning: {warning}"
     if report.managed:
-        yield f"The kernel keeps {len(report.managed)} settings for itself: {', '.join(report.managed)}"
+        yield f"Managed by the kernel, not changed ({len(report.managed)}): {', '.join(report.managed)}"
     if not report.drift:
         yield f"Nothing to change; {report.settings} settings checked."

@@ -35,7 +35,7 @@ class Target:
     # The client's build takes the tools tree and the initrd of the appliance's instead of making its own.
     tools_tree: Path | None
     initrd: Path | None
-    # repart.d of installed machines, whose slots the partitions must fit; None for an image that nobody installs.
+    # repart.d of installed machines, whose slots the partitions must fit; None for an image that is not installed.
     slots: Path | None
 
 

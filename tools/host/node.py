@@ -14,7 +14,7 @@ from millrace.errors import Failed
 
 MANIFESTS = ("package.json", "package-lock.json")
 MODULES = "node_modules"
-# Half a gigabyte each; another tree or an older commit is looked at now and then.
+# Half a gigabyte each; another tree or an older commit may use one of its own.
 KEPT = 2
 
 

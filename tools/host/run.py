@@ -130,7 +130,7 @@ def _stay(machine: Machine) -> None:
 def _switch_off(machine: Machine) -> None:
     if machine.running:
         print(f"\nShutting {machine.name} down; its disks stay in {machine.files.directory}.", flush=True)
-        # A second Ctrl-C pulls the plug.
+        # A second Ctrl-C cuts the power.
         with suppress(KeyboardInterrupt):
             machine.shutdown()
 

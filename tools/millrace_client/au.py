@@ -171,7 +171,7 @@ class Together:
             self.begin.value = self.end.value
         passed = self.end.value - self.begin.value
         enough = self.steps.value >= EXCLUDED + STEPS or (self.steps.value > EXCLUDED and passed > self.hopeless)
-        # whoever started this may be gone
+        # the program that started this may be gone
         if (enough and passed >= self.seconds) or os.getppid() != self.parent:
             self.over.value = 1
 

@@ -66,7 +66,7 @@ def measure(directory: str, output: str, facts: dict[str, Any]) -> int:
         "started": begin,
         "ended": time.time(),
     }
-    # a new file under a name that nobody knows beforehand
+    # a new file under a name that cannot be guessed
     place = os.path.dirname(os.path.abspath(output))
     with tempfile.TemporaryDirectory(prefix=PREFIX, dir=place) as own:
         part = os.path.join(own, "result")

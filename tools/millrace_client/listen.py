@@ -230,7 +230,7 @@ class Client:
             "SystemCallArchitectures=native",
             "SystemCallFilter=@system-service",
             "SystemCallErrorNumber=EPERM",
-            # not there yet while the server only looks whether fio works
+            # missing while the server only verifies that fio works
             f"ReadWritePaths=-{MOUNT}",
             "IPAddressDeny=any",
             f"IPAddressAllow={self.server}",

@@ -211,7 +211,7 @@ BENCHMARKS = {
         (),
     ),
 }
-# Asked for by name only, until they have a band: nobody knows yet how they come out.
+# Asked for by name only, until they have a band: their results are not known yet.
 UNBANDED = ("iocache", "transfer", "readahead", "rebuild")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 

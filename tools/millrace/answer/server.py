@@ -100,7 +100,7 @@ class Server:
         pid = os.fork()
         if pid == 0:
             _run(words, out, err, learnt)
-        # By both sides: whoever is first, it is there when it is to be stopped.
+        # By both processes: whichever is first, the group exists when it is to be stopped.
         with suppress(PermissionError, ProcessLookupError):
             os.setpgid(pid, pid)
         return Child(number, pid, out, err, learnt)

@@ -92,7 +92,7 @@ def activate(texts: Mapping[str, str]) -> None:
     """Replace the complete set in use: a certificate is never used with the key of another."""
     sets = directory() / "sets"
     sets.mkdir(parents=True, exist_ok=True)
-    # Whatever the umask: everybody may see a certificate.
+    # Whatever the umask: a certificate is public.
     sets.chmod(0o755)
     made = Path(tempfile.mkdtemp(prefix="set-", dir=sets))
     made.chmod(0o755)

@@ -9,7 +9,7 @@ from millrace.certificate.identity import LOOPBACK_ADDRESSES, LOOPBACK_NAMES, Id
 from millrace.certificate.model import Current
 from millrace.system.files import write_text
 
-# Clients have to be told of another authority by hand.
+# Another CA has to be installed on each client by hand.
 AUTHORITY_VALIDITY = timedelta(days=7300)
 # Browsers refuse server certificates of more than 398 days.
 SERVER_VALIDITY = timedelta(days=395)
@@ -25,7 +25,7 @@ def ensure_authority(server: Identity, replace: bool = False) -> bool:
     replace = replace or (certificate.exists() and is_early(x509.describe(certificate.read_text())))
     make = replace or not certificate.exists() or not key.exists()
     if make:
-        # Every server's has a name of its own: clients tell the authorities of several servers apart by it.
+        # Every server's CA has a name of its own: clients distinguish the CAs of several servers by it.
         name = f"Millrace authority {server.common_name[:36]} {secrets.token_hex(4)}"
         made = x509.new_key()
         text = x509.issue("authority", made, name, [], [], AUTHORITY_VALIDITY, None)

@@ -9,7 +9,7 @@ from millrace.system.files import write_text
 from millrace.system.text import shown
 from millrace.system.users import only_root
 
-# So many signs of a fingerprint tell authorities apart.
+# So many digits of a fingerprint identify a CA.
 SHORTEST = 8
 
 

@@ -72,7 +72,7 @@ def _credentials(served: ServedShare, user: str) -> File:
     if problem is not None:
         raise BadInput(problem)
     domain, _, name = user.rpartition("\\")
-    # A member of a domain asks the domain for whoever does not say that it is of this server.
+    # A member of a domain asks the domain for every name that is not marked as one of this server.
     where = domain or (served.domain.machine if served.domain else None)
     line = f"domain={where}\n" if where else ""
     text = f"username={name}\n{line}password=\n"

@@ -12,7 +12,7 @@ from millrace.state.domain_names import netbios_name
 from millrace.state.model import Config, Domain
 from millrace.system.run import Runner
 
-# Kerberos refuses more (RFC 4120, 1.6: five minutes is what everybody configures).
+# Kerberos refuses more (RFC 4120, 1.6: five minutes is the usual setting).
 MOST_SECONDS = 300
 LDAP_PORT, LDAP_SECONDS = 389, 20
 

@@ -22,7 +22,7 @@ class Difference:
     found: bytes | None
     wanted: bytes | None
     edited: bool
-    # A change that was killed may have written it and told nobody.
+    # A change that was killed may have written it and reloaded nothing.
     interrupted: bool = False
 
     @property

@@ -12,7 +12,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.system.documents import read_model
 
-# These read what everybody may read, and are what a person waits for.
+# These need no privileges, and are what users wait for.
 UNPRIVILEGED = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
 NAME = "health"
 # The timer asks every 30 s; a box under load may be late once.

@@ -14,7 +14,7 @@ from millrace.state.model import Domain
 from millrace.system.files import write_text
 from millrace.system.run import Result, Runner, last_words
 
-# Seconds for one question: a controller that does not answer must not hold up a person or a check.
+# Seconds for one question: a controller that does not answer must not delay a user or a check.
 PATIENCE = "120"
 
 

@@ -12,7 +12,7 @@ from millrace.membership.net import Net
 from millrace.state.model import Domain
 from millrace.system.run import Result, last_words
 
-# What kinit says, and what a person can do about it.
+# What kinit prints, and the remedy.
 _REASONS = {
     "Password incorrect": "the password of {who} is not right",
     "Preauthentication failed": "the password of {who} is not right",

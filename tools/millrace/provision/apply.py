@@ -102,7 +102,7 @@ def _begin(system: System, approved: Approval, report: Report) -> Pool:
 def _same_plan(system: System, drives: Drives, approved: Approval) -> Plan:
     proposal = system.propose(drives.inventory)
     if isinstance(proposal, Refusal) or proposal.digest() != approved.sha256:
-        # whoever approved must look again, even if the old hardware comes back
+        # the plan must be approved again, even if the old hardware comes back
         paths.approval_file().unlink(missing_ok=True)
     if isinstance(proposal, Refusal):
         raise Refused(f"the approved plan can no longer be built: {approval.obstacles(proposal)}; nothing was written")

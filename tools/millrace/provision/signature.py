@@ -15,7 +15,7 @@ def signature(system: System, device: str, offset: int = 0, size: int | None = N
     """
     area = ["--offset", str(offset), "--size", str(size)] if size is not None else []
     result = system.attempt(["blkid", "-p", "-o", "export", *area, device])
-    # blkid says 2 for a device that it cannot open, too: only its silence tells the two apart.
+    # blkid exits with 2 for a device that it cannot open, too: only then it prints an error.
     if result.status == NOTHING and not result.err.strip():
         return {}
     if result.status == AMBIVALENT:

@@ -56,7 +56,7 @@ def forceable(blocks: Sequence[Superblock], needed: int) -> list[Superblock]:
     members = [block for block in latest_members(list(blocks)) if not block.recovering]
     slots = {block.slot for block in members}
     unclean = any(not block.clean for block in members)
-    # two for one slot: which of them is the member, nobody can say
+    # two for one slot: it is not known which of them is the member
     return members if unclean and len(slots) == len(members) >= needed else []
 
 

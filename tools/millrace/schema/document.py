@@ -15,7 +15,7 @@ from millrace.system.output import contract
 
 PREFIX = "#/$defs/"
 # pydantic names classes of the same name by their module: millrace__plan__finding__Finding
-# What a browser knows by the same name stays what it is for whoever reads or writes a page.
+# A name that a browser has already keeps its meaning in the code of a page.
 _TAKEN = {"Array": "MdArray", "File": "ClientFile", "History": "ConfigHistory", "Node": "NumaNode"}
 _QUALIFIED = re.compile(r"millrace__(\w+?)__(?:\w+__)?(\w+)")
 

@@ -12,10 +12,10 @@ from millrace.share.model import Share
 from millrace.system import nofollow
 from millrace.system.run import Runner, must
 
-# Everyone may create and only owners delete; nobody but root where all is read-only, or below which homes are.
+# All users may create and only owners delete; only root where all is read-only, or below which homes are.
 SHARED, GUARDED, PRIVATE = 0o1777, 0o755, 0o700
 
-# Beside the shares, and nobody's: what is deleted is moved out of the clients' reach first.
+# Beside the shares, and only root's: what is deleted is moved out of the clients' reach first.
 TRASH = ".millrace-trash"
 
 

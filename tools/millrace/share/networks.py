@@ -49,7 +49,7 @@ def found_networks(ports: Iterable[Interface], management: Sequence[str]) -> lis
                     network=str(network),
                     port=port.name,
                     leased=leased,
-                    # Anybody on the wire can send an advertisement or answer DHCP, and would choose who mounts.
+                    # Any host on the network can send an advertisement or answer DHCP, and would choose who mounts.
                     proposed=not leased and _is_private(network),
                 )
     return [found[one] for one in sorted(found, key=_order)]

@@ -25,7 +25,7 @@ _SQUASH = {"root": "root_squash", "all": "all_squash", "none": "no_root_squash"}
 
 def exports(shares: Sequence[Share]) -> str:
     """Return the text of millrace.exports, one line for each share that has a client network."""
-    # Here and not above: health looks at this module every 30 s and renders nothing.
+    # Here and not above: health imports this module every 30 s and renders nothing.
     from millrace.system.render import render
 
     return render(f"{EXPORTS}.j2", shares=shares, options=options, not_for_nfs=NOT_FOR_NFS)

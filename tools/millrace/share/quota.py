@@ -66,7 +66,7 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection
                 *([f"project -s -p {share.path} {share.project}"] if walk else []),
                 f"limit -p {_limits(share)} {share.project}",
             ]
-    # One process for all: 200 shares in one change are 400 commands. One by one only to tell whose was refused.
+    # One process for all: 200 shares in one change are 400 commands. One by one only to find which was refused.
     refused: dict[str, str] = {}
     everything = [one for own in commands.values() for one in own]
     complaint = _attempt(run, everything, mountpoint)[1] if due else None

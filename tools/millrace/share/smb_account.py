@@ -36,5 +36,5 @@ def drop(run: Runner) -> None:
 
 def _credentials(password: str, domain: Domain | None) -> str:
     lines = f"username = {CHECKER}\npassword = {password}\n"
-    # A member asks the domain for whoever does not say that it is of this server.
+    # A member asks the domain for every name that is not marked as one of this server.
     return lines if domain is None else f"{lines}domain = {domain.machine}\n"

@@ -14,7 +14,7 @@ CHECKER: Final = "millrace-check"
 
 _STACK = "catia fruit streams_xattr"
 
-# For one protocol only: clients may cache, nobody else writes behind them.
+# For one protocol only: clients may cache, no other protocol writes.
 _FAST = {
     "csc policy": "disable",  # no offline copies of terabytes on a laptop
     "posix locking": "no",

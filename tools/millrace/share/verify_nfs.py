@@ -20,7 +20,7 @@ from millrace.system.run import Result, Runner, last_words
 from millrace.system.units import is_active
 from millrace.system.wait import wait_until
 
-# During a verification only, and to nobody but root of this server (secure: a port below 1024): read-only, and
+# During a verification only, and to root of this server only (secure: a port below 1024): read-only, and
 # all users are squashed to nobody. A lasting entry for the loopback would let any local program with such a port read.
 LOOPBACK = "127.0.0.1"
 SECONDS = "60"

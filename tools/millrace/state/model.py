@@ -15,7 +15,7 @@ from millrace.system import names
 SCHEMA: Final = 1
 ADMIN = "admin"  # made at first boot, not kept here; every share may name it
 
-# Below the numbers that people give out by hand, above those of packages and of the administrator.
+# Below the numbers that administrators give out by hand, above those of packages and of the administrator.
 FIRST_ID, LAST_ID = 2000, 59999
 FIRST_PROJECT = 1001
 

@@ -21,7 +21,7 @@ _COLLECTOR = re.compile(r"(?P<scheme>https?)://(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^
 # Where systemd-journal-remote(8) listens.
 COLLECTOR_PORT = 19532
 _COMMENT_LENGTH = 200
-# Two halves of the world would be everybody, too.
+# Two halves of all addresses would be every client, too.
 SHORTEST = {4: 8, 6: 16}
 SPOKEN = 4
 

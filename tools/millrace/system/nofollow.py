@@ -38,7 +38,7 @@ def make_directory(name: str, mode: int, at: int, owner: tuple[int, int] | None 
     """
     mask = os.umask(0)
     try:
-        # In one step: a power cut between mkdir and chmod would leave a mode that nobody chose.
+        # In one step: a power cut between mkdir and chmod would leave a wrong mode.
         os.mkdir(name, mode, dir_fd=at)
         made = True
     except FileExistsError:

@@ -68,7 +68,7 @@ def smb(run: Runner) -> tuple[ProtocolCounters | None, str | None]:
         calls = json.loads(result.out)["SMB2 Calls"]
         asked = [call for name, call in calls.items() if name not in _WAITING]
         count, time = sum(call["count"] for call in asked), sum(call["time"] for call in asked)
-        # smbd may be told to count without looking at the clock.
+        # smbd can be configured to count without times.
         is_timed = time > 0 or count == 0
         return ProtocolCounters(
             read=calls["smb2_read"]["outbytes"],

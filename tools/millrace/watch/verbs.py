@@ -29,7 +29,7 @@ def watch(show: Output) -> None:
     try:
         show.each(_lines(), _print)
     except BrokenPipeError:
-        # Whoever read has what they wanted. Python would complain once more when it closes the stream.
+        # The reader has ended. Python would report it once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -43,7 +43,7 @@ def _lines(sleep: Callable[[float], None] = time.sleep) -> "Iterator[Watch]":
     while True:
         began = time.monotonic()
         latency.enable()
-        # The pool may come while somebody watches.
+        # The pool may be created meanwhile.
         host = Host()
         now = read_sample(host.pool, quickly)
         seen = line(before, now, host)

@@ -13,7 +13,7 @@ from host.perf.guest.shell import run, write
 KERNEL = Path("/proc/fs/nfsd")
 MNT = "/mnt"
 CLIENT = "127.0.0.1"
-# Waiting is free; nfsd lets nobody open a file before the time of grace is over.
+# Waiting is free; nfsd opens no file for a client before the grace time is over.
 GRACE = 10
 START_SECONDS = 3 * GRACE
 
@@ -37,7 +37,7 @@ def start(setup: Setup, export: str) -> None:
         Path("/var/lib/nfs", name).touch()
     run("rpcbind", "-w", check=False)
     run("exportfs", "-i", "-o", export, f"{CLIENT}:{MOUNTPOINT}")
-    # The shortest that the kernel takes: nobody holds state from before a start.
+    # The shortest that the kernel accepts: no client holds state from before a start.
     write(KERNEL / "nfsv4leasetime", GRACE)
     write(KERNEL / "nfsv4gracetime", GRACE)
     # By default it follows memory, of which this machine has less than any server.

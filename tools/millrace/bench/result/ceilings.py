@@ -81,7 +81,7 @@ def _predicted(
     transport = "rdma" if "rdma" in rung.target else "tcp"
     state = "degraded" if degraded else "healthy"
     for one in outcomes:
-        # without RDMA hardware the model has no figures for it; nothing of the network is looked at on the loopback
+        # without RDMA hardware the model has no figures for it; nothing of the network is measured on the loopback
         same = one.transport == transport or (rung.layer is not Layer.L3 and one.transport == "tcp")
         if same and one.direction == main.direction and one.state == state:
             limits = [

@@ -22,7 +22,7 @@ class State(StrEnum):
     DONE = "done"
     SKIPPED = "skipped"  # a rung that this server cannot have
     FAILED = "failed"
-    STOPPED = "stopped"  # by a person, or by what watches the hardware
+    STOPPED = "stopped"  # by an administrator, or by the monitor of the hardware
     INTERRUPTED = "interrupted"  # the program was killed or the power was cut
 
 

@@ -101,7 +101,7 @@ def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
     if not sectors or now.sync is not None or _text(md / "last_sync_action") != "check":
         return []
     device = f"/dev/md/millrace-{now.name}"
-    # md(4): a mirror may differ where memory changed while it was written, which nobody reads back.
+    # md(4): a mirror may differ where memory changed while it was written, which is not read back.
     what = (
         "its copies differ, which on a mirror may be harmless"
         if now.level == "raid1"

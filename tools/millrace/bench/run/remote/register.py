@@ -33,7 +33,7 @@ def add(name: str, typed: str) -> BenchClient:
             facts=connection.facts,
         )
     others = [one for one in clients.load().clients if one.name != name]
-    # first: a client without a token could not be driven, a token without a client harms nobody
+    # first: a client without a token could not be used, a token without a client does no harm
     tokens.keep(name, token)
     clients.keep([*others, made])
     return made

@@ -35,6 +35,6 @@ def opened(
 
 
 def _release(one: Connection) -> None:
-    # a client that is gone, or that was hung up on, does it by itself
+    # a client that is gone, or was disconnected, does it by itself
     with suppress(Failed):
         one.ask("release", MOUNT_SECONDS, whatever=True)

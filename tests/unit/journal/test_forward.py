@@ -15,6 +15,7 @@ from millrace.health.model import Level
 from millrace.journal import forward
 from millrace.plan.policy_file import parse_policy
 from millrace.system.run import Result
+from tests.fakes.commands import Commands
 from tests.unit.boot.units import unit
 
 UNIT = "systemd-journal-upload.service"
@@ -24,18 +25,15 @@ STOP = ["systemctl", "--no-block", "stop", UNIT]
 HTTPS = "https://logs.example.com:19532"
 
 
-class Systemd:
-    """systemctl, which is asked nothing but what is expected here."""
+class Systemd(Commands):
+    """systemctl as forwarding uses it."""
+
+    TAKEN = tuple(" ".join(argv) for argv in (RESTART, START, STOP))
 
     def __init__(self, status: int = 0) -> None:
-        self.calls: list[list[str]] = []
-        self.status = status
-
-    def __call__(self, argv: object, stdin: str | None = None) -> Result:
-        assert argv in (RESTART, START, STOP) and stdin is None
-        assert isinstance(argv, list)
-        self.calls.append(argv)
-        return Result(self.status, "", "Unit is on fire" if self.status else "")
+        super().__init__()
+        if status:
+            self.broken["systemctl"] = Result(status, "", "Unit is on fire")
 
 
 @pytest.fixture(autouse=True)

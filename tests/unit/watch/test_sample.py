@@ -14,10 +14,22 @@ from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from millrace.system.run import Result
 from millrace.watch import counters, latency, verbs
+from tests.fakes.commands import Commands
 from tests.unit.plugin.box import Box, server
 from tests.unit.watch.clock import watched
 
 SAMPLES = Path(__file__).parent / "samples"
+
+
+class Smbstatus(Commands):
+    TAKEN = ("smbstatus --profile --json",)
+
+
+def printing(profile: str) -> Smbstatus:
+    """Return smbstatus that prints this profile."""
+    tool = Smbstatus()
+    tool.broken["smbstatus"] = Result(0, profile, "")
+    return tool
 
 
 @pytest.fixture
@@ -100,7 +112,7 @@ class TestCounters:
 
     def test_captured_profile_of_smbd(self) -> None:
         text = (SAMPLES / "smbstatus-profile.json").read_text()
-        found, why = counters.smb(lambda argv, stdin=None: Result(0, text, ""))
+        found, why = counters.smb(printing(text))
         assert found is not None and why is None
         # 20 MiB each way, in three requests with their headers
         assert (found.read, found.written) == (20_971_760, 20_971_856)
@@ -109,19 +121,19 @@ class TestCounters:
 
     def test_a_profile_that_counts_without_time_has_no_latency(self) -> None:
         text = (SAMPLES / "smbstatus-profile-count.json").read_text()
-        found, _ = counters.smb(lambda argv, stdin=None: Result(0, text, ""))
+        found, _ = counters.smb(printing(text))
         assert found is not None and (found.read, found.timed, found.busy) == (20_971_760, None, None)
 
     def test_an_smbd_that_was_asked_nothing_yet_counts_from_zero(self) -> None:
         profile = json.loads((SAMPLES / "smbstatus-profile-count.json").read_text())
         for call in profile["SMB2 Calls"].values():
             call.update(dict.fromkeys(call, 0))
-        found, _ = counters.smb(lambda argv, stdin=None: Result(0, json.dumps(profile), ""))
+        found, _ = counters.smb(printing(json.dumps(profile)))
         assert found == counters.ProtocolCounters(0, 0, 0, 0, 0.0)
 
     @pytest.mark.parametrize("said", ["", "{}", '{"SMB2 Calls": []}', '{"SMB2 Calls": {"smb2_read": {}}}'])
     def test_a_profile_that_cannot_be_read_is_not_known(self, said: str) -> None:
-        assert counters.smb(lambda argv, stdin=None: Result(0, said, "")) == (
+        assert counters.smb(printing(said)) == (
             None,
             "smbd has no SMB statistics",
         )

@@ -110,7 +110,10 @@ def revision() -> str:
 
 
 def report(of: str, room: str, seed: int, total: int, sample: Sequence[str], left: dict[str, str]) -> str:
-    """Return a row of the table of docs/mutants.md, and the survivors below it; `total` counts all mutants."""
+    """Return a row of the table of docs/mutants.md, and the survivors below it.
+
+    `total` counts all mutants; `left` has the word of mutmut for each survivor.
+    """
     killed = len(sample) - len(left)
     row = f"| {of} | {room} | {seed} | {total} | {len(sample)} | {killed} | {100 * killed // len(sample)} % |"
     return "\n".join([row, *(f"- `{name}`: {word}" for name, word in left.items())])

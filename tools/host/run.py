@@ -84,7 +84,7 @@ def alone(directory: Path) -> Iterator[None]:
 
 
 def instructions(ports: dict[int, int], password: str | None) -> str:
-    """Return the next steps of the user."""
+    """Return the next steps of the user; `ports` are those of loopback by the guest's."""
     secret = password or "(set at first login; it was shown at the first start only)"
     url = f"https://127.0.0.1:{ports[COCKPIT]}/"
     nfs = f"mount -t nfs4 -o vers=4.2,proto=tcp,port={ports[NFS]} 127.0.0.1:/srv/pool/data /mnt"
@@ -93,7 +93,10 @@ def instructions(ports: dict[int, int], password: str | None) -> str:
 
 
 def wait_serving(machine: Machine, ports: dict[int, int]) -> None:
-    """Wait until every protocol answers; show what the server does meanwhile."""
+    """Wait until every protocol answers; show what the server does meanwhile.
+
+    `ports` are those of loopback by the guest's.
+    """
     status, doing = Status(sys.stdout), Doing(machine)
     waiting: dict[str, Callable[[], bool]] = {name: partial(ask, ports[port]) for name, (port, ask) in PORTS.items()}
 

@@ -98,9 +98,10 @@ class Found:
 
 
 def utilisation(steps: Sequence[tuple[float, float]], block: float, excluded: int = EXCLUDED) -> float:
-    """AU of one accelerator as DLIO counts it: 100 * computing / (the block without its first steps).
+    """Return the AU of one accelerator as DLIO counts it: 100 * computing / (the block without its first steps).
 
-    `steps` are (seconds of the step without computing, seconds really computed), `block` seconds of all of them.
+    `steps` are (seconds of the step without computing, seconds really computed), `block` seconds of all of them; the
+    first `excluded` steps do not count.
     """
     computed = sum(compute for _, compute in steps[excluded:])
     left_out = sum(other + compute for other, compute in steps[:excluded])

@@ -167,7 +167,10 @@ class Client:
         self.server = server
 
     def do(self, asked: dict[str, Any], facts: dict[str, Any], given_up: Callable[[], bool]) -> dict[str, Any]:
-        """Carry out one request. Wrong: it is unknown, or cannot be carried out."""
+        """Carry out the request `asked`; `facts` is the reply to hello.
+
+        Wrong: it is unknown, or cannot be carried out.
+        """
         verbs: dict[str, Callable[[], dict[str, Any]]] = {
             "hello": lambda: facts,
             "mount": lambda: self.mount(str(asked["path"]), str(asked["options"])),

@@ -89,7 +89,10 @@ def certificate_lock() -> AbstractContextManager[None]:
 
 
 def activate(texts: Mapping[str, str]) -> None:
-    """Replace the complete set in use: a certificate is never used with the key of another."""
+    """Replace the complete set in use: a certificate is never used with the key of another.
+
+    `texts` are the contents of its files, by name.
+    """
     sets = directory() / "sets"
     sets.mkdir(parents=True, exist_ok=True)
     # Whatever the umask: a certificate is public.

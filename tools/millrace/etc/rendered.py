@@ -58,7 +58,7 @@ def is_ours(name: str) -> bool:
 
 
 def set_quotas(states: Mapping[str, str]) -> None:
-    """Record the quotas that are set on complete trees."""
+    """Record the quotas that are set on complete trees; `states` are `PROJECT LIMITS` by tree."""
     record = load()
     write_model(record_file(), record.model_copy(update={"quotas": {**record.quotas, **states}}))
 

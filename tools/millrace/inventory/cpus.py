@@ -36,7 +36,7 @@ def cpu_model(sysroot: Path) -> str:
 
 
 def sockets(sysroot: Path, cpus: list[int]) -> int:
-    """Return how many processor packages the logical CPUs belong to, at least 1."""
+    """Return how many processor packages the logical CPUs `cpus` belong to, at least 1."""
     packages = {sysfs.text(_topology(sysroot, cpu) / "physical_package_id") for cpu in cpus}
     return max(1, len(packages - {None}))
 
@@ -55,7 +55,7 @@ def clock(sysroot: Path) -> int | None:
 
 
 def throttled(sysroot: Path, cpus: list[int]) -> int | None:
-    """Return how often cores were slowed down by heat since the boot; None where the processor does not count."""
+    """Return how often cores of `cpus` were slowed down by heat since the boot; None where there is no counter."""
     counters = (f"sys/devices/system/cpu/cpu{cpu}/thermal_throttle/core_throttle_count" for cpu in cpus)
     counts = [count for count in (sysfs.number(sysroot / counter) for counter in counters) if count is not None]
     return sum(counts) if counts else None

@@ -53,7 +53,7 @@ def slots(sysroot: Path) -> dict[str, str]:
 
 
 def slot(function: Path | None, known: dict[str, str]) -> str | None:
-    """Return the slot that a function, or a bridge above it on the same card, is plugged into."""
+    """Return the slot that a function, or a bridge above it on the same card, is in; `known` is from `slots`."""
     for directory in [function, *_ports_above(function)] if function else []:
         name = known.get(directory.name.rpartition(".")[0])
         if name:

@@ -38,7 +38,7 @@ def exported(text: str) -> dict[str, str]:
 
 
 def describe(found: dict[str, str]) -> str:
-    """Return the content of a device in words."""
+    """Return the content of a device in words; `found` is the result of `signature`."""
     kind = found.get("TYPE") or f"{found['PTTYPE']} partition table"
     name = found.get("LABEL") or found.get("UUID")
     return f"{kind} ({name})" if name else kind

@@ -31,7 +31,7 @@ class SavedOriginals:
         return label in self._known.managed
 
     def save(self, values: Mapping[str, str]) -> None:
-        """Keep what is set now, before it is changed; what is already kept is older and stays."""
+        """Keep `values` (by label) before they are changed; what is already kept is older and stays."""
         self._keep(self._known.model_copy(update={"values": {**values, **self._known.values}}))
 
     def mark_managed(self, label: str) -> None:

@@ -120,7 +120,7 @@ def nt_hashes(names: Sequence[str], run: Runner) -> dict[str, str]:
 
 
 def set_hashes(config: Config, shadow: dict[str, str], nt: dict[str, str], run: Runner) -> None:
-    """Set passwords by their hashes, as another server had them."""
+    """Set passwords by their hashes, as another server had them: `shadow` for login and `nt` for SMB, by user name."""
     if shadow:
         must(run, ["chpasswd", "--encrypted"], "".join(f"{name}:{value}\n" for name, value in shadow.items()))
     if not nt:

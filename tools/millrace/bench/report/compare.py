@@ -89,7 +89,7 @@ def change(rung: str, first: Series, second: Series) -> Change:
 
 
 def interval(first: Sequence[float], second: Sequence[float]) -> tuple[float, float]:
-    """Return the bootstrap interval of the ratio of medians; the same for the same figures."""
+    """Return the bootstrap interval of the ratio of medians, `second` ÷ `first`; the same for the same figures."""
     chance = random.Random(0)
     ratios = []
     for _ in range(ROUNDS):

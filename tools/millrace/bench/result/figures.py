@@ -28,7 +28,7 @@ WITHOUT_BYTES = (Profile.META,)
 
 
 def series(quantity: Quantity, direction: Direction, values: Sequence[float]) -> Series:
-    """Return median, range and distance from the median of the repeats."""
+    """Return median, range and distance from the median of `values`, one for each repeat."""
     middle_value = median(values)
     spread = max(abs(value - middle_value) for value in values) / middle_value if middle_value else 0.0
     return Series(

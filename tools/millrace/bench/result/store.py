@@ -43,7 +43,7 @@ def save(run: Run) -> None:
 
 
 def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
-    """Write fio's own output of one repeat into the directory of a run; return the path below it."""
+    """Write fio's own output of one repeat (`raw`) into the directory of a run; return the path below it."""
     name = f"raw/{rung.replace('/', '-')}-{number}.json.gz"
     (run / name).parent.mkdir(parents=True, exist_ok=True)
     with gzip.open(run / name, "wt") as file:

@@ -46,7 +46,7 @@ class Sampler:
     root: Path = field(default_factory=lambda: paths.ROOT)
 
     def look(self, at: float) -> Look:
-        """Read the counters."""
+        """Read the counters; `at` is now in monotonic seconds."""
         return Look(
             at=at,
             cpus=_cpus(self._text("proc/stat")),

@@ -1411,7 +1411,7 @@ export interface Session {
     open_files: number;
 }
 
-/** All clients. `warnings` say what could not be read. */
+/** All clients. `warnings` are what could not be read. */
 export interface SessionList {
     schema_version: 1;
     sessions: Session[];

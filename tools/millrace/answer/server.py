@@ -133,7 +133,7 @@ class Server:
 
 
 def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
-    """The child: run a verb, say what had to be imported and built for it, end."""
+    """The child: run a verb, report what had to be imported and built for it, end."""
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)

@@ -177,7 +177,7 @@ def _described(found: x509.Certificate) -> Certificate:
 
 
 def _may_sign(authority: x509.Certificate) -> bool:
-    """What RFC 5280, 4.2.1.3 and 4.2.1.9, ask of who signs certificates; a root of version 1 says nothing."""
+    """Whether RFC 5280, 4.2.1.3 and 4.2.1.9, allow it to sign certificates; a root of version 1 has no such fields."""
     constraints, usage = _extension(authority, x509.BasicConstraints), _extension(authority, x509.KeyUsage)
     is_authority = constraints.ca if constraints else authority.version is x509.Version.v1
     return is_authority and (usage is None or usage.key_cert_sign)

@@ -61,7 +61,7 @@ def _is_mounted(pool: int, mountpoint: Path) -> bool:
 
 
 def _directory(pool: int) -> int:
-    """The directory of root alone; nobody else may make or reach what root opens in it."""
+    """The directory of root alone; no other user may create or reach what root opens in it."""
     with suppress(FileExistsError):
         os.mkdir(DIRECTORY, 0o700, dir_fd=pool)
     directory = os.open(DIRECTORY, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=pool)

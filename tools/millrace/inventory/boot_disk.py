@@ -91,7 +91,7 @@ def _swap_areas(sysroot: Path) -> list[str]:
 
 
 def _loader_drive(sysroot: Path) -> list[str]:
-    """The ESP is an automount and often not mounted; the boot loader says where it was."""
+    """The ESP is an automount and often not mounted; the boot loader has recorded where it is."""
     try:
         # four bytes of attributes, then UTF-16
         uuid = (sysroot / LOADER_PARTITION).read_bytes()[4:].decode("utf-16-le").strip("\0").lower()

@@ -145,7 +145,7 @@ def _uevent(text: str, names: Anonymiser) -> str:
 
 
 def _mounts(text: str, root: Path) -> str:
-    """Mounts of drives, and / and /usr whatever they are; where others are mounted and from is nobody's business."""
+    """Mounts of drives, and / and /usr whatever they are; others are private to the owner."""
     kept = []
     for number, line in enumerate(text.splitlines()):
         before, _, after = line.partition(" - ")

@@ -60,7 +60,7 @@ def _in_kernel(drive: Path, present: list[Partition]) -> list[Finding]:
 
 
 def _md_members(present: list[Partition], sysroot: Path) -> list[Evidence]:
-    """The arrays that the partitions belong to, so that one pool can be told from another."""
+    """The arrays that the partitions belong to, which distinguish one pool from another."""
     known = [udev.properties(sysroot, partition.directory) for partition in present]
     return [
         Evidence(
@@ -73,7 +73,7 @@ def _md_members(present: list[Partition], sysroot: Path) -> list[Evidence]:
 
 
 def _in_partitions(present: list[Partition], devices: Path, run: Runner) -> list[Finding]:
-    """The content of each partition, so that a person recognises the drive."""
+    """The content of each partition, so that an administrator recognises the drive."""
     findings = []
     for partition in present:
         for finding in signatures.blkid(devices / partition.name, run):

@@ -231,7 +231,7 @@ def _wear(drive: Drive) -> list[Finding]:
 
 
 def _cache(drive: Drive) -> list[Finding]:
-    """A drive with protection usually says that it has no volatile cache; one that has may be protected."""
+    """A drive with protection usually reports that it has no volatile cache; one that has may be protected."""
     if not drive.volatile_write_cache:
         return []
     what = (

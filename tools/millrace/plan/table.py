@@ -164,12 +164,12 @@ def _decisions(decisions: list[Decision]) -> Table:
 
 
 def _in_short(reason: str) -> str:
-    """The first clause; `--explain` says it all."""
+    """The first clause; `--explain` shows all."""
     return re.split(r"(?<=\w\w)(?:[:;.] |[.]$| \()", reason, maxsplit=1)[0]
 
 
 def _prediction(console: Console, prediction: Prediction | None) -> None:
-    """Print the limit of each layer in GB/s; what is not known is said to be so, with what would find it out."""
+    """Print the limit of each layer in GB/s; where it is not known, what would find it out."""
     if prediction is None:
         return
     table = Table(title="At most, in GB/s", title_justify="left", box=SIMPLE_HEAD)

@@ -80,7 +80,7 @@ def _explained(found: "Explanation") -> "Iterator[str]":
 
 
 def _inventory(file: str | None) -> "Inventory":
-    """The file named, else what the server found out at boot, else a look at it now."""
+    """The file named, else the inventory of this boot, else a new one."""
     from millrace import paths
     from millrace.inventory.model import Inventory
     from millrace.system.documents import read_input, read_model

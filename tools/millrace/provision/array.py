@@ -77,7 +77,7 @@ class ArrayStep:
         return [*self._members(), *self._spares()]
 
     def _members(self) -> list[tuple[str, str]]:
-        """Device and, for people, the drive or array that it is on."""
+        """Device and, for sentences, the drive or array that it is on."""
         if self._record.array.over_arrays:
             return [(array_path(name), f"array {name}") for name in self._record.array.members]
         return self._partitions(self._record.members)

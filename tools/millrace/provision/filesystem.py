@@ -89,7 +89,7 @@ class FilesystemStep:
         return dict(line.split(" = ", 1) for line in result.out.splitlines() if " = " in line)
 
     def _expected(self) -> dict[str, str]:
-        """What the superblock says of a finished file system of this plan."""
+        """The superblock of a finished file system of this plan."""
         unit, group = self._filesystem.stripe_unit // BLOCK, self._filesystem.allocation_group_size
         return {
             "uuid": self._uuid,

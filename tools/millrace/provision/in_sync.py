@@ -100,7 +100,7 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
 
 
 def _recorded() -> InSync:
-    """What is recorded; nothing where the file is missing or cannot be understood: it guards, it must not stop."""
+    """Return the record; nothing where the file is missing or cannot be parsed: it guards, it must not stop."""
     try:
         return read_model(paths.in_sync_file(), InSync)
     except BadInput:

@@ -58,7 +58,7 @@ def _inputs() -> dict[str, dict[str, JsonValue]]:
 
 
 def _names(keys: list[str]) -> dict[str, str]:
-    """A name for people: of two classes with one name, the room's own noun keeps it, the other says its room."""
+    """A readable name: of two classes with one name, the room's own noun keeps it, the other gets its room."""
     found = {key: _name(key) for key in keys}
     twice = [name for name, count in Counter(found.values()).items() if count > 1]
     if twice:

@@ -95,7 +95,7 @@ def foreign_homes(share: Share) -> list[str]:
 
 
 def _is_closed(at: int) -> bool:
-    """Whether nobody but root can make anything in an open directory."""
+    """Whether only root can create anything in an open directory."""
     found = os.fstat(at)
     return found.st_uid == os.getuid() and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 

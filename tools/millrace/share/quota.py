@@ -125,7 +125,7 @@ def _tree(share: Share, pool: Pool) -> str:
 
 
 def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str, str | None]:
-    """Output and complaint. xfs_quota 7.2 ends with 0 after most errors: they all say "cannot", warnings do not."""
+    """Output and error. xfs_quota 7.2 ends with 0 after most errors: they all have "cannot", warnings do not."""
     result = run(_quota(commands, mountpoint))
     if result.status == _TIMED_OUT:
         return result.out, TOO_LONG

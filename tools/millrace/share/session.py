@@ -39,7 +39,7 @@ class Session(Contract):
 
 
 class SessionList(Contract):
-    """All clients. `warnings` say what could not be read."""
+    """All clients. `warnings` are what could not be read."""
 
     schema_version: Literal[1] = 1
     sessions: list[Session]

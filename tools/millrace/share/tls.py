@@ -49,7 +49,7 @@ def configuration() -> str:
 
 
 def reload(shares: Sequence[Share], changed: bool, run: Runner) -> bool:
-    """Run tlshd while a share names TLS, and not otherwise; `changed` is its configuration. Whether it was told."""
+    """Run tlshd while a share names TLS; `changed` is its configuration. Return whether it was started or stopped."""
     running = is_active(UNIT, run)
     if not uses_tls(client for share in shares for client in share.exports):
         if running:

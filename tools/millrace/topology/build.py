@@ -57,7 +57,7 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
 
 
 def _current_inventory(at_boot: Inventory, there: Sequence[Drive], ports: Sequence[Nic]) -> Inventory:
-    """The ports of now, and drives that were put in since the boot: nobody has looked at what is on those yet."""
+    """The ports of now, and drives that were added since the boot: their content has not been probed yet."""
     known = {one.serial for one in at_boot.drives}
     new = [one for one in there if one.serial not in known]
     return at_boot.model_copy(update={"nics": list(ports), "drives": [*at_boot.drives, *new]})

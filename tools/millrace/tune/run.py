@@ -19,7 +19,7 @@ ERRORS = (OSError, ValueError, MillraceError)
 
 @dataclass
 class _ReportBuilder:
-    """What a report says besides the differences."""
+    """The parts of a report besides the differences."""
 
     warnings: list[str]
     managed: list[str] = field(default_factory=list)

@@ -26,7 +26,7 @@ NANO = 1e-9
 
 
 def _finite(text: str) -> float:
-    """A number; ValueError for what JSON cannot say and Python takes, and for one beyond all measure."""
+    """Return a number. ValueError: JSON has no such number although Python parses it, or it is out of range."""
     if not math.isfinite(number := float(text)):
         raise ValueError(f"{text} is not a number")
     return number

@@ -72,7 +72,7 @@ class Local:
                 live(fio_output.outcome(document, as_direction))
 
     def _finished(self, argv: Sequence[str], tell: Callable[[Sequence[Document]], None]) -> tuple[str, int, str]:
-        """All that fio printed, its status and its complaints; Stopped if it was told to end."""
+        """Return fio's output, its status and its errors. Stopped: the run was stopped."""
         said_path = self.scratch / "fio.err"
         with said_path.open("w+") as said:
             process = subprocess.Popen(

@@ -84,7 +84,7 @@ def _failure(host: Host) -> Finding | None:
 
 
 def _mounting(host: Host, mountpoint: str) -> Finding:
-    """There is no time limit on a mount: the finding says what it is doing."""
+    """There is no time limit on a mount: the finding reports what it does."""
     began = host.query(["systemctl", "show", "--property=InactiveExitTimestamp", "--value", UNIT]).out
     clock = re.search(r"\b\d\d:\d\d", began)
     since = f" since {clock[0]}" if clock else ""

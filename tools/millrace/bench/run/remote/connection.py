@@ -42,7 +42,7 @@ class Connection:
     """The control connection of a client; when it ends, the client undoes everything."""
 
     def __init__(self, name: str, address: str, token: str | None, stop: Event | None = None) -> None:
-        """Unreachable where nobody is there, or it does not prove that it knows `token`."""
+        """Unreachable: the client does not answer, or does not prove that it knows `token`."""
         self.name, self.address = name, address
         self._stop = stop or Event()
         self._rest = bytearray()
@@ -125,7 +125,7 @@ class Connection:
             raise Unreachable(str(error)) from error
 
     def _answer(self, line: bytes) -> dict[str, Any]:
-        """What a sealed line says; Unreachable where the client does not accept the token, or does not know it."""
+        """Return the reply in a sealed line. Unreachable: the client rejects the token, or does not know it."""
         try:
             return self._parsed(self._theirs.open(line))
         except sealed.Unsealed:

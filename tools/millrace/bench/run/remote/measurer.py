@@ -97,7 +97,7 @@ class Remote:
         return together([understood(client, lambda one=one: probe(one)) for client, one in said if one])  # type: ignore[misc]
 
     def _all(self, asked: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
-        """What each client said, all having run at the same time; nothing of one that had nothing to do."""
+        """Return the reply of each client, all having run at the same time; none of one without a job."""
 
         def one(client: Connection, what: dict[str, Any]) -> Document:
             return report(client, client.ask(seconds=START + PATIENCE * seconds, **what)) if what else {}

@@ -127,7 +127,7 @@ def _read(file: Path) -> ByHand:
 
 
 def _rung(one: Measured, said: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
-    """The workload is this server's own by that name, whatever the file says of it."""
+    """The workload is this server's own by that name, whatever the file has for it."""
     work = {work.name: work for work in WORKS}.get(one.id)
     if work is None or (one.error is None and not one.raw):
         raise BadInput(f"{file} has a workload {one.id} that this server does not know, or nothing of it")

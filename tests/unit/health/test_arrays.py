@@ -2,13 +2,16 @@
 """Each thing that md knows about a member is a finding with the bay and the serial of the drive."""
 
 import shutil
+from datetime import date
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
+from millrace.drive import history
 from millrace.health.checks import arrays
 from millrace.health.collect import collect
+from millrace.health.host import Host
 from millrace.health.model import Level
 from millrace.pool.arrays import live_arrays
 from millrace.provision.model import MemberRecord, Pool
@@ -48,6 +51,13 @@ def test_healthy_arrays_have_a_sentence_each(serving: Path) -> None:
         (Level.OK, "Array data (RAID6) is healthy."),
         (Level.OK, "Array log (RAID1) is healthy."),
     ]
+
+
+def test_a_drive_that_this_boot_has_never_seen_is_named_by_its_last_bay(serving: Path) -> None:
+    [gone] = [one for one in Host().drives if one.serial == "D3"]
+    history.save(history.seen(history.load(), [gone.model_copy(update={"bay": "4"})], {}, date(2026, 11, 1)))
+    lose(serving, "md127", 5)
+    assert "degraded: bay 4 (D3) is missing" in arrays.check(host())[0].sentence
 
 
 def test_a_pulled_drive_is_named_by_bay_and_serial(serving: Path) -> None:

@@ -54,11 +54,12 @@ class Host:
 
     @cached_property
     def bays(self) -> dict[str, str]:
-        """Where each drive is, or was at boot, by serial."""
+        """Where each drive is, was at boot, or was when it was last here, by serial."""
         # Needed where something is wrong, and slow to import.
+        from millrace.drive import history
         from millrace.pool.show import bays
 
-        return bays()
+        return {one.serial: one.bay for one in history.load().drives if one.bay} | bays()
 
     def place(self, serial: str) -> str:
         """Return `bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""

@@ -46,7 +46,7 @@ class Systemd(Commands):
 def systemd(pool: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
     tools = Systemd()
     stand_in(monkeypatch, tools)
-    monkeypatch.setattr(order, "who", lambda: "anna")
+    monkeypatch.setattr(order, "invoking_user", lambda: "anna")
     return tools
 
 

@@ -80,6 +80,13 @@ class Hardware:
         disk = self.names[drive]
         return disk, [*disk.inside][int(number) - 1] if number else None
 
+    def partition(self, partuuid: str) -> str | None:
+        hits = [(name, disk) for name, disk in self.names.items() if disk.table and partuuid in disk.inside]
+        return f"{hits[0][0]}p{[*hits[0][1].inside].index(partuuid) + 1}" if hits else None
+
+    def md_link(self, name: str) -> str | None:
+        return next((device for device, array in self.arrays.items() if array.name == name), None)
+
     def name_of(self, device: str) -> str:
         """The kernel's name of a device, by whatever name mdadm was given it."""
         if device.startswith(BY_PARTUUID):

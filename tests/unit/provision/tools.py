@@ -6,6 +6,8 @@ A write that the real tools would do, but that would hit anything not of the pla
 """
 
 import json
+from collections.abc import Iterable
+from typing import ClassVar
 
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
@@ -18,7 +20,7 @@ from tests.unit.provision.hardware import BY_PARTUUID, Hardware
 class Tools(Hardware, Commands):
     """`unstarted` are arrays that were created and never ran."""
 
-    TAKEN = (
+    TAKEN: ClassVar[Iterable[str]] = (
         "mdadm --detail --export /dev/md*",
         "blkid -p -o export --offset * --size * /dev/*",
         "blkid -p -o export /dev/*",

@@ -46,10 +46,6 @@ class World(Tools):
     def gpt_ids(self, name: str, block: int) -> frozenset[str]:
         return frozenset(self.names[name].gpt_ids)
 
-    def partition(self, partuuid: str) -> str | None:
-        hits = [(name, disk) for name, disk in self.names.items() if disk.table and partuuid in disk.inside]
-        return f"{hits[0][0]}p{[*hits[0][1].inside].index(partuuid) + 1}" if hits else None
-
     def md_superblocks(self) -> dict[str, str]:
         held = {name: self.content(f"/dev/{name}") or {} for name in self.block_devices()}
         return {name: one["UUID"] for name, one in held.items() if one.get("TYPE") == "linux_raid_member"}
@@ -74,9 +70,6 @@ class World(Tools):
 
     def md_state(self, name: str) -> str:
         return self.arrays[name].state
-
-    def md_link(self, name: str) -> str | None:
-        return next((device for device, array in self.arrays.items() if array.name == name), None)
 
     def installed(self, tool: str) -> bool:
         return True

@@ -4,9 +4,11 @@
 import configparser
 import re
 import shutil
+from collections.abc import Iterable
 from functools import partial
 from importlib import import_module
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -25,7 +27,7 @@ _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_
 class Appliance(Commands):
     """The runner of the stories."""
 
-    TAKEN = (
+    TAKEN: ClassVar[Iterable[str]] = (
         *SERVING,
         "exportfs -s",
         "klist -k *",

@@ -229,44 +229,6 @@ def test_unknown_share_is_refused(appliance: Appliance) -> None:
         remove_share("../etc", None, appliance.server)
 
 
-class TestRemoving:
-    def test_share_is_not_served_and_its_data_stays(self, appliance: Appliance) -> None:
-        create(appliance, "train", size="1T")
-        (appliance.root / "srv/pool/train/weights").write_text("mine")
-        report = remove_share("train", None, appliance.server)
-        assert report.share is None and names() == ["data"]
-        assert "/srv/pool/train" not in appliance.exported() and "train" not in appliance.on_smb()
-        assert (appliance.root / "srv/pool/train/weights").read_text() == "mine"
-        assert appliance.called("smbcontrol smbd close-share train")
-        assert "SMB: train is not listed" in report.verified
-        assert appliance.called("xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 1002")
-
-    def test_data_is_deleted_only_with_the_name_repeated(self, appliance: Appliance) -> None:
-        create(appliance, "train")
-        with pytest.raises(BadInput, match="nothing was removed"):
-            remove_share("train", "Train", appliance.server)
-        assert names() == ["data", "train"]
-        remove_share("train", "train", appliance.server)
-        assert not (appliance.root / "srv/pool/train").exists()
-        [line] = appliance.called("rm ")
-        assert "--one-file-system -- " in line and "/.millrace-trash/train-" in line
-
-    def test_share_that_is_created_again_keeps_data_and_handles(self, appliance: Appliance) -> None:
-        first = create(appliance, "train").share
-        (appliance.root / "srv/pool/train/weights").write_text("mine")
-        remove_share("train", None, appliance.server)
-        again = create(appliance, "train").share
-        assert first and again and first.fsid == again.fsid and first.project < again.project
-        assert (appliance.root / "srv/pool/train/weights").read_text() == "mine"
-
-    def test_share_that_is_still_exported_is_not_removed(self, appliance: Appliance) -> None:
-        create(appliance, "train")
-        appliance.broken["exportfs -s"] = Result(0, "/srv/pool/train  10.0.0.0/24(ro)\n", "")
-        with pytest.raises(Refused, match="still exported"):
-            remove_share("train", None, appliance.server)
-        assert names() == ["data", "train"]
-
-
 @pytest.mark.parametrize("argument", ["create", "set", "remove"])
 def test_only_root_changes_shares(appliance: Appliance, monkeypatch: pytest.MonkeyPatch, argument: str) -> None:
     monkeypatch.setattr("os.geteuid", lambda: 1000)

@@ -93,6 +93,19 @@ def test_edit_by_hand_is_left_or_replaced_with_a_copy(root: Path) -> None:
     assert (root / ONE).read_text() == "2" and rendered.edited() == []
 
 
+def test_file_of_another_is_replaced_with_a_copy(root: Path) -> None:
+    (root / "etc").mkdir()
+    for path in (ONE, TWO):
+        (root / path).write_text("theirs")
+    readers = Readers()
+    service = readers.service("a.service", readers.entry(ONE, "1"), readers.entry(TWO, "theirs"))
+    assert settle([service], force=False).changed == [ONE]
+    [copy] = rendered.aside_dir().iterdir()
+    assert copy.name.startswith("one.conf.") and copy.read_text() == "theirs"
+    settle([readers.service("a.service", readers.entry(ONE, "2"))], force=False)
+    assert list(rendered.aside_dir().iterdir()) == [copy]
+
+
 def test_file_that_is_not_wanted_goes_only_where_it_is_ours(root: Path) -> None:
     readers = Readers()
     named = "etc/systemd/network/40-millrace-1.network"

@@ -9,6 +9,7 @@ import pytest
 
 from millrace import paths
 from millrace.errors import BadInput, Failed, Refused
+from millrace.etc import rendered
 from millrace.health.checks import journal
 from millrace.health.host import Host
 from millrace.health.model import Level
@@ -141,6 +142,16 @@ def test_settings_of_an_administrator_stay_where_the_policy_names_no_receiver() 
     systemd = Systemd()
     assert forward.apply(systemd).startswith("/etc/systemd/journal-upload.conf is not managed by Millrace")
     assert systemd.calls == [] and settings() == ["[Upload]", "URL=https://own"]
+
+
+def test_settings_of_an_administrator_are_kept_as_a_copy_where_the_policy_names_a_receiver() -> None:
+    forward.settings_file().parent.mkdir(parents=True)
+    forward.settings_file().write_text("[Upload]\nURL=https://own\n")
+    policy(f'[journal]\nforward = "{HTTPS}"\n')
+    forward.apply(Systemd())
+    assert f"URL={HTTPS}" in settings()
+    [copy] = rendered.aside_dir().iterdir()
+    assert copy.name.startswith("journal-upload.conf.") and copy.read_text() == "[Upload]\nURL=https://own\n"
 
 
 def test_unit_that_systemd_refuses_is_an_error() -> None:

@@ -22,6 +22,8 @@ class Difference:
     found: bytes | None
     wanted: bytes | None
     edited: bool
+    # A file that we did not write and that is about to be replaced.
+    foreign: bool = False
     # A change that was killed may have written it and reloaded nothing.
     interrupted: bool = False
 
@@ -56,7 +58,7 @@ def settle(services: Sequence[Service], force: bool) -> Settled:
     settled = Settled(edited=edited, kept=[] if force else edited)
     due = {path: one for path, one in differences.items() if one.is_due and path not in settled.kept}
     for path, one in due.items():
-        if one.edited and one.found is not None:
+        if (one.edited or one.foreign) and one.found is not None:
             rendered.keep_aside(path, one.found)
     # Ahead of the writes: a kill in between must not make our own text look like an edit.
     ahead = rendered.save(record, {**record.files, **_while_writing(due)})
@@ -147,7 +149,8 @@ def _difference(entry: Entry, record: Rendered) -> Difference:
         wanted = None if known or _is_named_ours(entry.path) else found
     # One that says what we want is no edit; a deleted file holds nothing that could be lost.
     edited = bool(known) and found not in (None, wanted) and digest(found) not in known
-    return Difference(entry, found, wanted, edited, interrupted=len(known) > 1)
+    foreign = entry.recorded and not known and not _is_named_ours(entry.path) and found not in (None, wanted)
+    return Difference(entry, found, wanted, edited, foreign, interrupted=len(known) > 1)
 
 
 def _target(name: str) -> bytes | None:

@@ -96,7 +96,8 @@ def options(target: Target, cache: Caches, output: Path) -> list[str]:
 
 def up_to_date(target: Target) -> tuple[bool, str]:
     """Return whether `target` was built from what its inputs are now, and their key."""
-    key = stage.key(target.root, target.inputs, mkosi.VERSION)
+    inputs = [*target.inputs, reference.SOURCE] if target.with_program else target.inputs
+    key = stage.key(target.root, inputs, mkosi.VERSION)
     return artefacts.up_to_date(target.output, key, target.artefacts), key
 
 

@@ -19,6 +19,8 @@ from host import stage
 from host.layout import REPO
 from millrace.errors import Failed
 
+SOURCE = Path(__file__).resolve().relative_to(REPO)
+"""This module: the page changes with it, too."""
 SHARE = Path("mkosi.extra/usr/share")
 """Where mkosi takes files from that end up in /usr/share."""
 MANUAL = Path("man/man8/millrace.8")

@@ -1,19 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-import os
 from pathlib import Path
 
 import pytest
 
-from millrace import paths
 from tests.unit.certificate.made import certify
 from tests.unit.share.appliance import Appliance
 
 
 @pytest.fixture
-def appliance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Appliance:
-    """A server with a pool, run by root."""
-    monkeypatch.setattr(paths, "ROOT", tmp_path)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(os, "fchown", lambda *arguments: None)
+def appliance(root_user: Path) -> Appliance:
+    """A server with a pool and a certificate, run by root."""
     certify()
-    return Appliance(tmp_path)
+    return Appliance(root_user)

@@ -1,0 +1,24 @@
+# SPDX-License-Identifier: Apache-2.0
+import os
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from tests.unit.share.appliance import Appliance
+
+
+@pytest.fixture
+def root_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Run as root on a server whose files are all below the returned directory."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    for change in ("chown", "fchown"):
+        monkeypatch.setattr(os, change, lambda *arguments: None)
+    return tmp_path
+
+
+@pytest.fixture
+def appliance(root_user: Path) -> Appliance:
+    """A server with a pool, run by root."""
+    return Appliance(root_user)

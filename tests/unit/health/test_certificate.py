@@ -98,8 +98,9 @@ class TestTheHelperOfTls:
 def test_addresses_that_cannot_be_read_are_not_guessed() -> None:
     from millrace.health.collect import collect
     from millrace.health.host import Host
+    from tests.unit.health.servers import WELL
     from tests.unit.share.samples import Tools
 
     certify()
-    health = collect(Host(Tools({"ip -j addr": Result(1, "", "no")})), {"certificate": check})
+    health = collect(Host(Tools({**WELL, "ip -j addr": Result(1, "", "no")})), {"certificate": check})
     assert health.level is Level.UNKNOWN

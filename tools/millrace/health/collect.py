@@ -52,12 +52,16 @@ CHECKS: Mapping[str, Check] = {
     "journal": journal.check,
 }
 
+NOT_RUN = "not-run"
+"""The kind of the finding that a check itself failed."""
+
 
 def collect(host: Host | None = None, checks: Mapping[str, Check] = CHECKS) -> Health:
     """Return the health of this server, now."""
     server = host or Host()
     findings = [finding for name, check in checks.items() for finding in run_check(name, check, server)]
-    return Health(at=datetime.now(UTC).isoformat(timespec="seconds"), level=worst(findings), findings=findings)
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    return Health(at=at, level=worst(findings), findings=findings, starting=server.starting)
 
 
 def run_check(name: str, check: Check, host: Host) -> list[Finding]:
@@ -67,4 +71,4 @@ def run_check(name: str, check: Check, host: Host) -> list[Finding]:
     except (OSError, ValueError, MillraceError) as error:
         todo = "journalctl -b -p err" if os.geteuid() == 0 else "Run millrace health as root."
         sentence = f"The check {name} failed to run: {str(error).rstrip('.')}."
-        return [Finding(check=name, level=Level.UNKNOWN, sentence=sentence, todo=todo)]
+        return [Finding(check=name, kind=NOT_RUN, level=Level.UNKNOWN, sentence=sentence, todo=todo)]

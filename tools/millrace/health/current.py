@@ -9,7 +9,7 @@ from millrace.errors import MillraceError
 from millrace.health.checks import arrays, filesystem, pool
 from millrace.health.collect import CHECKS, collect, run_check
 from millrace.health.host import Host
-from millrace.health.model import Finding, Health, Level, worst
+from millrace.health.model import Finding, Health, Level, continued, worst
 from millrace.system.documents import read_model
 
 # These need no privileges, and are what users wait for.
@@ -17,21 +17,23 @@ UNPRIVILEGED = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesy
 NAME = "health"
 # The timer asks every 30 s; a box under load may be late once.
 STALE_SECONDS = 120
+STOPPED = "stopped"
+"""The kind of the finding that the checks themselves have stopped."""
 
 
 def current(host: Host) -> Health:
     """Return the health now; a timer that has stopped is a failure of its own, since the results are old."""
     if os.geteuid() != 0:
         return last_recorded(host)
-    found, written = collect(host), _last_written()
+    found, written = collect(host), last_written()
     late = _late(written, datetime.fromisoformat(found.at)) if written else []
     findings = [*found.findings, *late]
-    return found.model_copy(update={"level": worst(findings), "findings": findings})
+    return continued(written, found.model_copy(update={"level": worst(findings), "findings": findings}))
 
 
 def last_recorded(host: Host, now: datetime | None = None) -> Health:
     """Return what millrace-health.service wrote, with the state of pool, arrays and file system of now."""
-    written, at = _last_written(), (now or datetime.now(UTC))
+    written, at = last_written(), (now or datetime.now(UTC))
     live = [finding for name, check in UNPRIVILEGED.items() for finding in run_check(name, check, host)]
     if written is None:
         findings = [*live, _not_checked("Health has not been checked in this boot yet.", host.starting)]
@@ -42,25 +44,27 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
     late = _late(written, at)
     seen = [*(one for one in seen if one.check != NAME or not late), *late]
     findings = sorted([*live, *seen], key=lambda one: list(CHECKS).index(one.check) if one.check in CHECKS else -1)
-    return Health(at=written.at, level=worst(findings), findings=findings)
+    return continued(
+        written, Health(at=written.at, level=worst(findings), findings=findings, starting=written.starting)
+    )
 
 
 def overdue(at: str) -> Finding:
     """Return the finding that the health check itself has failed: the results are from `at`."""
     sentence = f"The health check has stopped; the results shown are from {at}."
     todo = "systemctl status millrace-health.timer millrace-health.service"
-    return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
+    return Finding(check=NAME, kind=STOPPED, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
 def stopped() -> Health:
     """Return what millrace-health.service wrote last, with the failure that it does not end any more."""
-    written = _last_written()
+    written = last_written()
     at = written.at if written else datetime.now(UTC).isoformat(timespec="seconds")
     findings = [overdue(at), *(one for one in (written.findings if written else []) if one.check != NAME)]
     return Health(at=at, level=Level.FAIL, findings=findings)
 
 
-def _last_written() -> Health | None:
+def last_written() -> Health | None:
     """What the timer wrote last; None where there is nothing, or nothing that can be read."""
     try:
         return read_model(paths.health_file(), Health)

@@ -102,8 +102,10 @@ class Host:
             raise Failed(f"systemctl does not report the state of {unit}: {last_words(result)}")
         return result.out.strip()
 
-    def absent(self, check: str, sentence: str, todo: str) -> Finding:
+    def absent(self, check: str, sentence: str, todo: str, kind: str = "", subject: str = "") -> Finding:
         """Return a finding of something that is missing: FAIL, or WARN while the boot is under way."""
         if self.starting:
-            return Finding(check=check, level=Level.WARN, sentence=f"{sentence} The server is still starting.")
-        return Finding(check=check, level=Level.FAIL, sentence=sentence, todo=todo)
+            sentence, level, remedy = f"{sentence} The server is still starting.", Level.WARN, None
+        else:
+            level, remedy = Level.FAIL, todo
+        return Finding(check=check, kind=kind, subject=subject, level=level, sentence=sentence, todo=remedy)

@@ -8,7 +8,8 @@ from millrace.admin.one_time import forget_if_used
 from millrace.errors import Failed
 from millrace.health.banner import banner, image_version, refresh_consoles, write_banner
 from millrace.health.checks import filesystem
-from millrace.health.model import Health, Level
+from millrace.health.current import last_written
+from millrace.health.model import Health, Level, continued
 from millrace.share import usage
 from millrace.system import net
 from millrace.system.documents import write_model
@@ -35,7 +36,7 @@ def publish(
     refresh: Callable[[], None] = refresh_consoles,
 ) -> None:
     """Write health.json and the banner; login prompts are drawn again where it changed."""
-    write_model(paths.health_file(), health)
+    write_model(paths.health_file(), continued(last_written(), health))
     try:
         found = ports()
     except Failed:

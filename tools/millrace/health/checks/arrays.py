@@ -37,14 +37,12 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     if state in _DEAD:
         gone = _named(host, _gone(now)) or "too many of its drives are missing"
         todo = "Put the missing drives back in, then restart the server: systemctl reboot"
-        return [Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is {state}: {gone}.", todo=todo)]
+        return [_finding(now, Level.FAIL, f"{title} is {state}: {gone}.", todo)]
     if state == "readonly":
-        return [
-            Finding(check=NAME, level=Level.FAIL, sentence=f"{title} is read-only.", todo="journalctl -k | grep md")
-        ]
+        return [_finding(now, Level.FAIL, f"{title} is read-only.", "journalctl -k | grep md")]
     # raid0 has no redundancy to lose: the kernel has no such files for it.
     if now.level == "raid0":
-        return [Finding(check=NAME, level=Level.OK, sentence=f"{title} is running.")]
+        return [_finding(now, Level.OK, f"{title} is running.")]
     return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now, md), *_mismatch(now, md)]
 
 
@@ -53,7 +51,7 @@ def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
     lost = [one for one in now.members if record.members and one.serial not in here]
     named = f" {_named(host, lost)[:1].upper()}{_named(host, lost)[1:]}." if lost else ""
     todo = "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble"
-    return host.absent(NAME, f"{_title(now)} is missing.{named}", todo)
+    return host.absent(NAME, f"{_title(now)} is missing.{named}", todo, subject=now.name)
 
 
 def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) -> Finding:
@@ -64,22 +62,18 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
         left = now.may_fail or 0
         survives = f"it survives {left} more failure{'s' * (left > 1)}" if left else "the next failure loses data"
         rebuilt = sum(one.state == "rebuilding" for one in now.members) >= missing
-        return Finding(
-            check=NAME,
-            level=Level.WARN if left else Level.FAIL,
-            sentence=f"{title} is degraded: {who}; {survives}{doing}.",
-            todo=None if rebuilt else _replace(gone),
-        )
+        sentence = f"{title} is degraded: {who}; {survives}{doing}."
+        return _finding(now, Level.WARN if left else Level.FAIL, sentence, None if rebuilt else _replace(gone))
     spares = sum(one.state == "spare" for one in now.members)
     if spares < len(record.spares):
         who = f": {_named(host, gone)}" if gone else ""
         sentence = f"{title} is healthy with {spares} of {len(record.spares)} hot spares{who}{doing}."
-        return Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_replace(gone))
+        return _finding(now, Level.WARN, sentence, _replace(gone), "spares")
     faulty = [one for one in now.members if one.state == "faulty"]
     if faulty:
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
-        return Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=_replace(faulty))
-    return Finding(check=NAME, level=Level.OK, sentence=f"{title} is healthy{doing}.")
+        return _finding(now, Level.WARN, sentence, _replace(faulty))
+    return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
 
 def _bad_blocks(host: Host, now: LiveArray, md: Path) -> list[Finding]:
@@ -91,7 +85,7 @@ def _bad_blocks(host: Host, now: LiveArray, md: Path) -> list[Finding]:
             areas = f"{len(listed)} area{'s' * (len(listed) > 1)}"
             sentence = f"{_title(now)}: {areas} of {host.place(one.serial)} cannot be read (bad-block list of md)."
             level = Level.WARN if now.may_fail else Level.FAIL
-            found.append(Finding(check=NAME, level=level, sentence=sentence, todo=_replace([one])))
+            found.append(_finding(now, level, sentence, _replace([one]), f"bad-blocks/{one.serial}"))
     return found
 
 
@@ -109,7 +103,11 @@ def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
     )
     sentence = f"{_title(now)}: the last check found {sectors} sectors where {what}."
     todo = f"mdadm --action=repair {device}; when that is done, mdadm --action=check {device}"
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [_finding(now, Level.WARN, sentence, todo, "mismatch")]
+
+
+def _finding(now: LiveArray, level: Level, sentence: str, todo: str | None = None, kind: str = "") -> Finding:
+    return Finding(check=NAME, kind=kind, subject=now.name, level=level, sentence=sentence, todo=todo)
 
 
 def _title(now: LiveArray) -> str:

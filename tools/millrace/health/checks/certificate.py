@@ -48,18 +48,26 @@ def _mismatch(used: Current, host: Host) -> list[Finding]:
     chain = files.current() / files.CHAIN
     if not chain.exists() or pem.digest(chain.read_text()) != used.sha256 or not (files.current() / files.KEY).exists():
         sentence = f"{files.current()} was changed by hand: the certificate may not fit its key."
-        return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo="millrace certificate renew --own")]
+        todo = "millrace certificate renew --own"
+        return [Finding(check=NAME, kind="edited", level=Level.FAIL, sentence=sentence, todo=todo)]
     lacking = not_named(used, identity(files.settings().names, lambda: host.ports))
     if not lacking:
         return []
     todo = "millrace certificate install FILE…" if used.origin == "installed" else _MAKE
     sentence = f"The certificate does not name {', '.join(lacking)}."
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, kind="names", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _others() -> list[Finding]:
     todo = "Install it with millrace certificate install, and delete it there: NFS has another one now"
     return [
-        Finding(check=NAME, level=Level.WARN, sentence=f"The web console uses {cockpit.directory()}/{name}.", todo=todo)
+        Finding(
+            check=NAME,
+            kind="others",
+            subject=name,
+            level=Level.WARN,
+            sentence=f"The web console uses {cockpit.directory()}/{name}.",
+            todo=todo,
+        )
         for name in cockpit.in_the_way()
     ]

@@ -39,7 +39,7 @@ def _reached(report: DomainReport, host: Host) -> list[Finding]:
     if not any(one.principal.startswith("nfs/") for one in report.keys):
         todo = "net ads keytab create -P"
         sentence = "There is no key for NFS with Kerberos."
-        return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+        return [Finding(check=NAME, kind="keys", level=Level.WARN, sentence=sentence, todo=todo)]
     return []
 
 
@@ -49,4 +49,5 @@ def _clock(report: DomainReport) -> list[Finding]:
         return []
     level = Level.FAIL if abs(offset) > MOST_SECONDS else Level.WARN
     sentence = f"The clock is {abs(offset)} s off the domain's; Kerberos takes {MOST_SECONDS} s."
-    return [Finding(check=NAME, level=level, sentence=sentence, todo="Set an NTP server: timedatectl timesync-status")]
+    todo = "Set an NTP server: timedatectl timesync-status"
+    return [Finding(check=NAME, kind="clock", level=level, sentence=sentence, todo=todo)]

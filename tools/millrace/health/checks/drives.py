@@ -47,7 +47,7 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
         return [_silent(one, place)]
     update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
     found = [
-        _finding(_LEVELS[each.severity], place, each.what, each.todo)
+        _finding(one, _LEVELS[each.severity], place, each.what, each.todo, each.name)
         for each in audit_drives([drive.model_copy(update=update)], [])
         if each.name in SMART
     ]
@@ -55,25 +55,28 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
     warned = (one.critical_warning or 0) & SPARE_BIT
     if spare is not None and threshold is not None and spare < threshold and not warned:
         what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
-        found.append(_finding(Level.FAIL, place, what, "Replace the drive."))
+        found.append(_finding(one, Level.FAIL, place, what, "Replace the drive.", "spare"))
     if new := one.media_errors_new:
         times = f"{new} time{'s' * (new > 1)}"
         what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
-        found.append(_finding(Level.WARN, place, what, "Replace the drive."))
+        found.append(_finding(one, Level.WARN, place, what, "Replace the drive.", "media-errors"))
     return found
 
 
 def _silent(one: DriveSmart, place: str) -> Finding:
     if one.transport != "nvme":
         what = f"SMART is not known: this server reads that of NVMe, not {one.transport}."
-        return _finding(Level.OK, place, what, None)
-    return _finding(Level.UNKNOWN, place, "It does not respond to SMART.", f"nvme smart-log /dev/{one.name}")
+        return _finding(one, Level.OK, place, what, None, "silent")
+    return _finding(
+        one, Level.UNKNOWN, place, "It does not respond to SMART.", f"nvme smart-log /dev/{one.name}", "silent"
+    )
 
 
-def _finding(level: Level, place: str, what: str, todo: str | None) -> Finding:
-    return Finding(check=NAME, level=level, sentence=f"{place[0].upper()}{place[1:]}: {what}", todo=todo)
+def _finding(one: DriveSmart, level: Level, place: str, what: str, todo: str | None, kind: str) -> Finding:
+    sentence = f"{place[0].upper()}{place[1:]}: {what}"
+    return Finding(check=NAME, kind=kind, subject=one.serial or one.name, level=level, sentence=sentence, todo=todo)
 
 
 def _unread(sentence: str) -> Finding:
     todo = "systemctl status millrace-smart.timer millrace-smart.service"
-    return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)
+    return Finding(check=NAME, kind="unread", level=Level.UNKNOWN, sentence=sentence, todo=todo)

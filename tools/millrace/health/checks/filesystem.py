@@ -59,7 +59,8 @@ def _options(host: Host) -> list[Finding]:
     found = mounted(filesystem.mountpoint)
     differ = differences(filesystem, found.options if found else [])
     sentence = f"{filesystem.mountpoint} is not mounted as planned: {', '.join(differ)}."
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=REMOUNT)] if differ else []
+    finding = Finding(check=NAME, kind="options", level=Level.WARN, sentence=sentence, todo=REMOUNT)
+    return [finding] if differ else []
 
 
 def _failure(host: Host) -> Finding | None:
@@ -103,6 +104,7 @@ def _space(host: Host) -> Finding:
     level = Level.FAIL if used >= FULL else Level.WARN if used >= SCARCE else Level.OK
     return Finding(
         check=NAME,
+        kind="space",
         level=level,
         sentence=f"{host.pool.filesystem.mountpoint} is {used} % full, {size(beat.free or 0)} free.",
         todo=None if level is Level.OK else _ROOM,

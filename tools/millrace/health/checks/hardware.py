@@ -7,6 +7,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Inventory
 from millrace.inventory.refresh import refreshed
+from millrace.plan import finding as audit_finding
 from millrace.plan.audit import audit
 from millrace.plan.finding import Severity, merged
 from millrace.plan.model import Plan, PlanFile
@@ -37,12 +38,15 @@ def check(host: Host) -> list[Finding]:
     findings = [one for one in merged(audit(inventory, plan)) if one.name not in drives.SMART]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
-    return [_found(_LEVELS[one.severity], f"{one.subject}: {one.what}", one.todo) for one in findings]
+    return [_found(one) for one in findings]
 
 
-def _found(level: Level, sentence: str, todo: str) -> Finding:
+def _found(one: audit_finding.Finding) -> Finding:
     """What is merely good to know has no remedy."""
-    return Finding(check=NAME, level=level, sentence=sentence, todo=None if level is Level.OK else todo)
+    level = _LEVELS[one.severity]
+    todo = None if level is Level.OK else one.todo
+    sentence = f"{one.subject}: {one.what}"
+    return Finding(check=NAME, kind=one.name, subject=one.subject, level=level, sentence=sentence, todo=todo)
 
 
 def _plan() -> Plan | None:

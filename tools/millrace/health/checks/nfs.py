@@ -37,10 +37,11 @@ def check(host: Host) -> list[Finding]:
     findings = []
     if has_rdma_device() and RDMA_LISTENER not in listeners:
         sentence = "An RDMA device is present, but the NFS server does not listen on it."
-        findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo="millrace tune"))
+        findings.append(Finding(check=NAME, kind="rdma", level=Level.WARN, sentence=sentence, todo="millrace tune"))
     if _names_tls() and host.active_state(TLSHD) != "active":
         sentence = "A share requires TLS, but tlshd is not running: clients of this share cannot mount."
-        findings.append(Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=f"systemctl restart {TLSHD}"))
+        todo = f"systemctl restart {TLSHD}"
+        findings.append(Finding(check=NAME, kind="tls", level=Level.FAIL, sentence=sentence, todo=todo))
     findings += _closed(host)
     transports = ", ".join(dict.fromkeys(listeners))
     threads = nfsd.lines("threads")[0]
@@ -56,7 +57,7 @@ def _closed(host: Host) -> list[Finding]:
         return []
     found = found_networks(host.ports, config.management)
     sentence = f"NFS is closed for {several(waiting)}: no client network is confirmed yet."
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=remedy(found))]
+    return [Finding(check=NAME, kind="networks", level=Level.WARN, sentence=sentence, todo=remedy(found))]
 
 
 def _names_tls() -> bool:

@@ -55,6 +55,7 @@ def _refused(refusal: Refusal) -> list[Finding]:
     return [
         Finding(
             check=NAME,
+            subject=one.serial or "",
             level=Level.WARN,
             sentence=f"No pool, and no plan: {one.what}" + (f" (drive {one.serial})" if one.serial else ""),
             todo=one.todo,

@@ -30,7 +30,8 @@ def check(host: Host) -> list[Finding]:
             todo = f"journalctl -u systemd-networkd; networkctl status {link.name}"
             sentence = f"{link.name} lacks {several(lacking)}" + ("." if link.carrier else ": it has no link.")
         if lacking:
-            findings.append(Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo))
+            finding = Finding(check=NAME, subject=port.name, level=Level.WARN, sentence=sentence, todo=todo)
+            findings.append(finding)
     findings += _clients_on_management(host, config)
     fine = "All ports have their static addresses." if wanted else "No static addresses are configured."
     return findings or [Finding(check=NAME, level=Level.OK, sentence=fine)]
@@ -52,4 +53,4 @@ def _clients_on_management(host: Host, config: Config) -> list[Finding]:
     )
     sentence = f"The client network {shared}: NFS is exported through that port."
     todo = f"Give the management port an address in another network (millrace port set), or {others}"
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, kind="management", level=Level.WARN, sentence=sentence, todo=todo)]

@@ -35,6 +35,7 @@ def check(host: Host) -> list[Finding]:
     return [
         Finding(
             check=NAME,
+            kind="space",
             level=level,
             sentence=f"The root file system is {used} % full, {free} free; {inodes} % of its inodes are used.",
             todo=None

@@ -24,7 +24,8 @@ def check(host: Host) -> list[Finding]:
     findings = []
     if loaded.problem:
         todo = "Look at millrace config history; any change, or millrace config rollback, writes a valid one"
-        findings.append(Finding(check=NAME, level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo))
+        finding = Finding(check=NAME, kind="state", level=Level.WARN, sentence=f"{loaded.problem}.", todo=todo)
+        findings.append(finding)
     if host.pool is None:
         return findings
     findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
@@ -43,6 +44,8 @@ def _drift() -> list[Finding]:
     return [
         Finding(
             check=NAME,
+            kind="edited",
+            subject=f"/{name}",
             level=Level.WARN,
             sentence=f"/{name} was edited by hand and is not rendered.",
             todo=todo.format(other.get(name, "millrace share render --force")),
@@ -54,7 +57,14 @@ def _drift() -> list[Finding]:
 def _foreign() -> list[Finding]:
     todo = "Create a share for it (millrace share create) and delete the file, or keep it: the export stays active"
     return [
-        Finding(check=NAME, level=Level.WARN, sentence=f"{path} exports a directory that is not a share.", todo=todo)
+        Finding(
+            check=NAME,
+            kind="foreign",
+            subject=str(path),
+            level=Level.WARN,
+            sentence=f"{path} exports a directory that is not a share.",
+            todo=todo,
+        )
         for path in exports.foreign_files()
     ]
 
@@ -68,7 +78,9 @@ def _dropped(host: Host) -> list[Finding]:
     ours = paths.ROOT / nfs.EXPORTS
     lines = ours.read_text().splitlines() if ours.exists() else []
     lost = [line.split()[0] for line in lines if line.startswith("/") and line.split()[0] not in table]
-    return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why")] if lost else []
+    if not lost:
+        return []
+    return [host.absent(NAME, f"NFS does not export {several(lost)}.", "exportfs -ra says why", kind="not-exported")]
 
 
 def _limits(host: Host, config: Config) -> list[Finding]:
@@ -81,7 +93,7 @@ def _limits(host: Host, config: Config) -> list[Finding]:
         return []
     sentence = f"The limits of {several(limited)} are not enforced: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, kind="limits", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _accounts(config: Config) -> list[Finding]:
@@ -91,7 +103,15 @@ def _accounts(config: Config) -> list[Finding]:
     if not lost:
         return []
     todo = "systemctl restart millrace-users.service, then millrace user passwd"
-    return [Finding(check=NAME, level=Level.WARN, sentence=f"The user {several(lost)} does not exist.", todo=todo)]
+    return [
+        Finding(
+            check=NAME,
+            kind="accounts",
+            level=Level.WARN,
+            sentence=f"The user {several(lost)} does not exist.",
+            todo=todo,
+        )
+    ]
 
 
 def _deleted(mountpoint: str) -> list[Finding]:
@@ -101,7 +121,7 @@ def _deleted(mountpoint: str) -> list[Finding]:
         return []
     sentence = f"Data of removed shares is still being deleted, or was left by an interruption: {several(left)}."
     todo = f"If nothing deletes it any more: rm -rf {mountpoint}/{directories.TRASH}/*"
-    return [Finding(check=NAME, level=Level.WARN, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, kind="deleted", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _io_uring(config: Config) -> list[Finding]:
@@ -113,7 +133,7 @@ def _io_uring(config: Config) -> list[Finding]:
         return []
     sentence = f"The kernel refuses io_uring: {several(alone)} cannot be opened over SMB."
     todo = "sysctl kernel.io_uring_disabled=0, or without io_uring: millrace share set NAME --no-io-uring"
-    return [Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)]
+    return [Finding(check=NAME, kind="io-uring", level=Level.FAIL, sentence=sentence, todo=todo)]
 
 
 _WITHOUT = ("mixed", "home")

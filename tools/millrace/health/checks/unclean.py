@@ -19,6 +19,8 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
     missing = f" without {', '.join(one.missing)}" if one.missing else ""
     return Finding(
         check=NAME,
+        kind=one.started,
+        subject=one.array,
         level=Level.WARN,
         sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {one.started}{missing}: "
         f"files written in the last minutes before the power cut may be damaged; {_files(found)}.",

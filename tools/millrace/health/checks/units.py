@@ -12,6 +12,12 @@ def check(host: Host) -> list[Finding]:
     if not host.failed_units:
         return [Finding(check=NAME, level=Level.OK, sentence="No unit has failed.")]
     return [
-        Finding(check=NAME, level=Level.FAIL, sentence=f"{unit} has failed.", todo=f"systemctl status {unit}")
+        Finding(
+            check=NAME,
+            subject=unit,
+            level=Level.FAIL,
+            sentence=f"{unit} has failed.",
+            todo=f"systemctl status {unit}",
+        )
         for unit in host.failed_units
     ]

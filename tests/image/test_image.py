@@ -63,6 +63,7 @@ EXPOSURE = {
     "millrace-heartbeat.service": 14,
     "millrace-smart.service": 26,
     "millrace-admin.service": 42,
+    "millrace-alert.service": 12,
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,

@@ -50,6 +50,7 @@ VERBS = {
     "topology": ("millrace.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.watch.verbs", "Print throughput, clients and running jobs every second."),
     "health": ("millrace.health.verbs", "Run all health checks and print remedies."),
+    "alert": ("millrace.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
     "admin": ("millrace.admin.verbs", "Manage the administrator of this server."),
     "answer": ("millrace.answer.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.schema.verbs", "Print the JSON schemas of all --json output."),

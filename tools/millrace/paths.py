@@ -102,6 +102,21 @@ def transaction_file() -> Path:
     return state_dir() / "transaction.json"
 
 
+def alert_dir() -> Path:
+    """What an administrator decides about alerts: routes, their secrets, acknowledgements; root alone writes here."""
+    return state_dir() / "alert"
+
+
+def alert_state_file() -> Path:
+    """Open alerts and the queue, of millrace-alert.service alone."""
+    return ROOT / "var/lib/millrace-alert/state.json"
+
+
+def alert_report_file() -> Path:
+    """What millrace-alert.service lets everybody read."""
+    return ROOT / "run/millrace-alert/report.json"
+
+
 def policy_file() -> Path:
     """The policy that an administrator writes."""
     return ROOT / "etc/millrace/policy.toml"

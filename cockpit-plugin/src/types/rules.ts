@@ -32,6 +32,10 @@ export const joiningAccount = rule(
     ["[\\p{L}\\p{N}_][\\p{L}\\p{N}_.$-]{0,103}", () => _("$0 is not an account of the domain: write its name alone, like Administrator")],
 );
 
+export const mailAddress = rule(
+    ["[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*", () => _("$0 is not a mail address: write it like storage@example.com")],
+);
+
 export const network = rule(
     ["[0-9A-Fa-f:.]+(?:/[0-9.]+)?|\\*", () => _("$0 is not a network: write it like 10.0.0.0/24 or fd00:1::/64")],
 );
@@ -53,6 +57,10 @@ export const recipeUser = rule(
     ["(?:[A-Za-z0-9.-]{1,63}\\\\)?[A-Za-z0-9_][A-Za-z0-9_.@-]{0,63}", () => _("$0 is not the name of a user: write NAME or DOMAIN\\NAME")],
 );
 
+export const routeName = rule(
+    ["[a-z0-9][a-z0-9_-]{0,31}", () => _("$0 cannot be the name of a route: use 1 to 32 of a-z, 0-9, - and _, first a letter or a digit")],
+);
+
 export const shareName = rule(
     ["[a-z0-9][a-z0-9_-]{0,63}", () => _("$0 cannot be the name of a share: use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit")],
     ["(?!(?:admin|global|homes|ipc|netlogon|print|printers|profiles|sysvol)$).*", () => _("$0 cannot be the name of a share: it means something else to SMB")],
@@ -67,6 +75,8 @@ export const smbAccount = rule(
     ["[^\\\\]*|[^\\\\]*\\\\[\\p{L}\\p{N}_](?:[\\p{L}\\p{N}_ .'&()-]{0,254}[\\p{L}\\p{N}_)])?", () => _("$0 cannot be a user or group of a domain: write it like EXAMPLE\\anna")],
     ["[^\\\\]*|[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?\\\\.*", () => _("$0 cannot be a name in a domain: use 1 to 15 of a-z, 0-9 and -")],
 );
+
+export const MAIL_SECURITIES = ["starttls", "tls", "none"] as const;
 
 export const PROTOCOLS = ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel", "smb-rdma"] as const;
 

@@ -12,11 +12,13 @@ TEXTS = {
     "hostAddress": "millrace.system.names:host_address",
     "hostName": "millrace.system.names:host_name",
     "joiningAccount": "millrace.state.domain_names:joining_account",
+    "mailAddress": "millrace.alert.addresses:mail_address",
     "network": "millrace.system.names:network",
     "organisationalUnit": "millrace.state.domain_names:organisational_unit",
     "password": "millrace.user.password:PASSWORD",
     "realm": "millrace.state.domain_names:realm",
     "recipeUser": "millrace.client.smb:USER",
+    "routeName": "millrace.alert.addresses:route_name",
     "shareName": "millrace.system.names:share_name",
     "size": "millrace.share.options:SIZE",
     "smbAccount": "millrace.state.domain_names:smb_account",
@@ -24,6 +26,7 @@ TEXTS = {
 
 # "NAME": "module:enumeration"
 CHOICES = {
+    "MAIL_SECURITIES": "millrace.alert.model:Security",
     "PROTOCOLS": "millrace.client.choices:Protocol",
     "SECURITIES": "millrace.state.choices:Security",
     "SHARE_TYPES": "millrace.state.choices:Profile",

@@ -1,0 +1,223 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The service follows the health document, survives a restart and a dead receiver, and never waits for anybody."""
+
+import json
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.alert import service
+from millrace.alert.model import Report, Route, Routes, Secrets, State, TestRequest
+from millrace.alert.send import Parcel
+from millrace.alert.service import Service
+from millrace.health.model import Finding
+from millrace.system.documents import read_model, write_model
+from tests.unit.alert.samples import BEGAN, HOOK, LOG, URL, finding, health
+
+
+class Delivery:
+    """An attempt that ends when the test says how."""
+
+    def __init__(self, parcel: Parcel) -> None:
+        self.parcel = parcel
+        self.over = False
+        self.why: str | None = None
+
+    def end(self, problem: str | None = None) -> None:
+        self.over, self.why = True, problem
+
+    def ended(self) -> bool:
+        return self.over
+
+    def problem(self) -> str | None:
+        assert self.over
+        return self.why
+
+
+class World:
+    """A server with a service of these routes; `begun` are the attempts so far."""
+
+    def __init__(self, routes: Sequence[Route] = (HOOK,)) -> None:
+        self.begun: list[Delivery] = []
+        self.seconds = 0.0
+        self.routes = routes
+        self.service = self.start()
+
+    def start(self) -> Service:
+        """A service with the files that there are, as after a restart."""
+        secrets = Secrets(secrets={"chat": URL})
+        return Service(self.routes, secrets, self._begin, self.now, lambda: self.seconds)
+
+    def _begin(self, parcel: Parcel) -> Delivery:
+        self.begun.append(Delivery(parcel))
+        return self.begun[-1]
+
+    def now(self) -> datetime:
+        return BEGAN + timedelta(seconds=self.seconds)
+
+    def look(self, *findings: Finding) -> None:
+        """Health is checked now, and the service looks."""
+        write_model(paths.health_file(), health(*findings, seconds=self.seconds))
+        self.service.step()
+
+    def later(self, seconds: float) -> None:
+        self.seconds += seconds
+        self.service.step()
+
+    @property
+    def events(self) -> list[str]:
+        return [one.parcel.message.event for one in self.begun]
+
+    @property
+    def report(self) -> Report:
+        return read_model(paths.alert_report_file(), Report)
+
+
+@pytest.fixture
+def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return World()
+
+
+def test_problem_is_delivered_when_it_begins_and_when_it_ends(world: World) -> None:
+    world.look(finding())
+    assert world.events == ["opened"]
+    assert world.begun[0].parcel.secret == URL and world.begun[0].parcel.route == HOOK
+    world.begun[0].end()
+    for _ in range(3):
+        world.seconds += 30
+        world.look()
+    assert world.events == ["opened", "closed"]
+    world.begun[1].end()
+    world.later(30)
+    assert world.report.open == [] and world.report.queued == {}
+    assert world.report.deliveries[0].delivered is not None
+
+
+def test_message_waits_over_a_restart_and_comes_once(world: World) -> None:
+    world.look(finding())
+    world.begun[0].end("chat.example.com replied with status 500")
+    world.later(1)
+    assert world.report.deliveries[0].problem == "chat.example.com replied with status 500"
+    world.service = world.start()
+    world.later(1)
+    assert len(world.begun) == 1
+    world.later(15)
+    assert world.events == ["opened", "opened"]
+    assert world.begun[0].parcel.message == world.begun[1].parcel.message
+    world.begun[1].end()
+    world.later(1)
+    world.service = world.start()
+    world.later(3600)
+    assert len(world.begun) == 2
+
+
+def test_message_that_was_under_way_at_a_restart_is_tried_again(world: World) -> None:
+    world.look(finding())
+    world.service = world.start()
+    world.later(1)
+    assert world.events == ["opened", "opened"]
+
+
+def test_route_that_hangs_delays_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    world = World([HOOK, LOG])
+    world.look(finding())
+    world.begun[1].end()
+    world.seconds += 1
+    world.look(finding(), finding("nfs", ""))
+    routes = [(one.parcel.route.name, one.parcel.message.event) for one in world.begun]
+    assert routes == [("chat", "opened"), ("log", "opened"), ("log", "opened")]
+
+
+def test_health_that_is_not_checked_any_more_is_an_alert_of_its_own(world: World) -> None:
+    world.look()
+    world.later(service.STALE_SECONDS)
+    assert world.events == []
+    world.later(1)
+    [one] = world.begun
+    assert one.parcel.message.alerts[0].key == "health/stopped"
+    world.later(30)
+    assert len(world.begun) == 1
+
+
+def test_clock_that_jumps_is_no_stopped_check(world: World) -> None:
+    world.look()
+    world.service._now = lambda: BEGAN + timedelta(days=300)
+    world.service.step()
+    assert world.events == []
+
+
+def test_nothing_is_written_while_nothing_changes(world: World) -> None:
+    world.look(finding())
+    world.begun[0].end()
+    world.later(30)
+    before = paths.alert_state_file().stat().st_ino, paths.alert_report_file().stat().st_ino
+    for _ in range(3):
+        world.seconds += 30
+        world.look(finding())
+    assert (paths.alert_state_file().stat().st_ino, paths.alert_report_file().stat().st_ino) == before
+
+
+def test_boot_drive_that_is_full_keeps_no_alert_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(service, "write_model", full)
+    write_model(paths.health_file(), health(finding("root", "")))
+    world.service.step()
+    assert world.events == ["opened"]
+
+
+def test_files_that_cannot_be_read_are_taken_as_none(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    paths.alert_state_file().parent.mkdir(parents=True)
+    paths.alert_state_file().write_text("{")
+    world.service = world.start()
+    assert world.service.state == State(deliveries=world.service.state.deliveries)
+    world.look(finding())
+    paths.health_file().write_text("{")
+    world.later(1)
+    assert world.events == ["opened"]
+    assert len(capsys.readouterr().err.splitlines()) == 2
+
+
+def test_test_is_delivered_at_once_beside_what_waits(world: World) -> None:
+    world.look(finding())
+    write_model(paths.alert_dir() / service.TEST_FILE, TestRequest(id="a1", routes=["chat", "gone"]))
+    world.later(1)
+    assert world.events == ["opened", "test"]
+    world.begun[1].end("chat.example.com redirects (status 302)")
+    world.later(1)
+    world.later(1)
+    assert [(one.id, one.problem) for one in world.report.tests] == [("a1", "chat.example.com redirects (status 302)")]
+    # what fails as a test is not tried again
+    assert world.events == ["opened", "test"]
+
+
+def test_report_has_no_secret_and_everybody_may_read_it(world: World) -> None:
+    world.look(finding())
+    assert "s3cret" not in paths.alert_report_file().read_text() + paths.alert_state_file().read_text()
+    assert paths.alert_report_file().stat().st_mode & 0o777 == 0o644
+    assert json.loads(paths.alert_report_file().read_text())["open"][0]["key"] == "arrays/data"
+
+
+def test_service_has_its_routes_from_its_credentials(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_model(tmp_path / "credentials/routes", Routes(routes=[LOG]))
+    write_model(tmp_path / "credentials/secrets", Secrets())
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "credentials"))
+
+    class Over(Exception):
+        pass
+
+    def over(_: float) -> None:
+        raise Over
+
+    monkeypatch.setattr("time.sleep", over)
+    with pytest.raises(Over):
+        service.run()
+    assert [one.route for one in world.report.deliveries] == ["log"]

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Alerts outside the server: once when a problem begins, once when it ends, with the remedy."""

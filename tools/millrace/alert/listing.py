@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The open alerts with their acknowledgements, and tests of routes: what the command line asks."""
+
+import uuid
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace import paths
+from millrace.alert import diff, routes
+from millrace.alert.model import (
+    Acknowledgement,
+    Acknowledgements,
+    Alert,
+    AlertList,
+    ListedAlert,
+    Report,
+    TestReport,
+    TestRequest,
+    TestResult,
+)
+from millrace.alert.service import TEST_FILE
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.health.model import SEVERITY, Health
+from millrace.state.store import config_lock
+from millrace.system import locks
+from millrace.system.documents import read_model, write_model
+from millrace.system.run import Runner
+from millrace.system.text import shown
+from millrace.system.units import is_active
+from millrace.system.users import invoking_user
+from millrace.system.wait import wait_until
+
+# Longer than an attempt may take (attempt.SECONDS), as one may be under way.
+TEST_SECONDS = 75
+
+
+def acknowledged_file() -> Path:
+    """What was acknowledged, and by whom."""
+    return paths.alert_dir() / "acknowledged.json"
+
+
+def report() -> Report | None:
+    """What the service says; None where it does not run."""
+    try:
+        return read_model(paths.alert_report_file(), Report)
+    except MillraceError:
+        return None
+
+
+def alerts() -> AlertList:
+    """The open alerts, the worst first; without a route those of the last health check. BadInput before the first."""
+    said = report()
+    found = said.open if said else diff.difference([], read_model(paths.health_file(), Health)).open
+    known = _acknowledged()
+    listed = [_listed(one, known) for one in sorted(found, key=lambda one: SEVERITY.index(one.level), reverse=True)]
+    return AlertList(alerts=listed, waiting=sum(said.queued.values()) if said else 0)
+
+
+def acknowledge(keys: Sequence[str]) -> AlertList:
+    """Acknowledge alerts by their keys: they are listed, and counted no longer. Refused where one is not open."""
+    with config_lock():
+        found = {one.key: one for one in alerts().alerts}
+        for key in keys:
+            if key not in found:
+                raise Refused(f"no open alert has the key {shown(key)}: millrace alert list")
+        at = datetime.now(UTC).isoformat(timespec="seconds")
+        new = [
+            Acknowledgement(key=key, since=found[key].since, level=found[key].level, who=invoking_user(), at=at)
+            for key in keys
+        ]
+        # Those of alerts that have ended are of no use any more.
+        kept = [one for one in _acknowledged() if one.key in found and one.key not in keys]
+        write_model(acknowledged_file(), Acknowledgements(acknowledged=[*kept, *new]))
+    return alerts()
+
+
+def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * TEST_SECONDS) -> TestReport:
+    """Deliver a test message by these routes, or by all; the service does it, with its rights.
+
+    Refused where there is no such route, or none; Failed where the service does not run or does not report in time.
+    """
+    there = [one.name for one in routes.load()]
+    for name in names:
+        if name not in there:
+            raise Refused(routes.unknown(name))
+    if not there:
+        raise Refused("there is no route yet: millrace alert route add --help")
+    with locks.held(paths.alert_dir() / "test.lock"):
+        if not is_active(routes.UNIT, run):
+            raise Failed(f"{routes.UNIT} does not run: systemctl status {routes.UNIT}")
+        request = TestRequest(id=uuid.uuid4().hex, routes=list(names) or there)
+        file = paths.alert_dir() / TEST_FILE
+        write_model(file, request)
+        try:
+            results = wait_until(
+                lambda: _results(request.id), lambda found: len(found) == len(set(request.routes)), pauses
+            )
+        finally:
+            file.unlink()
+    if len(results) < len(set(request.routes)):
+        raise Failed(f"{routes.UNIT} did not report in {TEST_SECONDS} s: journalctl -u {routes.UNIT}")
+    return TestReport(results=results)
+
+
+def _results(id_: str) -> list[TestResult]:
+    said = report()
+    return [one for one in said.tests if one.id == id_] if said else []
+
+
+def _acknowledged() -> list[Acknowledgement]:
+    if not acknowledged_file().exists():
+        return []
+    return read_model(acknowledged_file(), Acknowledgements).acknowledged
+
+
+def _listed(alert: Alert, known: Sequence[Acknowledgement]) -> ListedAlert:
+    """An alert that began again, or got worse since, is not the one that was acknowledged."""
+    severity = SEVERITY.index(alert.level)
+    by = next(
+        (
+            one.who
+            for one in known
+            if (one.key, one.since) == (alert.key, alert.since) and severity <= SEVERITY.index(one.level)
+        ),
+        None,
+    )
+    return ListedAlert(
+        key=alert.key,
+        subject=alert.subject,
+        level=alert.level,
+        sentence=alert.sentence,
+        todo=alert.todo,
+        since=alert.since,
+        acknowledged=by,
+    )

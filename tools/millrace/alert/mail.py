@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A message by SMTP, encrypted unless the route says otherwise."""
+
+import smtplib
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from millrace.alert import text
+from millrace.alert.model import MailRoute, Message, Security
+from millrace.errors import Failed
+
+# For each answer of the server.
+SECONDS = 15.0
+
+
+def send(route: MailRoute, password: str, message: Message, host: str) -> None:
+    """Deliver a message; Failed with the reply of the server, OSError where there is none."""
+    try:
+        server = _connected(route, host)
+        try:
+            if route.user:
+                server.login(route.user, password)
+            refused = server.send_message(mail(route, message, host), route.sender, route.recipients)
+        finally:
+            # What it has taken is on its way, whatever becomes of the connection.
+            with suppress(smtplib.SMTPException, OSError):
+                server.quit()
+    except smtplib.SMTPException as error:
+        raise Failed(f"{route.host}: {_reply(error)}") from error
+    if refused and message.event == "test":
+        # An alert has reached the others, and would reach them again with each further attempt.
+        raise Failed(f"{route.host}: {_refusals(refused)}")
+
+
+def mail(route: MailRoute, message: Message, host: str) -> EmailMessage:
+    """The message as mail (RFC 5322); RFC 3834 keeps vacation replies away."""
+    made = EmailMessage()
+    made["Subject"] = text.subject(message, host)
+    made["From"] = route.sender
+    made["To"] = ", ".join(route.recipients)
+    made["Date"] = format_datetime(datetime.fromisoformat(message.at))
+    made["Message-ID"] = f"<millrace.{text.identifier(message, host)}>"
+    made["Auto-Submitted"] = "auto-generated"
+    made.set_content(text.body(message, host))
+    return made
+
+
+def _connected(route: MailRoute, host: str) -> smtplib.SMTP:
+    # Without a name smtplib asks the DNS for that of this server, which may take its time.
+    if route.security is Security.TLS:
+        context = ssl.create_default_context()
+        return smtplib.SMTP_SSL(route.host, route.port, host, timeout=SECONDS, context=context)
+    server = smtplib.SMTP(route.host, route.port, host, timeout=SECONDS)
+    try:
+        if route.security is Security.STARTTLS:
+            server.starttls(context=ssl.create_default_context())
+    except BaseException:
+        server.close()
+        raise
+    return server
+
+
+def _reply(error: smtplib.SMTPException) -> str:
+    if isinstance(error, smtplib.SMTPRecipientsRefused):
+        return _refusals(error.recipients)
+    if isinstance(error, smtplib.SMTPAuthenticationError):
+        # Some servers repeat what was sent.
+        return f"the server refuses user and password ({error.smtp_code})"
+    if isinstance(error, smtplib.SMTPResponseException):
+        return f"{error.smtp_code} {_words(error.smtp_error)}"
+    return str(error) or type(error).__name__
+
+
+def _refusals(refused: Mapping[str, tuple[int, bytes]]) -> str:
+    return "; ".join(f"{who}: {code} {_words(said)}" for who, (code, said) in refused.items())
+
+
+def _words(said: bytes | str) -> str:
+    return said.decode(errors="replace") if isinstance(said, bytes) else said

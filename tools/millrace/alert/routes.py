@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where alerts go: a document without secrets, one with them for root alone, and the service that has both."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from millrace import paths
+from millrace.alert import addresses, webhook
+from millrace.alert.model import (
+    ListedRoute,
+    MailRoute,
+    Report,
+    Route,
+    RouteList,
+    Routes,
+    Secrets,
+    Security,
+    SyslogRoute,
+    WebhookRoute,
+)
+from millrace.errors import BadInput, Refused
+from millrace.state.store import config_lock
+from millrace.system.documents import read_model, write_model
+from millrace.system.run import Runner, must
+from millrace.system.text import shown
+
+UNIT = "millrace-alert.service"
+MOST = 20
+LONGEST_SECRET = 2000
+
+
+def routes_file() -> Path:
+    """The routes; the service starts where this file is."""
+    return paths.alert_dir() / "routes.json"
+
+
+def secrets_file() -> Path:
+    """The secrets of the routes, for root alone."""
+    return paths.alert_dir() / "secrets.json"
+
+
+def load() -> list[Route]:
+    """All routes; BadInput where their file cannot be read."""
+    return read_model(routes_file(), Routes).routes if routes_file().exists() else []
+
+
+def mail_route(
+    name: str,
+    server: str,
+    security: Security,
+    sender: str,
+    recipients: list[str],
+    user: str | None,
+    daily: str | None,
+) -> MailRoute:
+    """A route by mail; ValueError with one sentence where something cannot be used."""
+    if user is not None and security is Security.NONE:
+        raise ValueError("a password is not sent unencrypted: use --security starttls or tls, or no --user")
+    if user is not None and (not user.isprintable() or not 0 < len(user) <= 200):
+        raise ValueError("a user of a mail server is one line of 1 to 200 printable characters")
+    host, port = addresses.mail_server(server, security)
+    return MailRoute(
+        name=addresses.route_name(name),
+        daily=_daily(daily),
+        host=host,
+        port=port,
+        security=security,
+        sender=addresses.mail_address(sender),
+        recipients=[addresses.mail_address(one) for one in recipients],
+        user=user,
+    )
+
+
+def webhook_route(name: str, url: str, daily: str | None) -> WebhookRoute:
+    """A route to a webhook; ValueError or BadInput where something cannot be used. The URL is its secret."""
+    return WebhookRoute(name=addresses.route_name(name), daily=_daily(daily), host=webhook.host_of(url))
+
+
+def syslog_route(name: str, daily: str | None) -> SyslogRoute:
+    """A route to the journal; ValueError where the name or the time cannot be used."""
+    return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily))
+
+
+def add(route: Route, secret: str | None, run: Runner) -> None:
+    """Add a route and restart the service.
+
+    BadInput for a secret that cannot be one; Refused where the name is taken; Failed where systemd does not start it.
+    """
+    if secret is not None and (not secret.isprintable() or not 0 < len(secret) <= LONGEST_SECRET):
+        raise BadInput(f"a password is one line of 1 to {LONGEST_SECRET} printable characters")
+    with _changing() as (routes, secrets):
+        if any(one.name == route.name for one in routes):
+            raise Refused(f"there is a route {route.name} already: millrace alert route remove {route.name}")
+        if len(routes) >= MOST:
+            raise Refused(f"there are {MOST} routes already: remove one of them (millrace alert route list)")
+        _keep([*routes, route], {**secrets, **({} if secret is None else {route.name: secret})})
+        must(run, ["systemctl", "restart", UNIT])
+
+
+def remove(name: str, run: Runner) -> None:
+    """Remove a route with its secret and what it has not delivered. Refused where there is no such route."""
+    with _changing() as (routes, secrets):
+        left = [one for one in routes if one.name != name]
+        if len(left) == len(routes):
+            raise Refused(unknown(name))
+        if left:
+            _keep(left, secrets)
+            must(run, ["systemctl", "restart", UNIT])
+            return
+        # Without the file the unit does not start; what it knew is of no use to a later route.
+        routes_file().unlink()
+        secrets_file().unlink(missing_ok=True)
+        must(run, ["systemctl", "stop", UNIT])
+
+
+def unknown(name: str) -> str:
+    """The sentence for a route that was never added."""
+    return f"there is no route {shown(name)}: millrace alert route list"
+
+
+def listed(report: Report | None) -> RouteList:
+    """All routes, and how they do as far as the service says."""
+    known = {one.route: one for one in report.deliveries} if report else {}
+    found = []
+    for route in load():
+        did = known.get(route.name)
+        found.append(
+            ListedRoute(
+                name=route.name,
+                kind=route.kind,
+                to=_to(route),
+                secure=_is_secure(route),
+                daily=route.daily,
+                delivered=did.delivered if did else None,
+                problem=did.problem if did else None,
+                waiting=report.queued.get(route.name, 0) if report else 0,
+            )
+        )
+    return RouteList(routes=found)
+
+
+def _to(route: Route) -> str:
+    if isinstance(route, MailRoute):
+        return f"{', '.join(route.recipients)} by {route.host}:{route.port}"
+    return route.host if isinstance(route, WebhookRoute) else "the journal"
+
+
+def _is_secure(route: Route) -> bool:
+    if isinstance(route, MailRoute):
+        return route.security is not Security.NONE
+    return not isinstance(route, WebhookRoute) or route.host.startswith("https:")
+
+
+def _daily(text: str | None) -> str | None:
+    return None if text is None else addresses.clock(text)
+
+
+@contextmanager
+def _changing() -> Iterator[tuple[list[Route], dict[str, str]]]:
+    """The routes and their secrets, while no other command changes them; Refused to anyone but root."""
+    with config_lock():
+        secrets = read_model(secrets_file(), Secrets).secrets if secrets_file().exists() else {}
+        yield load(), secrets
+
+
+def _keep(routes: list[Route], secrets: Mapping[str, str]) -> None:
+    names = {one.name for one in routes}
+    # The secrets first: a route never waits for one.
+    kept = {name: secret for name, secret in secrets.items() if name in names}
+    write_model(secrets_file(), Secrets(secrets=kept), 0o600)
+    write_model(routes_file(), Routes(routes=routes))

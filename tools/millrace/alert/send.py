@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Deliver one message by one route: `python3 -m millrace.alert.send`, a Parcel as JSON on standard input.
+
+A process of its own, because millrace-alert.service ends it where the other side keeps it waiting: time limits of
+sockets begin again with every byte that arrives. The secret comes through the pipe, never on the command line.
+"""
+
+import sys
+
+from pydantic import Field
+
+from millrace.alert import journal, mail, webhook
+from millrace.alert.model import MailRoute, Message, Route, WebhookRoute
+from millrace.errors import Failed
+from millrace.system.documents import Contract
+from millrace.system.text import one_line
+
+
+class Parcel(Contract):
+    """What is to be delivered. `host` is the name of this server, `secret` is empty where the route has none."""
+
+    route: Route = Field()
+    secret: str
+    message: Message
+    host: str
+
+
+def deliver(parcel: Parcel) -> None:
+    """Deliver a message; Failed with one sentence, without the secret, where it did not arrive."""
+    route = parcel.route
+    try:
+        if isinstance(route, MailRoute):
+            mail.send(route, parcel.secret, parcel.message, parcel.host)
+        elif isinstance(route, WebhookRoute):
+            webhook.send(parcel.secret, parcel.message, parcel.host)
+        else:
+            journal.send(parcel.message, parcel.host)
+    except OSError as error:
+        where = f"{route.host}: " if isinstance(route, MailRoute | WebhookRoute) else ""
+        raise Failed(f"{where}{error.strerror or error or type(error).__name__}") from error
+
+
+def main() -> int:
+    """Deliver what standard input holds; exit status 1 with one sentence on standard error where it did not arrive."""
+    parcel = Parcel.model_validate_json(sys.stdin.read())
+    try:
+        deliver(parcel)
+    except Failed as error:
+        print(one_line(str(error)), file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

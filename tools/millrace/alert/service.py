@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""millrace-alert.service: reads the health document, keeps the queue, delivers.
+
+A service that stays: started with each health document it would take Python's start twice a minute, and the pauses
+between attempts would need a timer. It reads what everybody may read and its credentials, and writes its own files.
+"""
+
+import os
+import socket
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
+
+from pydantic import BaseModel
+
+from millrace import paths
+from millrace.alert import queue
+from millrace.alert.attempt import Attempt
+from millrace.alert.model import (
+    Message,
+    Queued,
+    Report,
+    Route,
+    Routes,
+    Secrets,
+    State,
+    TestRequest,
+    TestResult,
+)
+from millrace.alert.send import Parcel
+from millrace.errors import MillraceError
+from millrace.health.current import STALE_SECONDS, overdue
+from millrace.health.model import Health, Level
+from millrace.system.documents import read_model, write_model
+
+Document = TypeVar("Document", bound=BaseModel)
+
+# Seconds between two looks at the files' times.
+PAUSE = 1.0
+# Results of tests that are kept for whoever asked.
+TESTS = 20
+ROUTES, SECRETS = "routes", "secrets"
+"""The names of the credentials in the unit."""
+TEST_FILE = "test.json"
+
+
+class Delivering(Protocol):
+    """An attempt to deliver, as millrace.alert.attempt makes it."""
+
+    def ended(self) -> bool:
+        """Whether it is over."""
+
+    def problem(self) -> str | None:
+        """Why it failed; None where it arrived."""
+
+
+class Service:
+    """The service between two looks; `begin` starts an attempt, `now` is the time, `uptime` one that never jumps."""
+
+    def __init__(
+        self,
+        routes: Iterable[Route],
+        secrets: Secrets,
+        begin: Callable[[Parcel], Delivering] = Attempt,
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        uptime: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._routes = {one.name: one for one in routes}
+        self._secrets = secrets.secrets
+        self._begin, self._now, self._uptime = begin, now, uptime
+        self._health = _Watched(paths.health_file(), Health)
+        self._tests = _Watched(paths.alert_dir() / TEST_FILE, TestRequest)
+        self._changed = uptime()
+        self._under_way: dict[str, tuple[Queued, Delivering]] = {}
+        self._testing: list[tuple[TestResult, Delivering]] = []
+        self._results: list[TestResult] = []
+        self._kept: dict[Path, BaseModel] = {}
+        self.state = queue.routed(_recorded(), list(self._routes.values()), self._now())
+
+    def step(self) -> None:
+        """Look at everything once, without waiting for anybody."""
+        routes = list(self._routes.values())
+        health = self._health_now()
+        if health is not None:
+            self.state = queue.follow(self.state, health, routes)
+        self.state = queue.greeted(self.state, routes, health, self._now().astimezone())
+        self._finish()
+        # Before an attempt begins: what is delivered twice is better than what is forgotten.
+        self._keep()
+        for one in queue.due(self.state, self._under_way, self._now().timestamp()):
+            self._under_way[one.route] = (one, self._begin(self._parcel(one.route, one.message)))
+        self._test()
+
+    def _health_now(self) -> Health | None:
+        """The health document; one that has not changed for too long says so first."""
+        if self._health.changed():
+            self._changed = self._uptime()
+        health = self._health.document
+        if health is None or self._uptime() - self._changed <= STALE_SECONDS:
+            return health
+        at = datetime.fromisoformat(health.at) + timedelta(seconds=STALE_SECONDS)
+        findings = [overdue(health.at), *health.findings]
+        return health.model_copy(update={"at": at.isoformat(), "level": Level.FAIL, "findings": findings})
+
+    def _finish(self) -> None:
+        for name, (one, attempt) in list(self._under_way.items()):
+            if not attempt.ended():
+                continue
+            del self._under_way[name]
+            problem = attempt.problem()
+            if problem is None:
+                self.state = queue.delivered(self.state, one, self._stamp())
+            else:
+                _log(f"{name}: {problem}")
+                self.state = queue.failed(self.state, one, problem, self._now().timestamp())
+
+    def _test(self) -> None:
+        if self._tests.changed() and (request := self._tests.document):
+            message = Message(number=0, event="test", at=self._stamp())
+            for name in request.routes:
+                if name in self._routes:
+                    result = TestResult(id=request.id, route=name, problem=None)
+                    self._testing.append((result, self._begin(self._parcel(name, message))))
+        over = [(result, attempt) for result, attempt in self._testing if attempt.ended()]
+        self._testing = [one for one in self._testing if one not in over]
+        self._results += [result.model_copy(update={"problem": attempt.problem()}) for result, attempt in over]
+        del self._results[:-TESTS]
+
+    def _parcel(self, route: str, message: Message) -> Parcel:
+        secret = self._secrets.get(route, "")
+        return Parcel(route=self._routes[route], secret=secret, message=message, host=socket.gethostname())
+
+    def _keep(self) -> None:
+        # The time of a document that changed nothing is not worth a write to the boot drive twice a minute.
+        self._write(paths.alert_state_file(), self.state.model_copy(update={"health_at": None}))
+        report = Report(
+            open=self.state.open,
+            deliveries=self.state.deliveries,
+            queued=dict(Counter(one.route for one in self.state.queue)),
+            tests=self._results,
+        )
+        self._write(paths.alert_report_file(), report)
+
+    def _write(self, path: Path, document: BaseModel) -> None:
+        if self._kept.get(path) == document:
+            return
+        try:
+            write_model(path, document)
+        except OSError as error:
+            # A boot drive that is full or fails is what has to be reported.
+            _log(f"{path} cannot be written: {error.strerror}")
+        self._kept[path] = document
+
+    def _stamp(self) -> str:
+        return self._now().isoformat(timespec="seconds")
+
+
+class _Watched(Generic[Document]):
+    """A document that others replace, read when it is another file."""
+
+    def __init__(self, path: Path, kind: type[Document]) -> None:
+        self._path, self._kind = path, kind
+        self._seen: tuple[int, int] | None = None
+        self.document: Document | None = None
+
+    def changed(self) -> bool:
+        """Whether there was another one since the last call; one that cannot be read leaves the last one."""
+        try:
+            found = self._path.stat()
+        except OSError:
+            return False
+        if self._seen == (found.st_ino, found.st_mtime_ns):
+            return False
+        self._seen = (found.st_ino, found.st_mtime_ns)
+        try:
+            self.document = read_model(self._path, self._kind)
+        except MillraceError as error:
+            _log(str(error))
+            return False
+        return True
+
+
+def run() -> None:
+    """Deliver until the process is ended. BadInput where the routes cannot be read."""
+    credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
+    routes = read_model(credentials / ROUTES, Routes)
+    secrets = read_model(credentials / SECRETS, Secrets)
+    service = Service(routes.routes, secrets)
+    while True:
+        service.step()
+        time.sleep(PAUSE)
+
+
+def _recorded() -> State:
+    """The state before a restart; an empty one, which reports again what is open, where it cannot be read."""
+    if not paths.alert_state_file().exists():
+        return State()
+    try:
+        return read_model(paths.alert_state_file(), State)
+    except MillraceError as error:
+        _log(str(error))
+        return State()
+
+
+def _log(sentence: str) -> None:
+    print(f"millrace: {sentence}", file=sys.stderr, flush=True)

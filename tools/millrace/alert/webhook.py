@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A message as a POST of JSON. A redirect is not followed: what the message says is for the host that was named."""
+
+import http.client
+import ssl
+from urllib.parse import urlsplit
+
+from millrace.alert import text
+from millrace.alert.model import Message
+from millrace.errors import BadInput, Failed
+
+# For each answer of the receiver.
+SECONDS = 15.0
+_REDIRECTS = range(300, 400)
+
+
+def send(url: str, message: Message, host: str) -> None:
+    """Deliver a message; Failed where the receiver does not accept it, OSError where there is no reply."""
+    parts = urlsplit(url)
+    body = text.payload(message, host).model_dump_json().encode()
+    headers = {"Content-Type": "application/json", "User-Agent": "millrace"}
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    server = _server(parts.scheme, parts.hostname or "", parts.port)
+    try:
+        server.request("POST", path, body, headers)
+        status = server.getresponse().status
+    except http.client.HTTPException as error:
+        raise Failed(f"{parts.hostname}: the reply is not HTTP ({type(error).__name__})") from error
+    finally:
+        server.close()
+    if status in _REDIRECTS:
+        raise Failed(f"{parts.hostname} redirects (status {status}): give the route the URL that it redirects to")
+    if not 200 <= status < 300:
+        raise Failed(f"{parts.hostname} replied with status {status}")
+
+
+def host_of(url: str) -> str:
+    """`https://chat.example.com`, without what is secret; BadInput where it is no URL of a webhook."""
+    example = "a webhook is a URL such as https://chat.example.com/hooks/…"
+    if len(url) > 2000 or not url.isascii() or any(not one.isprintable() or one == " " for one in url):
+        raise BadInput(example)
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError as error:
+        raise BadInput(example) from error
+    if parts.scheme not in ("http", "https") or not parts.hostname or "@" in parts.netloc or parts.fragment:
+        raise BadInput(example)
+    name = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
+    return f"{parts.scheme}://{name}" + (f":{port}" if port else "")
+
+
+def _server(scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
+    if scheme == "https":
+        context = ssl.create_default_context()
+        return http.client.HTTPSConnection(host, port, timeout=SECONDS, context=context)
+    return http.client.HTTPConnection(host, port, timeout=SECONDS)

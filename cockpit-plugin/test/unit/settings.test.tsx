@@ -24,6 +24,7 @@ const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 beforeEach(() => {
     golden("certificate show");
     golden("domain show", "none");
+    golden("alert route list");
 });
 
 test("the certificate says for what it is, who made it and when it ends", async () => {
@@ -138,4 +139,106 @@ test("who may only look reads both and changes neither", async () => {
     await user.click(button);
     expect(screen.queryByRole("dialog")).toBeNull();
     expect(started("certificate show")[0]?.options.superuser).toBeNull();
+});
+
+test("each route says where it leads, how it does and what waits, without a secret", async () => {
+    show();
+    const alerts = await panel("alerts");
+    const row = async (name: string) => (await alerts.findByRole("rowheader", { name })).closest("tr");
+    expect((await row("ops"))?.textContent).toMatch(/Mail.*ops@example\.com by smtp\.example\.com:587.*sign of life at 08:00.*Delivered /);
+    expect((await row("chat"))?.textContent).toMatch(/unencrypted.*replied with status 500.*2 messages waiting/);
+    expect(within(await row("chat") as HTMLElement).getByText(/status 500/).closest("[data-level]")?.getAttribute("data-level")).toBe("FAIL");
+    expect((await row("log"))?.textContent).toMatch(/Journal of this server.*Nothing delivered yet/);
+});
+
+test("a test says whether it arrived, and why not in the program's words", async () => {
+    const result = { id: "1", route: "chat", problem: "chat.example.com redirects (status 302): give the route the URL that it redirects to" };
+    says("alert test", { schema_version: 1, results: [result] });
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Send a test by chat" }));
+    const done = await screen.findByTestId("done");
+    expect(done.textContent).toContain("The test message did not arrive.");
+    expect(done.textContent).toContain(`chat: ${result.problem}`);
+    expect(argv("alert test")).toEqual(["alert", "test", "chat", "--json"]);
+    says("alert test", { schema_version: 1, results: [{ ...result, problem: null }] });
+    await user.click(screen.getByRole("button", { name: "Send a test by chat" }));
+    await screen.findByText("The test message has been delivered.");
+});
+
+test("the password of a mail server goes to standard input only", async () => {
+    golden("alert route list", "empty");
+    says("alert route add mail", document("alert-route-list.json"));
+    const user = show();
+    const alerts = await panel("alerts");
+    await alerts.findByText("Problems of this server are not reported anywhere yet.");
+    await user.click(alerts.getByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    const type = async (label: RegExp, text: string) => { await user.type(dialog.getByLabelText(label), text); };
+    await type(/^Name/, "Ops");
+    expect(dialog.getByText(/cannot be the name of a route/)).toBeDefined();
+    await user.clear(dialog.getByLabelText(/^Name/));
+    await type(/^Name/, "ops");
+    await type(/^Mail server/, "smtp.example.com");
+    await type(/^Sender/, "nas@example.com");
+    await type(/^Recipients/, "ops@example.com, night");
+    expect(dialog.getByText(/night.* is not a mail address/)).toBeDefined();
+    await type(/^Recipients/, "@example.com");
+    await type(/^User/, "nas");
+    const add = dialog.getByRole("button", { name: "Add" });
+    expect(add).toHaveProperty("disabled", true);
+    await type(/^Password/, "s3cret");
+    await type(/^Daily/, "08:00");
+    await user.click(add);
+    await screen.findByText("The route has been added. Send a test.");
+    const [made] = started("alert route add mail");
+    expect(made?.argv.slice(4)).toEqual(["mail", "ops", "--server=smtp.example.com", "--security=starttls", "--from=nas@example.com",
+        "--to=ops@example.com", "--to=night@example.com", "--user=nas", "--password-stdin", "--daily=08:00", "--json"]);
+    expect(made?.input).toBe("s3cret\n");
+    expect(made?.options.superuser).toBe("require");
+});
+
+test("the URL of a webhook is hidden and goes to standard input only", async () => {
+    says("alert route add webhook", document("alert-route-list.json"));
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "webhook");
+    await user.type(dialog.getByLabelText(/^Name/), "chat");
+    expect(dialog.getByLabelText(/^URL/)).toHaveProperty("type", "password");
+    await user.type(dialog.getByLabelText(/^URL/), "https://chat.example.com/s3cret");
+    await user.click(dialog.getByRole("button", { name: "Add" }));
+    await screen.findByText("The route has been added. Send a test.");
+    const [made] = started("alert route add webhook");
+    expect(made?.argv).toEqual(["millrace", "alert", "route", "add", "webhook", "chat", "--url-stdin", "--json"]);
+    expect(made?.input).toBe("https://chat.example.com/s3cret\n");
+});
+
+test("a route that exists is refused in the dialog, in the program's words", async () => {
+    refuses("alert route add syslog", "there is a route log already: millrace alert route remove log");
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "syslog");
+    await user.type(dialog.getByLabelText(/^Name/), "log");
+    await user.click(dialog.getByRole("button", { name: "Add" }));
+    expect((await screen.findByTestId("error")).textContent).toContain("there is a route log already");
+});
+
+test("removing a route names it and says what is lost", async () => {
+    says("alert route remove", document("alert-route-list.empty.json"));
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Remove route chat" }));
+    const dialog = within(screen.getByRole("dialog"));
+    expect(dialog.getByText(/undelivered messages are deleted/)).toBeDefined();
+    await user.click(dialog.getByRole("button", { name: "Remove" }));
+    await screen.findByText("The route has been removed.");
+    expect(argv("alert route remove")).toEqual(["alert", "route", "remove", "chat", "--json"]);
+});
+
+test("with limited access the routes are seen and not changed", async () => {
+    setAdmin(false);
+    show();
+    const alerts = await panel("alerts");
+    expect((await alerts.findByRole("button", { name: "Send a test by ops" })).getAttribute("aria-disabled")).toBe("true");
+    expect(alerts.getByRole("button", { name: "Add a route…" }).getAttribute("aria-disabled")).toBe("true");
 });

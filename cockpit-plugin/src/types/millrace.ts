@@ -37,6 +37,13 @@ export interface AdminReport {
     one_time: boolean;
 }
 
+/** `millrace alert list --json`: the open alerts, the worst first; `waiting` messages are not delivered yet. */
+export interface AlertList {
+    schema_version: 1;
+    alerts: ListedAlert[];
+    waiting: number;
+}
+
 /** Who approved which plan. `by` is a user name, or `credential`. */
 export interface Approval {
     schema_version: 1;
@@ -624,20 +631,34 @@ export interface Headline {
     unit: "bytes/s" | "operations/s" | "seconds";
 }
 
-/** All findings; `level` is the worst of them. `at` is ISO 8601 in UTC. */
+/**
+ * All findings; `level` is the worst of them. `at` is ISO 8601 in UTC.
+ *
+ * `starting` is whether the boot was still under way: what is missing may come, what was wrong may not show yet.
+ */
 export interface Health {
     schema_version: 1;
     at: string;
     level: Level;
     findings: HealthFinding[];
+    starting: boolean;
 }
 
-/** What one check found: a sentence, and the remedy where there is one. A finding that is OK has none. */
+/**
+ * What one check found: a sentence, and the remedy where there is one. A finding that is OK has none.
+ *
+ * `subject` is what it is about: the serial of a drive, the name of an array, a unit or a share. `kind` tells several
+ * things apart that a check may find about one subject. `key` is made of these three and stays the same while the
+ * sentence changes. `since` (ISO 8601 in UTC) is when this boot found it first; null for a finding that is OK.
+ */
 export interface HealthFinding {
     check: string;
+    subject: string;
     level: Level;
     sentence: string;
     todo: string | null;
+    key: string;
+    since: string | null;
 }
 
 /** One change, without the state after it. */
@@ -726,6 +747,29 @@ export interface Link {
     width: number;
     gts_most: number;
     width_most: number;
+}
+
+/** An alert that is open, and who acknowledged it. */
+export interface ListedAlert {
+    key: string;
+    subject: string;
+    level: Level;
+    sentence: string;
+    todo: string | null;
+    since: string;
+    acknowledged: string | null;
+}
+
+/** A route and how it does. `to` is where it leads, without secrets; `secure` is false where it is not encrypted. */
+export interface ListedRoute {
+    name: string;
+    kind: "mail" | "webhook" | "syslog";
+    to: string;
+    secure: boolean;
+    daily: string | null;
+    delivered: string | null;
+    problem: string | null;
+    waiting: number;
 }
 
 /**
@@ -1277,6 +1321,12 @@ export interface ReplaceReport {
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
+/** `millrace alert route list --json`, and what there is after `add` or `remove`. */
+export interface RouteList {
+    schema_version: 1;
+    routes: ListedRoute[];
+}
+
 /** One run. */
 export interface Run {
     schema_version: 1;
@@ -1592,6 +1642,19 @@ export interface Sync {
     seconds_left: number | null;
 }
 
+/** `millrace alert test --json`: one result for each route. */
+export interface TestReport {
+    schema_version: 1;
+    results: TestResult[];
+}
+
+/** How a test ended: `problem` is null where the route delivered it. */
+export interface TestResult {
+    id: string;
+    route: string;
+    problem: string | null;
+}
+
 /**
  * The server. `sockets` is how many processors it has; `nfsd` counts the threads that run on any node.
  *
@@ -1801,6 +1864,14 @@ export interface Zone {
 export interface Outputs {
     "admin check": CheckReport;
     "admin create": AdminReport;
+    "alert ack": AlertList;
+    "alert list": AlertList;
+    "alert route add mail": RouteList;
+    "alert route add syslog": RouteList;
+    "alert route add webhook": RouteList;
+    "alert route list": RouteList;
+    "alert route remove": RouteList;
+    "alert test": TestReport;
     "approve": Approval | ProvisionProgress | Pool;
     "assemble": Pool;
     "bench clients add": BenchClients;

@@ -13,9 +13,8 @@ from millrace.state import store
 from millrace.state.model import User
 from millrace.system.run import Result
 from millrace.user import edit
-from millrace.user.accounts import CONSOLE_SHELL
+from millrace.user.accounts import CONSOLE_SHELL, render
 from millrace.user.part import AccountChange
-from millrace.user.render import render
 from millrace.user.sync import sync
 from millrace.user.verbs import user as user_verb
 from tests.fakes.tools import stand_in

@@ -10,9 +10,8 @@ from millrace.errors import BadInput, Failed, Refused
 from millrace.state import store
 from millrace.system.run import Result
 from millrace.user import edit
-from millrace.user.lockout import POLICY
+from millrace.user.accounts import SMB_LOCKOUT, render
 from millrace.user.password import LONGEST, SHORTEST
-from millrace.user.render import render
 from tests.unit.share.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
@@ -65,9 +64,9 @@ def test_smb_locks_an_account_like_the_console(appliance: Appliance) -> None:
     assert said == ["bad lockout attempt -C 10", "lockout duration -C 15", "reset count minutes -C 15"]
     console = {key: int(value) for key, value in settings("faillock.conf").items() if key != "dir"}
     assert console == {
-        "deny": POLICY["bad lockout attempt"],
-        "unlock_time": POLICY["lockout duration"] * 60,
-        "fail_interval": POLICY["reset count minutes"] * 60,
+        "deny": SMB_LOCKOUT["bad lockout attempt"],
+        "unlock_time": SMB_LOCKOUT["lockout duration"] * 60,
+        "fail_interval": SMB_LOCKOUT["reset count minutes"] * 60,
     }
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed
-from millrace.health import heartbeats, nfs_null, smb_negotiate
+from millrace.health import heartbeats, probes
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
@@ -27,7 +27,7 @@ class Probes:
     smb: Callable[[str], str | None]
 
 
-PROBES = Probes(nfs_null.problem, smb_negotiate.problem)
+PROBES = Probes(probes.nfs, probes.smb)
 
 
 class Host:

@@ -18,6 +18,9 @@ CONSOLE_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
 # the browser of a user can start any program as that user.
 CONSOLE_GROUP = "millrace-look"
 
+# SMB accounts are locked as those of the system are (/etc/security/faillock.conf): attempts, then minutes; pdbedit(8).
+SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}
+
 _NOT_THERE = 2  # exit status of getent
 
 
@@ -59,6 +62,19 @@ def ensure(config: Config, run: Runner) -> list[str]:
     for group in config.groups:
         ensure_group(group, run)
     return [user.name for user in config.users if ensure_user(user, run)]
+
+
+def render(config: Config, run: Runner) -> list[User]:
+    """Create missing accounts and set the SMB lockout, at every boot; return new users, who have no password yet."""
+    made = ensure(config, run)
+    _enforce_smb_lockout(run)
+    return [user for user in config.users if user.name in made]
+
+
+def _enforce_smb_lockout(run: Runner) -> None:
+    """Lock an SMB account for 15 minutes after 10 wrong passwords; in a domain, the domain's own policy holds."""
+    for policy, value in SMB_LOCKOUT.items():
+        must(run, [*PDBEDIT, "-P", policy, "-C", str(value)])
 
 
 def remove_unwanted(old: Config, new: Config, run: Runner) -> None:

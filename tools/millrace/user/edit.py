@@ -4,8 +4,9 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, MillraceError, Refused
 from millrace.etc.reconcile import Reconciliation
+from millrace.share import directories
 from millrace.state import store
 from millrace.state.model import ADMIN, Config, Group, User
 from millrace.system.documents import Contract, checked
@@ -13,7 +14,6 @@ from millrace.system.names import account_name
 from millrace.system.run import Runner
 from millrace.system.users import invoking_user, only_root
 from millrace.user import accounts
-from millrace.user.homes import make_homes
 from millrace.user.part import AccountChange, PasswordChange
 from millrace.user.password import strong_password
 
@@ -57,7 +57,7 @@ def create_user(name: str, groups: Sequence[str], password: str, run: Runner, co
 
     made = Reconciliation([AccountChange(run), PasswordChange(name, password, run)])
     config = store.change(invoking_user(), f"user create {name}", mutate, made)
-    make_homes(config)
+    _make_homes(config)
     return _existing_user(config, name)
 
 
@@ -79,7 +79,7 @@ def set_user(name: str, groups: Sequence[str], run: Runner, console: bool | None
     access = "" if console is None else f", {'with' if console else 'without'} web console access"
     what = f"user set {name}: groups {', '.join(groups) or 'none'}{access}"
     config = store.change(invoking_user(), what, mutate, Reconciliation([AccountChange(run)]))
-    make_homes(config)
+    _make_homes(config)
     return _existing_user(config, name)
 
 
@@ -170,3 +170,18 @@ def _existing_group(config: Config, name: str) -> Group:
     if found is None:
         raise Refused(f"group {name} does not exist: millrace group list")
     return found
+
+
+def _make_homes(config: Config) -> None:
+    """Create missing homes on existing shares where the pool is mounted; else the next rendering of the shares does."""
+    if not any(one.profile == "home" for one in config.shares):
+        return
+    from millrace.share.server import this_server
+
+    try:
+        shares = this_server().shares(config)
+    except MillraceError:
+        return
+    for share in shares:
+        if share.profile == "home":
+            directories.create(share)

@@ -96,8 +96,8 @@ def remove_user(name: str, show: Output) -> None:
 def render_users(show: Output) -> None:
     """Create missing accounts of the desired state."""
     from millrace.state.store import config_lock, load
+    from millrace.user.accounts import render
     from millrace.user.edit import UserList
-    from millrace.user.render import render
 
     with config_lock():
         made = render(load(), attempt)

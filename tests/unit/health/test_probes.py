@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from millrace.health import nfs_null, smb_negotiate
+from millrace.health import probes
 
 Probe = Callable[..., str | None]
 
@@ -54,20 +54,20 @@ def negotiated(request: bytes) -> bytes:
     return struct.pack(">I", len(header)) + header
 
 
-@pytest.mark.parametrize(("probe", "answer"), [(nfs_null.problem, accepted), (smb_negotiate.problem, negotiated)])
+@pytest.mark.parametrize(("probe", "answer"), [(probes.nfs, accepted), (probes.smb, negotiated)])
 def test_a_server_that_answers_has_no_problem(probe: Probe, answer: Callable[[bytes], bytes]) -> None:
     with answering(answer) as port:
         assert probe("127.0.0.1", port) is None
 
 
-@pytest.mark.parametrize("probe", [nfs_null.problem, smb_negotiate.problem])
+@pytest.mark.parametrize("probe", [probes.nfs, probes.smb])
 def test_a_server_whose_threads_all_hang(probe: Probe) -> None:
     # the kernel takes the connection, nobody the call
     with socket.create_server(("127.0.0.1", 0)) as listening:
         assert probe("127.0.0.1", listening.getsockname()[1], seconds=0.1) == "timed out"
 
 
-@pytest.mark.parametrize("probe", [nfs_null.problem, smb_negotiate.problem])
+@pytest.mark.parametrize("probe", [probes.nfs, probes.smb])
 def test_port_without_a_listener_is_refused(probe: Probe) -> None:
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
@@ -76,10 +76,10 @@ def test_port_without_a_listener_is_refused(probe: Probe) -> None:
 
 def test_an_smbd_that_has_all_the_processes_it_may_have() -> None:
     with answering(lambda request: b"") as port:
-        assert smb_negotiate.problem("127.0.0.1", port) == "it closes the connection"
+        assert probes.smb("127.0.0.1", port) == "it closes the connection"
 
 
-@pytest.mark.parametrize("probe", [nfs_null.problem, smb_negotiate.problem])
+@pytest.mark.parametrize("probe", [probes.nfs, probes.smb])
 @pytest.mark.parametrize("said", [b"", b"HTTP/1.1 400 Bad Request\r\n\r\n", bytes(64)])
 def test_another_server_on_the_port_is_not_taken_for_ours(probe: Probe, said: bytes) -> None:
     with answering(lambda request: said) as port:
@@ -91,4 +91,4 @@ def test_a_call_that_nfsd_refuses_is_no_answer() -> None:
         return struct.pack(">I6I", 0x80000018, struct.unpack_from(">I", call)[0], 1, 1, 0, 0, 0)
 
     with answering(denied) as port:
-        assert nfs_null.problem("127.0.0.1", port) == "the reply is not one of NFS"
+        assert probes.nfs("127.0.0.1", port) == "the reply is not one of NFS"

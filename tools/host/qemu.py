@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """QEMU: the host's own where it is new enough, else the one of the host's backports, unpacked into the cache.
 
-Before 8.1 multi-threaded TCG could translate code while another processor changed it. The kernel changes its own code
+Before 8.1 multi-threaded TCG could translate code while another virtual CPU changed it. The kernel changes its own code
 at run time, so a guest fell with "Oops: int3" now and then, and a tracepoint that was just switched on was not seen.
 """
 

@@ -44,7 +44,7 @@ export interface AlertList {
     waiting: number;
 }
 
-/** Who approved which plan. `by` is a user name, or `credential`. */
+/** The approval of a plan. `by` is a user name, or `credential`. */
 export interface Approval {
     schema_version: 1;
     sha256: string;
@@ -372,8 +372,7 @@ export interface Drift {
  * `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
  * `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
  * degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
- * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and
- * processor.
+ * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
  */
 export interface Drive {
     name: string;
@@ -886,7 +885,7 @@ export interface ModuleParameter {
 /**
  * What the server did in about one second. Shares are 0..1. `at` is seconds since the rung began.
  *
- * `interrupts` is the share of all processors in hard and soft interrupts, `busiest` the load of the busiest one;
+ * `interrupts` is the share of all CPUs in hard and soft interrupts, `busiest` the load of the busiest one;
  * `drives_busy` and `array_busy` are the share of time with requests outstanding, `nfsd_queued` the part of the
  * requests that waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was
  * sent.
@@ -912,7 +911,7 @@ export interface Nfs {
     clients: NfsClient[];
 }
 
-/** Who may mount, and how. `xprtsec` none means that every transport security is accepted. */
+/** Clients that may mount, and how. `xprtsec` none means that every transport security is accepted. */
 export interface NfsClient {
     client: string;
     access: "ro" | "rw";
@@ -978,7 +977,7 @@ export interface Note {
 /**
  * One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
  *
- * A node may be without memory or without processors; the latter has no socket.
+ * A node may be without memory or without CPUs; the latter has no socket.
  */
 export interface NumaNode {
     id: number;
@@ -1535,7 +1534,7 @@ export interface Smb {
     io_uring: boolean;
 }
 
-/** Who may open a share over SMB. `networks` in CIDR form; none means that no client can reach it. */
+/** Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it. */
 export interface SmbAccess {
     users: string[];
     groups: string[];
@@ -1656,7 +1655,7 @@ export interface TestResult {
 }
 
 /**
- * The server. `sockets` is how many processors it has; `nfsd` counts the threads that run on any node.
+ * The server. `sockets` is how many it has; `nfsd` counts the threads that run on any node.
  *
  * `planned` tells whether the arrays are those of a plan that is not built yet.
  */

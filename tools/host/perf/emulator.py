@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The emulated machine: the image's own kernel, initrd and /usr, on one processor whose clock counts instructions.
+"""The emulated machine: the image's own kernel, initrd and /usr, on one CPU whose clock counts instructions.
 
-`-icount shift=0,sleep=off`: an instruction takes one nanosecond, and time in which the processor waits is skipped.
+`-icount shift=0,sleep=off`: an instruction takes one nanosecond, and time in which the CPU waits is skipped.
 What another process of the host does changes how long a run takes, not what it measures. Boots differ all the same, by
 up to 1.3 % of a rate: when the drive of /usr answers is the host's time, and what comes after depends on it. `-seed`
 takes away what QEMU itself draws by lot, no more.
@@ -74,7 +74,7 @@ def overlay(job: Job) -> bytes:
 
 
 def command(program: str, kernel: Path, initrd: Path, usr: Path, console: Path, results: Path) -> list[str]:
-    """Return the command line of the QEMU `program`, one processor: emulated ones would only take turns."""
+    """Return the command line of the QEMU `program`, one CPU: emulated ones would only take turns."""
     return [
         *(program, "-accel", "tcg", "-icount", "shift=0,sleep=off", "-seed", str(SEED)),
         # With the first two the kernel copies byte by byte, which counts eight times the instructions of a real copy.
@@ -102,7 +102,7 @@ def key(image: Image, job: Job) -> str:
 def run(image: Image, job: Job, seconds: int = SECONDS) -> list[dict[str, Any]]:
     """Boot the image with a job and return the guest's records; Failed where the job did not end well.
 
-    `seconds` of a processor at most.
+    `seconds` of CPU time at most.
     """
     with tempfile.TemporaryDirectory(prefix="millrace-perf-") as directory:
         place = Path(directory)
@@ -123,7 +123,7 @@ def run(image: Image, job: Job, seconds: int = SECONDS) -> list[dict[str, Any]]:
 
 
 def records(said: str, what: str, console: str) -> list[dict[str, Any]]:
-    """Return the records of a job that is whole; Failed with the guest's words for one that is not."""
+    """Return the records of a complete job; Failed with the guest's words for one that is not."""
     found: list[dict[str, Any]] = []
     for line in said.splitlines():
         try:

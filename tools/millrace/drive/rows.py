@@ -129,7 +129,7 @@ def _actions(
 ) -> list[DriveAction]:
     """What a drive allows now, `sizes` being those of drives that could take its place.
 
-    Nothing for drives that cannot be told apart, and no replacement without another drive.
+    Nothing for drives that cannot be distinguished, and no replacement without another drive.
     """
     if not one.serial or judgement.verdict == "unknown":
         return []

@@ -84,7 +84,7 @@ class Part:
     force = True
 
     def prepare(self, change: Change) -> None:
-        """Create what is no file, before any is written: directories, limits, accounts."""
+        """Create everything but files, before any is written: directories, limits, accounts."""
 
     def services(self, config: Config) -> Sequence[Service]:
         """Return what is to be written for a state, in the order in which services are reloaded."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors, NUMA nodes and memory."""
+"""CPUs, NUMA nodes and memory."""
 
 import re
 from collections.abc import Sequence
@@ -30,13 +30,13 @@ def memory(sysroot: Path) -> int:
 
 
 def cpu_model(sysroot: Path) -> str:
-    """Return the name of the processor as the kernel prints it, empty where it prints none."""
+    """Return the model of the CPU as the kernel prints it, empty where it prints none."""
     found = re.search(r"^model name\s*:\s*(.+)$", sysfs.text(sysroot / "proc/cpuinfo") or "", re.MULTILINE)
     return found[1].strip() if found else ""
 
 
 def sockets(sysroot: Path, cpus: list[int]) -> int:
-    """Return how many processor packages the logical CPUs `cpus` belong to, at least 1."""
+    """Return how many sockets the logical CPUs `cpus` belong to, at least 1."""
     packages = {sysfs.text(_topology(sysroot, cpu) / "physical_package_id") for cpu in cpus}
     return max(1, len(packages - {None}))
 

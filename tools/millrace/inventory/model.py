@@ -65,8 +65,7 @@ class Drive(Contract):
     `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
     `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
     degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
-    `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch between drive and
-    processor.
+    `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
     """
 
     name: str
@@ -123,7 +122,7 @@ class Nic(Contract):
 class Node(Contract):
     """One NUMA node: its logical CPUs, its physical cores, its memory and its L3 cache in bytes, its socket.
 
-    A node may be without memory or without processors; the latter has no socket.
+    A node may be without memory or without CPUs; the latter has no socket.
     """
 
     id: int

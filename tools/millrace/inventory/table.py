@@ -20,7 +20,7 @@ COLOURS = {
 
 
 def show(inventory: Inventory) -> None:
-    """Print processors, drives and network ports on standard output."""
+    """Print CPUs, drives and network ports on standard output."""
     console = Console(width=WIDTH, highlight=False)
     console.print(Text(f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"))
     for table in (_processors(inventory), _drives(inventory.drives), _nics(inventory.nics)):

@@ -50,7 +50,7 @@ class Net:
         return Controller(str(found["Domain Controller"]), str(found["Pre-Win2k Domain"]))
 
     def clock_offset(self) -> int:
-        """Return by how many seconds the controller is ahead of this server. Failed: it does not tell the time."""
+        """Return by how many seconds the controller is ahead of this server. Failed: it does not report its time."""
         offset = self._document("info")["Server time offset"]
         assert isinstance(offset, int)
         return offset

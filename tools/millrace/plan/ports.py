@@ -17,7 +17,7 @@ from millrace.plan.server import Server
 
 @dataclass(frozen=True)
 class Core:
-    """One physical core: its NUMA node, its processor package, its logical CPUs with the lowest first."""
+    """One physical core: its NUMA node, its socket, its logical CPUs with the lowest first."""
 
     node: int
     package: int
@@ -72,7 +72,7 @@ def place(ports: Sequence[Port], cores: Sequence[Core]) -> dict[str, Placement]:
 
 
 def cores_of(node: int | None, cores: Sequence[Core]) -> list[Core]:
-    """Return the cores of a node; those of all nodes in turn where it is not known or has no processors."""
+    """Return the cores of a node; those of all nodes in turn where it is not known or has no CPUs."""
     near = [core for core in cores if core.node == node]
     return near or _in_turn(cores)
 

@@ -15,7 +15,7 @@ USB_DRIVERS = {"cdc_eem", "cdc_ether", "cdc_ncm", "cdc_subset", "ipheth", "r8152
 
 @dataclass(frozen=True)
 class Server:
-    """`memory` in bytes. Nodes count where they have processors: the kernel makes neither threads nor pools for others.
+    """`memory` in bytes. Nodes count where they have CPUs: the kernel makes neither threads nor pools for others.
 
     `cores_per_node`: of the smallest node. `nic_nodes`: nodes with a data port. `nic_cores`: physical cores near the
     data ports, that is of their nodes and of what else is in the same socket. `port_cores`: by node with a data port.
@@ -31,7 +31,7 @@ class Server:
 
     @property
     def ports_on_every_node(self) -> bool:
-        """Whether each node with processors has a data port of its own."""
+        """Whether each node with CPUs has a data port of its own."""
         return len(self.nic_nodes) == self.compute_nodes
 
 

@@ -213,7 +213,7 @@ def _gigabytes(limit: int | None, at_best: bool) -> str:
 
 
 def _bound_by(outcome: Outcome) -> str:
-    """md is what usually binds where it takes part: as long as it is not known, no other layer is named alone."""
+    """md is the usual bottleneck where it takes part: as long as it is not known, no other layer is named alone."""
     known = LAYERS[outcome.bound_by] if outcome.bound_by else NOT_KNOWN
     return f"md or {known}" if "md" in outcome.not_known() else known
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Who the members of an array are: what is recorded, updated by what md runs. Pure functions."""
+"""The members of an array: what is recorded, updated by what md runs. Pure functions."""
 
 from collections.abc import Mapping, Sequence
 

@@ -10,7 +10,7 @@ from millrace.system.documents import Contract
 
 
 class Approval(Contract):
-    """Who approved which plan. `by` is a user name, or `credential`."""
+    """The approval of a plan. `by` is a user name, or `credential`."""
 
     schema_version: Literal[1] = 1
     sha256: str

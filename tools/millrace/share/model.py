@@ -12,7 +12,7 @@ from millrace.system.documents import Contract
 
 
 class SmbAccess(Contract):
-    """Who may open a share over SMB. `networks` in CIDR form; none means that no client can reach it."""
+    """Users and groups that may open a share over SMB. `networks` in CIDR form; without one no client can reach it."""
 
     users: list[str]
     groups: list[str]

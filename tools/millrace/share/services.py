@@ -106,10 +106,10 @@ def restart_smbd(run: Runner) -> None:
 
 
 def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
-    """Make smbd, which runs, take its configuration on; whether it had to be told.
+    """Let a running smbd load its configuration; return whether it was reloaded or restarted.
 
     It opens its listeners once, when it starts: an address that came later is not served until it is started again.
-    Anything else it takes on while clients stay connected.
+    Anything else it loads while clients stay connected.
     """
     silent = sorted(str(one) for one in not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT))
     asked = smbd_restart_marker()

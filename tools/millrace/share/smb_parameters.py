@@ -2,7 +2,7 @@
 """The parameters of a share's section of smb.conf, by type.
 
 Measured and read for Samba 4.24 and 4.25: `posix locking = no` keeps durable handles alive beside byte-range locks,
-`ask sharemode = no` answers a stat without reading locking.tdb, and io_uring costs the least processor time.
+`ask sharemode = no` answers a stat without reading locking.tdb, and io_uring costs the least CPU time.
 """
 
 from typing import Final

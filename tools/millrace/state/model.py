@@ -55,7 +55,7 @@ class Wanted(BaseModel):
 
 
 class NfsClient(Wanted):
-    """Who may mount, and how. `xprtsec` none means that every transport security is accepted."""
+    """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted."""
 
     client: Client
     access: Access = "rw"

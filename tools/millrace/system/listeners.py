@@ -34,6 +34,6 @@ def _listening_on(port: int) -> set[Address]:
 
 
 def _address(text: str) -> Address:
-    """The kernel writes 32-bit words in the order of the processor, which is little-endian."""
+    """The kernel writes 32-bit words in the order of the CPU, which is little-endian."""
     words = [bytes.fromhex(text[start : start + 8])[::-1] for start in range(0, len(text), 8)]
     return ip_address(b"".join(words))

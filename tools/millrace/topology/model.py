@@ -116,7 +116,7 @@ class TopologyFinding(Contract):
 
 
 class Topology(Contract):
-    """The server. `sockets` is how many processors it has; `nfsd` counts the threads that run on any node.
+    """The server. `sockets` is how many it has; `nfsd` counts the threads that run on any node.
 
     `planned` tells whether the arrays are those of a plan that is not built yet.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Processors and memory of smbd: a drop-in of this boot, since ports may move to another slot before the next.
+"""CPUs and memory of smbd: a drop-in of this boot, since ports may move to another slot before the next.
 
 Samba has no setting of its own for this; the processes of all clients inherit it from the first.
 """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The processors of this server as they are online now."""
+"""The CPUs of this server as they are online now."""
 
 import re
 from pathlib import Path

@@ -12,7 +12,7 @@ RESULTS = "/dev/ttyS1"
 
 @dataclass(frozen=True)
 class Setup:
-    """One way to build and serve a pool: commands as the program of the appliance (or a person by default) gives them.
+    """One way to build and serve a pool: commands of the appliance's program, or of an administrator by default.
 
     `arrays` are mdadm commands in order; `md` attributes of /sys/block/md*/md by array name; `read_ahead` in KiB,
     None leaves the kernel's; `mount` options, "" for the defaults; `nfsd` None is what rpc.nfsd does unasked.

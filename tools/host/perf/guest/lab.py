@@ -102,6 +102,6 @@ def parse_rpcs(text: str) -> int:
 
 
 def idle_seconds() -> float:
-    """Return the idle seconds of the processor since the boot."""
+    """Return the idle seconds of the CPU since the boot."""
     words = Path("/proc/stat").read_text().split("\n", 1)[0].split()
     return (int(words[4]) + int(words[5])) / os.sysconf("SC_CLK_TCK")

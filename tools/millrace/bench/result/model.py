@@ -109,7 +109,7 @@ class Latency(Contract):
 class Moment(Contract):
     """What the server did in about one second. Shares are 0..1. `at` is seconds since the rung began.
 
-    `interrupts` is the share of all processors in hard and soft interrupts, `busiest` the load of the busiest one;
+    `interrupts` is the share of all CPUs in hard and soft interrupts, `busiest` the load of the busiest one;
     `drives_busy` and `array_busy` are the share of time with requests outstanding, `nfsd_queued` the part of the
     requests that waited for a thread, `rpc_queue` how many seconds a request of the loopback mount waited before it was
     sent.

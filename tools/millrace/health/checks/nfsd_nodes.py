@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Do the threads of nfsd reach the processors of all NUMA nodes?
+"""Do the threads of nfsd reach the CPUs of all NUMA nodes?
 
 Kernels 6.18 to 7.1 kept the threads of a global pool on the node of the process that started them (truenas/linux#322):
 half of a server with two sockets was idle and nothing reported it. A pool without threads, in the other mode, looks the

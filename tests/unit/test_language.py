@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences that reach a reader use the words of the field: texts of the pages, help texts, errors and findings."""
+"""Sentences use the words of the field: texts of the pages, help texts, errors, findings, docstrings."""
 
 import ast
 import re
@@ -81,6 +81,14 @@ def sentences() -> Iterator[tuple[str, str]]:
                         yield f"{path.relative_to(REPO)}:{node.lineno}", text
 
 
+def docstrings() -> Iterator[tuple[str, str]]:
+    """Docstrings of all modules, classes and functions."""
+    for path in sorted((REPO / "tools").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and (text := ast.get_docstring(node)):
+                yield f"{path.relative_to(REPO)}:{getattr(node, 'lineno', 1)}", text
+
+
 def _text(node: ast.expr) -> str:
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
@@ -97,7 +105,7 @@ def planned() -> Iterator[tuple[str, str]]:
         yield from ((name, text) for text in said_by(proposal))
 
 
-TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences, "plan": planned}
+TEXTS = {"pages": page_texts, "help": help_texts, "errors": sentences, "plan": planned, "docstrings": docstrings}
 
 
 @pytest.mark.parametrize("source", TEXTS)

@@ -82,7 +82,7 @@ class Service:
         self.state = queue.routed(_recorded(), list(self._routes.values()), self._now())
 
     def step(self) -> None:
-        """Look at everything once, without waiting for anybody."""
+        """Run one round of checks and deliveries; never wait for a receiver."""
         routes = list(self._routes.values())
         health = self._health_now()
         if health is not None:

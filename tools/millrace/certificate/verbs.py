@@ -42,18 +42,18 @@ def install(sources: tuple[TextIO, ...], show: Output) -> None:
 
     Without a key, the certificate must match the last signing request.
     """
-    from millrace.certificate.install import install as put
+    from millrace.certificate.install import install as install_pair
 
-    _report(put(_text(sources)), show)
+    _report(install_pair(_text(sources)), show)
 
 
 @certificate.command()
 @prints("millrace.certificate.model:CertificateRequest")
 def request(show: Output) -> None:
     """Print a certificate signing request (CSR) as PEM; the private key stays on this server."""
-    from millrace.certificate.install import request as ask
+    from millrace.certificate.install import request as create_request
 
-    show(ask(), lambda made: [made.pem.removesuffix("\n")])
+    show(create_request(), lambda made: [made.pem.removesuffix("\n")])
 
 
 @certificate.command()
@@ -68,11 +68,11 @@ def request(show: Output) -> None:
 @_change
 def renew(if_needed: bool, names: tuple[str, ...], own: bool, authority: bool, show: Output) -> None:
     """Create a new certificate issued by this server's own CA."""
-    from millrace.certificate import renew as make
+    from millrace.certificate import renew as renewal
 
     if if_needed and (names or own or authority):
         raise click.UsageError("--if-needed cannot be combined with other options.")
-    _report(make.ensure() if if_needed else make.renew(names, own, authority), show)
+    _report(renewal.ensure() if if_needed else renewal.renew(names, own, authority), show)
 
 
 @certificate.group()
@@ -94,9 +94,9 @@ def list_(show: Output) -> None:
 @_trusted
 def add(sources: tuple[TextIO, ...], show: Output) -> None:
     """Trust the CAs in PEM files; `-` reads stdin."""
-    from millrace.certificate.trust import add as put
+    from millrace.certificate.trust import add as add_trusted
 
-    show(put(_text(sources)), _authorities)
+    show(add_trusted(_text(sources)), _authorities)
 
 
 @trust.command()
@@ -104,9 +104,9 @@ def add(sources: tuple[TextIO, ...], show: Output) -> None:
 @_trusted
 def remove(fingerprint: str, show: Output) -> None:
     """Remove a trusted CA; a prefix of the fingerprint is sufficient."""
-    from millrace.certificate.trust import remove as take
+    from millrace.certificate.trust import remove as remove_trusted
 
-    show(take(fingerprint), _authorities)
+    show(remove_trusted(fingerprint), _authorities)
 
 
 def _text(sources: tuple[TextIO, ...]) -> str:

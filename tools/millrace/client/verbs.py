@@ -109,12 +109,12 @@ def zone(host: str | None, show: Output) -> None:
     import socket
 
     from millrace.client.served import reachable
-    from millrace.client.trunking import zone as make
+    from millrace.client.trunking import zone as make_zone
     from millrace.state.store import load
     from millrace.system import net
 
     ports = net.for_clients(net.serving(), load().management)
-    made = make(host or socket.gethostname(), reachable(ports, []))
+    made = make_zone(host or socket.gethostname(), reachable(ports, []))
     show(made, lambda one: [one.text.removesuffix("\n")])
 
 

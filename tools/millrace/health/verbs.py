@@ -61,6 +61,6 @@ def status(show: Output) -> None:
     """Show health, pool, shares and next steps on one screen."""
     from millrace.health.host import Host
     from millrace.health.status import lines
-    from millrace.health.status import status as look
+    from millrace.health.status import status as collect_status
 
-    show(look(Host()), lines)
+    show(collect_status(Host()), lines)

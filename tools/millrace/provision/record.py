@@ -26,7 +26,7 @@ def publish(system: System, transaction: Transaction) -> Pool:
     write_text(mount_unit_file(), mount_unit(pool.filesystem, digest))
     write_model(paths.approved_plan_file(), transaction.plan)
     write_model(history / "plan.json", transaction.plan)
-    _tell_systemd(system)
+    _reload_mount_unit(system)
     save_pool(pool)
     clean_up()
     return pool
@@ -36,11 +36,11 @@ def renew_mount_unit(system: System, pool: Pool) -> bool:
     """Write the mount unit as this version has it, before the pool is mounted; return False if it is current."""
     if not write_text(mount_unit_file(), mount_unit(pool.filesystem, pool.plan_sha256)):
         return False
-    _tell_systemd(system)
+    _reload_mount_unit(system)
     return True
 
 
-def _tell_systemd(system: System) -> None:
+def _reload_mount_unit(system: System) -> None:
     """Have systemd read the mount unit again where it knows an older one; one that was missing it finds by itself."""
     asked = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]
     if must(system.attempt, asked).strip() != "no":

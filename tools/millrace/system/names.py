@@ -81,7 +81,7 @@ def _network_problem(text: str) -> str:
     try:
         loose = ip_network(text, strict=False)
     except ValueError:
-        return _NETWORK.said(text)
+        return _NETWORK.sentence_for(text)
     return f"{shown(text)} is an address inside a network: did you mean {loose}?"
 
 
@@ -89,7 +89,7 @@ def _host_address(text: str) -> str:
     try:
         return str(ip_address(text))
     except ValueError as error:
-        raise ValueError(_ADDRESS.said(text)) from error
+        raise ValueError(_ADDRESS.sentence_for(text)) from error
 
 
 def _client(text: str) -> str:

@@ -35,7 +35,7 @@ class Check:
         """Whether all of the text matches."""
         return text.isprintable() if self.pattern == PRINTABLE else _compiled(self.pattern).fullmatch(text) is not None
 
-    def said(self, text: str) -> str:
+    def sentence_for(self, text: str) -> str:
         """Return the sentence about this text."""
         return self.sentence.replace("$1", str(len(text))).replace("$0", shown(text))
 
@@ -60,7 +60,7 @@ class Rule:
     def problem(self, text: str) -> str | None:
         """Return the sentence of the first check that the text does not pass; None if it passes all."""
         failed = next((one for one in self.checks if not one.passes(text)), None)
-        return failed.said(text) if failed else None
+        return failed.sentence_for(text) if failed else None
 
     def __get_pydantic_core_schema__(self, source: Any, handler: "GetCoreSchemaHandler") -> "CoreSchema":
         from pydantic_core import core_schema

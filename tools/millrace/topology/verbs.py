@@ -17,9 +17,9 @@ def topology(show: Output) -> None:
     """Show NUMA nodes with drives, ports and NFS threads, and hardware audit findings."""
     from millrace.system import net
     from millrace.system.run import quickly
-    from millrace.topology.build import topology as look
+    from millrace.topology.build import topology as read_topology
 
-    show(look(net.serving(), quickly), _lines)
+    show(read_topology(net.serving(), quickly), _lines)
 
 
 def _lines(found: "Topology") -> list[str]:

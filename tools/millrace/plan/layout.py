@@ -160,16 +160,17 @@ def _nearness(layout: Layout) -> str:
     if all(map(layout.places.in_one_socket, layout.legs)):
         return "the drives of each leg are on one socket"
     near = sum(map(layout.places.in_one_socket, layout.legs))
-    return f"{near} of them have all drives on one socket, as far as known"
+    return f"{near} of them with all drives on one socket, as far as known"
 
 
 def _spares(layout: Layout, policy: Policy) -> Iterator[Decision]:
     if not layout.spares:
         return
+    count = len(layout.spares)
     decision = Decision(
         name="drives.spares",
         value={array.name: array.spares for array in layout.arrays if array.spares and array.name != "log"},
-        reason=f"{len(layout.spares)} of the data drives are hot spares"
+        reason=f"{count} of the data drives {'are hot spares' if count > 1 else 'is a hot spare'}"
         + (", distributed over the legs in turn: an md spare belongs to one array." if len(layout.legs) > 1 else "."),
         source=sources.MD_SPARES,
     )
@@ -209,10 +210,10 @@ def _spans(layout: Layout) -> Iterator[str]:
         if far:
             names = ", ".join(drive.serial for drive in far)
             yield (
-                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) are on another socket "
-                f"than the rest, and {100 * len(far) // len(leg)} % of its traffic crosses between sockets. Move them "
-                "to "
-                "slots on the socket of the rest."
+                f"leg{number} spans sockets: {len(far)} of its {len(leg)} drives ({names}) "
+                f"{'are' if len(far) > 1 else 'is'} on another socket than the rest, and "
+                f"{100 * len(far) // len(leg)} % of its traffic crosses between sockets. "
+                "Use slots on the socket of the rest."
             )
 
 

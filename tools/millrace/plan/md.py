@@ -98,6 +98,7 @@ def _with_policy(decisions: list[Decision], computed: MdSettings, requested: MdP
 
 
 def _decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Decision]:
+    least, most = (bound * KIB // MIB for bound in READ_AHEAD_KIB)
     everywhere = [
         Decision(
             name="md.sync_speed_max",
@@ -109,8 +110,9 @@ def _decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Dec
         Decision(
             name="md.read_ahead",
             value=settings.read_ahead,
-            reason=f"Twice the full stripe of {binary(layout.full_stripe)}, within {READ_AHEAD_KIB[0] * KIB // MIB} to "
-            f"{READ_AHEAD_KIB[1] * KIB // MIB} MiB.",
+            reason=f"Twice the full stripe of {binary(layout.full_stripe)}, within {least} to {most} MiB."
+            if layout.full_stripe
+            else f"{least} MiB, as a mirror has no stripes.",
             source=sources.TALK_FORMAT,
         ),
     ]
@@ -126,9 +128,9 @@ def _parity_decisions(settings: MdSettings, layout: Layout, server: Server) -> l
             name="md.group_thread_cnt",
             value=settings.group_thread_cnt,
             reason=f"A quarter of the {server.cores_per_node} cores of a node, within {FEWEST_WORKERS} to "
-            f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'all {legs} parity arrays'} at most half of "
-            f"them: the kernel starts that many on each node, {total} in all, and parity is computed on the node "
-            "that received the write.",
+            f"{MOST_WORKERS}, and for {'the array' if legs == 1 else f'the {legs} parity arrays together'} at most "
+            f"half of them: the kernel starts that many on each node, {total} in all, and parity is computed on the "
+            "node that received the write.",
             source=sources.RAID5_THREADS,
         ),
         Decision(

@@ -95,11 +95,12 @@ def _threads(size: Sizing, server: Server, requested: NfsdPolicy) -> Decision:
         else "of the server, as the location of the network ports is unknown"
     )
     limited = f"memory allows {size.affordable}" if size.affordable < size.cores else "more would only contend"
+    pools = f"each of {size.pools} pools" if size.pools > 1 else "the pool"
     decision = Decision(
         name="nfsd.threads",
         value={"min_per_pool": size.least, "max": size.most},
         reason=f"{size.cores} physical cores {serving}, within {FEWEST_THREADS} to {MOST_THREADS} and at least "
-        f"{POOL_MINIMUM} for each of {size.pools} pool{'s' * (size.pools > 1)}; {limited}. Idle threads end, down to "
+        f"{POOL_MINIMUM} in {pools}; {limited}. Idle threads end, down to "
         f"{size.least} in each pool.",
         source=f"{sources.TALK_NFSD}; {sources.NFSD_DYNAMIC}",
     )

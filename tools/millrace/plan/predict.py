@@ -199,7 +199,7 @@ def _md(machine: Machine, known: Constants, direction: Direction, state: State) 
     if not _has_parity(machine) or (direction == "read" and state == "healthy"):
         return []
     arrays = len(machine.legs)
-    reason = f"{arrays} parity array{'s' * (arrays > 1)}, each with its own stripe cache and threads."
+    reason = f"{arrays} parity array{'s, each' * (arrays > 1)} with its own stripe cache and threads."
     return [_layer("md", arrays * known.md_array.value, [known.md_array], reason)]
 
 

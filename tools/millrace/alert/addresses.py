@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What may stand in a route: its name, addresses of mail, mail servers. Each refusal is one sentence."""
+"""The parts of a route: its name, mail addresses, mail servers. Each refusal is one sentence."""
 
 import re
 from ipaddress import ip_address
@@ -30,7 +30,7 @@ _SERVER = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0
 
 
 def mail_server(text: str, security: Security) -> tuple[str, int]:
-    """The host and the TCP port of `HOST[:PORT]`; ValueError where it is none.
+    """Return the host and the TCP port of `HOST[:PORT]`. ValueError: it is none.
 
     Without a port it is 587 for STARTTLS, 465 for TLS, 25 without encryption.
     """

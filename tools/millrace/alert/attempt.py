@@ -29,14 +29,14 @@ class Attempt:
             self._process = subprocess.Popen(argv, stdin=given, stdout=subprocess.DEVNULL, stderr=self._said)
 
     def ended(self) -> bool:
-        """Whether it is over; one that takes too long is ended here."""
+        """Whether it is over; one that exceeds its time is ended here."""
         if self._process.poll() is None and time.monotonic() >= self._until:
             self._process.kill()
             self._process.wait()
         return self._process.poll() is not None
 
     def problem(self) -> str | None:
-        """Why the message did not arrive, in one sentence; None where it did. Only once it has ended."""
+        """Return why the message was not delivered, in one sentence; None where it was. Only once it has ended."""
         status = self._process.wait()
         with self._said as said:
             said.seek(0)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What began, got worse and ended between two looks at the health; pure."""
+"""What began, got worse and ended between two health documents; pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -29,8 +29,8 @@ class Difference:
 def difference(before: Sequence[Alert], health: Health) -> Difference:
     """Compare the open alerts with a health document.
 
-    While the server starts, only what is a failure in spite of that begins, and nothing ends: what is missing may come,
-    and what was wrong may not show yet. Nothing of a check ends that could not run.
+    While the server starts, only what is a failure in spite of that begins, and nothing ends: what is missing may
+    appear, and what was wrong may not show yet. Alerts of a check that could not run stay open.
     """
     problems = _problems(health)
     result = Difference(open=[])
@@ -52,7 +52,7 @@ def difference(before: Sequence[Alert], health: Health) -> Difference:
 
 
 def grouped(alerts: Sequence[Alert]) -> list[list[Alert]]:
-    """The alerts of one look as those of one message each: a few apart, many together, the worst first."""
+    """Return the new alerts as those of one message each: a few apart, many together, the worst first."""
     if len(alerts) <= SEPARATE:
         return [[one] for one in alerts]
     return [sorted(alerts, key=_severity, reverse=True)]

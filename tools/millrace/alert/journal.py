@@ -16,7 +16,7 @@ _ALERT, _WARNING, _NOTICE = 1, 4, 5
 
 
 def send(message: Message, host: str) -> None:
-    """Log a message, a line for each problem; OSError where the journal does not take it."""
+    """Log a message, a line for each problem. OSError: the journal does not accept it."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.settimeout(TIMEOUT_S)
         log.connect(str(paths.ROOT / "dev/log"))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The open alerts with their acknowledgements, and tests of routes: what the command line asks."""
+"""The open alerts with their acknowledgements, and tests of routes, for the command line."""
 
 import uuid
 from collections.abc import Sequence
@@ -36,12 +36,12 @@ TEST_SECONDS = 75
 
 
 def acknowledged_file() -> Path:
-    """What was acknowledged, and by whom."""
+    """The acknowledgements, with the user of each."""
     return paths.alert_dir() / "acknowledged.json"
 
 
 def report() -> Report | None:
-    """What the service says; None where it does not run."""
+    """Return the report of the service; None where it does not run."""
     try:
         return read_model(paths.alert_report_file(), Report)
     except MillraceError:
@@ -49,7 +49,10 @@ def report() -> Report | None:
 
 
 def alerts() -> AlertList:
-    """The open alerts, the worst first; without a route those of the last health check. BadInput before the first."""
+    """Return the open alerts, the worst first; without a route those of the last health check.
+
+    BadInput: there was no health check yet.
+    """
     said = report()
     found = said.open if said else diff.difference([], read_model(paths.health_file(), Health)).open
     known = _acknowledged()
@@ -58,7 +61,7 @@ def alerts() -> AlertList:
 
 
 def acknowledge(keys: Sequence[str]) -> AlertList:
-    """Acknowledge alerts by their keys: they are listed, and counted no longer. Refused where one is not open."""
+    """Acknowledge alerts by their keys: they are listed, and no longer counted. Refused: one is not open."""
     with config_lock():
         found = {one.key: one for one in alerts().alerts}
         for key in keys:
@@ -76,9 +79,9 @@ def acknowledge(keys: Sequence[str]) -> AlertList:
 
 
 def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * TEST_SECONDS) -> TestReport:
-    """Deliver a test message by these routes, or by all; the service does it, with its rights.
+    """Deliver a test message by these routes, or by all; the service delivers it, with its privileges.
 
-    Refused where there is no such route, or none; Failed where the service does not run or does not report in time.
+    Refused: there is no such route, or none. Failed: the service does not run or does not report in time.
     """
     there = [one.name for one in routes.load()]
     for name in names:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message by SMTP, encrypted unless the route says otherwise."""
+"""A message by SMTP, encrypted unless the route has no encryption."""
 
 import smtplib
 import ssl
@@ -18,7 +18,7 @@ SECONDS = 15.0
 
 
 def send(route: MailRoute, password: str, message: Message, host: str) -> None:
-    """Deliver a message; Failed with the reply of the server, OSError where there is none."""
+    """Deliver a message. Failed: the server refuses it, with its reply. OSError: there is no reply."""
     try:
         server = _connected(route, host)
         try:
@@ -37,7 +37,7 @@ def send(route: MailRoute, password: str, message: Message, host: str) -> None:
 
 
 def mail(route: MailRoute, message: Message, host: str) -> EmailMessage:
-    """The message as mail (RFC 5322); RFC 3834 keeps vacation replies away."""
+    """Return the message as mail (RFC 5322); RFC 3834 prevents vacation replies."""
     made = EmailMessage()
     made["Subject"] = text.subject(message, host)
     made["From"] = route.sender

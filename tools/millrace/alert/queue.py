@@ -15,7 +15,7 @@ FIRST_SECONDS, LONGEST_SECONDS = 15.0, 3600.0
 
 
 def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
-    """Take a health document into account: alerts begin and end, and each route gets its messages."""
+    """Update the alerts from a health document: they begin and end, and each route gets its messages."""
     if state.health_at == health.at:
         return state
     found = difference(state.open, health)
@@ -94,7 +94,7 @@ def _past(route: Route, now: datetime) -> str | None:
 
 
 def due(state: State, busy: Iterable[str], now: float) -> list[Queued]:
-    """The first message of each route that is not busy, where its time has come: a later one never overtakes it."""
+    """Return the first message of each idle route, where its time has come: a later one never overtakes it."""
     heads: dict[str, Queued] = {}
     for one in state.queue:
         heads.setdefault(one.route, one)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Where alerts go: a document without secrets, one with them for root alone, and the service that has both."""
+"""The routes: a document without secrets, one with them for root alone, and the service that reads both."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -41,7 +41,7 @@ def secrets_file() -> Path:
 
 
 def load() -> list[Route]:
-    """All routes; BadInput where their file cannot be read."""
+    """Return all routes. BadInput: their file cannot be read."""
     return read_model(routes_file(), Routes).routes if routes_file().exists() else []
 
 
@@ -54,7 +54,7 @@ def mail_route(
     user: str | None,
     daily: str | None,
 ) -> MailRoute:
-    """A route by mail; ValueError with one sentence where something cannot be used."""
+    """Return a route by mail. ValueError: a part of it is not valid, with one sentence."""
     if user is not None and security is Security.NONE:
         raise ValueError("a password is not sent unencrypted: use --security starttls or tls, or no --user")
     if user is not None and (not user.isprintable() or not 0 < len(user) <= 200):
@@ -73,19 +73,19 @@ def mail_route(
 
 
 def webhook_route(name: str, url: str, daily: str | None) -> WebhookRoute:
-    """A route to a webhook; ValueError or BadInput where something cannot be used. The URL is its secret."""
+    """Return a route to a webhook; the URL is its secret. ValueError, BadInput: a part of it is not valid."""
     return WebhookRoute(name=addresses.route_name(name), daily=_daily(daily), host=webhook.host_of(url))
 
 
 def syslog_route(name: str, daily: str | None) -> SyslogRoute:
-    """A route to the journal; ValueError where the name or the time cannot be used."""
+    """Return a route to the journal. ValueError: the name or the time is not valid."""
     return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily))
 
 
 def add(route: Route, secret: str | None, run: Runner) -> None:
     """Add a route and restart the service.
 
-    BadInput for a secret that cannot be one; Refused where the name is taken; Failed where systemd does not start it.
+    BadInput: the secret is not valid. Refused: the name is taken. Failed: systemd does not start the service.
     """
     if secret is not None and (not secret.isprintable() or not 0 < len(secret) <= LONGEST_SECRET):
         raise BadInput(f"a password is one line of 1 to {LONGEST_SECRET} printable characters")
@@ -99,7 +99,7 @@ def add(route: Route, secret: str | None, run: Runner) -> None:
 
 
 def remove(name: str, run: Runner) -> None:
-    """Remove a route with its secret and what it has not delivered. Refused where there is no such route."""
+    """Remove a route with its secret and its undelivered messages. Refused: there is no such route."""
     with _changing() as (routes, secrets):
         left = [one for one in routes if one.name != name]
         if len(left) == len(routes):
@@ -115,12 +115,12 @@ def remove(name: str, run: Runner) -> None:
 
 
 def unknown(name: str) -> str:
-    """The sentence for a route that was never added."""
+    """Return the sentence for a route that does not exist."""
     return f"there is no route {shown(name)}: millrace alert route list"
 
 
 def listed(report: Report | None) -> RouteList:
-    """All routes, and how they do as far as the service says."""
+    """Return all routes with the state that the service reports."""
     known = {one.route: one for one in report.deliveries} if report else {}
     found = []
     for route in load():

@@ -26,7 +26,7 @@ class Parcel(Contract):
 
 
 def deliver(parcel: Parcel) -> None:
-    """Deliver a message; Failed with one sentence, without the secret, where it did not arrive."""
+    """Deliver a message. Failed: it was not delivered; one sentence without the secret."""
     route = parcel.route
     try:
         if isinstance(route, MailRoute):
@@ -41,7 +41,7 @@ def deliver(parcel: Parcel) -> None:
 
 
 def main() -> int:
-    """Deliver what standard input holds; exit status 1 with one sentence on standard error where it did not arrive."""
+    """Deliver what standard input holds; exit status 1 with one sentence on standard error where that fails."""
     parcel = Parcel.model_validate_json(sys.stdin.read())
     try:
         deliver(parcel)

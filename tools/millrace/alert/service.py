@@ -55,11 +55,11 @@ class Delivering(Protocol):
         """Whether it is over."""
 
     def problem(self) -> str | None:
-        """Why it failed; None where it arrived."""
+        """Return why it failed; None where it was delivered."""
 
 
 class Service:
-    """The service between two looks; `begin` starts an attempt, `now` is the time, `uptime` one that never jumps."""
+    """The service between two rounds; `begin` starts an attempt, `now` is the time, `uptime` one that never jumps."""
 
     def __init__(
         self,
@@ -185,7 +185,7 @@ class _Watched(Generic[Document]):
 
 
 def run() -> None:
-    """Deliver until the process is ended. BadInput where the routes cannot be read."""
+    """Deliver until the process is ended. BadInput: the routes cannot be read."""
     credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
     routes = read_model(credentials / ROUTES, Routes)
     secrets = read_model(credentials / SECRETS, Secrets)

@@ -20,12 +20,12 @@ class Payload(Contract):
 
 
 def subject(message: Message, host: str) -> str:
-    """The message on one line, with the server in front."""
+    """Return the message on one line, beginning with the server."""
     return one_line(f"[{host}] {_title(message)}")
 
 
 def body(message: Message, host: str) -> str:
-    """The message with each problem, its remedy and when it began."""
+    """Return the message with each problem, its remedy and when it began."""
     lines = [f"{subject(message, host)}", ""]
     if message.note:
         lines += [message.note, ""]
@@ -41,7 +41,7 @@ def body(message: Message, host: str) -> str:
 
 
 def payload(message: Message, host: str) -> Payload:
-    """The message for programs."""
+    """Return the message for programs."""
     return Payload(
         id=identifier(message, host),
         host=host,
@@ -54,7 +54,7 @@ def payload(message: Message, host: str) -> Payload:
 
 
 def identifier(message: Message, host: str) -> str:
-    """The same for each attempt to deliver a message, so that a receiver can tell a repetition."""
+    """Return the same id for each attempt to deliver a message, so that a receiver recognises a repetition."""
     stamp = "".join(one for one in message.at if one.isdigit())
     return f"{message.number}.{stamp}@{host}"
 

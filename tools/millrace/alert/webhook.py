@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A message as a POST of JSON. A redirect is not followed: what the message says is for the host that was named."""
+"""A message as a POST of JSON. A redirect is not followed: the message is for the named host only."""
 
 import http.client
 import ssl
@@ -15,7 +15,7 @@ _REDIRECTS = range(300, 400)
 
 
 def send(url: str, message: Message, host: str) -> None:
-    """Deliver a message; Failed where the receiver does not accept it, OSError where there is no reply."""
+    """Deliver a message. Failed: the receiver does not accept it. OSError: there is no reply."""
     parts = urlsplit(url)
     body = text.payload(message, host).model_dump_json().encode()
     headers = {"Content-Type": "application/json", "User-Agent": "millrace"}
@@ -35,7 +35,7 @@ def send(url: str, message: Message, host: str) -> None:
 
 
 def host_of(url: str) -> str:
-    """`https://chat.example.com`, without what is secret; BadInput where it is no URL of a webhook."""
+    """Return `https://chat.example.com`, without the secret part. BadInput: it is no URL of a webhook."""
     example = "a webhook is a URL such as https://chat.example.com/hooks/…"
     if len(url) > 2000 or not url.isascii() or any(not one.isprintable() or one == " " for one in url):
         raise BadInput(example)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What is known of the drives, read without asking any: sysfs, udev, md, and the records of health check and pool.
+"""What is known of the drives without a command to any: sysfs, udev, md, and the records of health check and pool.
 
-No rights are needed, and a drive that hangs holds up nobody.
+No privileges are needed, and a drive that hangs delays no caller.
 """
 
 from collections.abc import Mapping, Sequence
@@ -54,7 +54,7 @@ class Facts:
 
 
 def facts() -> Facts:
-    """Read this server; BadInput if neither pool.json nor any older copy can be read."""
+    """Read this server. BadInput: neither pool.json nor an older copy can be read."""
     here, pool, said = present(), known_pool(), smart.last()
     return Facts(
         present=here,

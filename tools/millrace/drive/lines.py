@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What `millrace drive list` and `millrace drive show` print for people."""
+"""The text of `millrace drive list` and `millrace drive show`."""
 
 from collections.abc import Sequence
 

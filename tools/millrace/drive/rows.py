@@ -44,7 +44,7 @@ def rows(facts: Facts) -> list[DriveRow]:
 
 
 def row(facts: Facts, serial: str) -> DriveRow:
-    """Return the drive with this serial number; Refused where there is none or it is not the only one."""
+    """Return the drive with this serial number. Refused: there is none, or it is not the only one."""
     found = [one for one in rows(facts) if one.serial == serial]
     if not found:
         raise Refused(f"no drive has the serial number {shown(serial)}; for all of them: millrace drive list")

@@ -32,8 +32,8 @@ def stepped(steps: Sequence[WearStep], percent: int | None, today: date) -> list
 def ends(steps: Sequence[WearStep], today: date) -> date | None:
     """Return the day on which 100 % is reached at the rate of the last year; None where it is not known.
 
-    A drive counts whole percents. Of the first that was seen nobody knows when it began, so that a rate takes two that
-    began before our eyes; a drive that has not had two in a year lasts for decades.
+    A drive counts whole percents. It is not known when the first percent that was seen began, so that a rate takes two
+    that were seen to begin; a drive that has not had two in a year lasts for decades.
     """
     began = [(one.day, one.percent) for one in steps[1:]]
     recent = [one for one in began if one[0] >= today - YEAR]

@@ -24,7 +24,13 @@ def lines(*of: str) -> str:
     return "".join(f"{line}\n" for line in of)
 
 
-FULL = rungs(mode="full")
+Rungs = dict[str, dict[str, Any]]
+
+
+@pytest.fixture
+def full() -> Rungs:
+    """The rungs of a full program."""
+    return rungs(mode="full")
 
 
 def test_the_same_program_has_the_same_bytes() -> None:
@@ -45,13 +51,13 @@ def test_the_program_holds_its_plan_and_everything_that_it_imports() -> None:
         assert {one.date_time for one in archive.infolist()} == {(1980, 1, 1, 0, 0, 0)}
 
 
-def test_a_stream_by_hand_is_laid_out_warmed_and_repeated() -> None:
+def test_a_stream_by_hand_is_laid_out_warmed_and_repeated(full: Rungs) -> None:
     same = ("rw=read", "bs=1048576", "iodepth=16", "direct=1", "percentile_list=50:95:99:99.9", "randrepeat=1")
     same = (*same, "allow_mounted_write=0")
     size = LARGE // 16 >> 20 << 20
     files = ("directory=@DIRECTORY@/common", "filename_format=f.$jobnum.$filenum", "numjobs=16", "nrfiles=1")
     files = (*files, f"filesize={size}", "[seq]")
-    assert FULL["seq/read"] == {
+    assert full["seq/read"] == {
         "id": "seq/read",
         "profile": "seq",
         "operation": "read",
@@ -68,8 +74,8 @@ def test_a_stream_by_hand_is_laid_out_warmed_and_repeated() -> None:
     }
 
 
-def test_a_workload_with_one_job_uses_the_files_of_all_jobs() -> None:
-    rung = FULL["fsync/fsync"]
+def test_a_workload_with_one_job_uses_the_files_of_all_jobs(full: Rungs) -> None:
+    rung = full["fsync/fsync"]
     assert (rung["jobs"], rung["size"]) == (1, LARGE)
     assert "\nnumjobs=16\n" in rung["lay_out"]
     assert "\nnumjobs=1\n" in rung["job"]
@@ -86,32 +92,32 @@ def test_a_workload_with_one_job_uses_the_files_of_all_jobs() -> None:
         ("kvcache/mixed", "forget"),
     ],
 )
-def test_files_are_as_each_repeat_must_find_them(rung: str, before: str) -> None:
-    assert FULL[rung]["before"] == before
+def test_files_are_as_each_repeat_must_find_them(full: Rungs, rung: str, before: str) -> None:
+    assert full[rung]["before"] == before
 
 
-def test_only_files_that_are_read_back_are_laid_out() -> None:
-    without = {name for name, rung in FULL.items() if rung["lay_out"] is None}
+def test_only_files_that_are_read_back_are_laid_out(full: Rungs) -> None:
+    without = {name for name, rung in full.items() if rung["lay_out"] is None}
     assert without == {"meta/create", "meta/stat", "meta/delete", "checkpoint/save", "kvcache/mixed"}
     # eight ranks, whatever other workloads have
-    assert "\nnumjobs=8\n" in FULL["checkpoint/load"]["lay_out"]
+    assert "\nnumjobs=8\n" in full["checkpoint/load"]["lay_out"]
 
 
-def test_work_of_a_given_amount_has_no_length() -> None:
+def test_work_of_a_given_amount_has_no_length(full: Rungs) -> None:
     for name in ("meta/create", "checkpoint/save"):
-        assert "time_based" not in FULL[name]["job"] + FULL[name]["warm"]
-    assert FULL["checkpoint/save"]["scaled"] == "48.69% of the 8B checkpoint"
-    assert FULL["meta/create"]["per_job"] == 12_000
+        assert "time_based" not in full[name]["job"] + full[name]["warm"]
+    assert full["checkpoint/save"]["scaled"] == "48.69% of the 8B checkpoint"
+    assert full["meta/create"]["per_job"] == 12_000
 
 
-def test_what_fio_cannot_do_is_the_programs_own() -> None:
-    own = {name: rung["own"] for name, rung in FULL.items() if rung["own"]}
+def test_what_fio_cannot_do_is_the_programs_own(full: Rungs) -> None:
+    own = {name: rung["own"] for name, rung in full.items() if rung["own"]}
     assert own == {
         "unet3d/train": ["au", "@DIRECTORY@/unet3d", "unet3d", "--seconds", "30"],
         "retinanet/train": ["au", "@DIRECTORY@/retinanet", "retinanet", "--seconds", "30"],
         "kvcache/mixed": ["kvcache", "@DIRECTORY@/kvcache", "16", "1638", "2097152", "30"],
     }
-    assert all(FULL[name]["job"] is None and FULL[name]["warm"] is None for name in own)
+    assert all(full[name]["job"] is None and full[name]["warm"] is None for name in own)
 
 
 def test_space_is_that_of_each_set_of_files_once() -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a run measures is the pool of this server, by the devices that it really has."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,13 @@ def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkey
     monkeypatch.setattr(sites.os.path, "ismount", lambda _: True)
     found = sites.site()
     assert found.device == "/dev/md/millrace-data"
+    space = os.statvfs(server / "srv/pool")
+    # what is free changes a little while tests run
+    assert found.free == pytest.approx(space.f_bavail * space.f_frsize, rel=0.1)
+    assert (found.mountpoint, found.memory, found.cores) == ("/srv/pool", site().inventory.memory, 32)
+    assert found.protocols == ["nfs-tcp", "smb"]
+    (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+    assert sites.site().protocols == ["nfs-tcp", "nfs-rdma", "smb"]
     assert [one.serial for one in found.data] == [one.serial for one in site().data]
     assert [one.serial for one in found.log] == [one.serial for one in site().log]
 

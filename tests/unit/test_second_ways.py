@@ -28,6 +28,7 @@ RULES = {
         "system/run.py",
         "done = subprocess.run(argv)",
         {
+            "alert/attempt.py": "a delivery runs beside the service, which ends it at its time limit",
             "inventory/unpack.py": "the archive is read as it is unpacked, and never completely in memory",
             "bench/run/local.py": "fio is read while it measures, and stopped by the user",
             "bench/run/loopback.py": "smbd runs until the measurement ends",
@@ -51,13 +52,17 @@ RULES = {
         r"\btime\.sleep\(",
         "system/wait.py",
         "time.sleep(1)",
-        {"provision/system.py": "`System.wait`, which tests of provisioning replace"},
+        {
+            "provision/system.py": "`System.wait`, which tests of provisioning replace",
+            "alert/service.py": "the pause of a service that never ends",
+        },
     ),
     "repeat until": Rule(
         r"\bwhile True\b",
         "system/wait.py",
         "    while True:",
         {
+            "alert/service.py": "it runs until it is stopped",
             "answer/server.py": "it serves until its input ends",
             "watch/verbs.py": "it prints until it is stopped",
             "bench/result/live.py": "it yields what came since the last look",
@@ -83,9 +88,16 @@ RULES = {
         "system/documents.py",
         "Transaction.model_validate_json(text)",
         {
+            "alert/send.py": "it comes through a pipe, not from a file",
             "config/portable.py": "the file may be anything: its kind, its schema and its size are looked at first",
             "bench/result/live.py": "a line of a file that grows",
         },
+    ),
+    "name an amount of memory": Rule(
+        r"\.[0-3]f\} [KMGT]iB|GIB:|MIB:|1 << [1-4]0\):",
+        "system/text.py",
+        'f"{memory / GIB:.1f} GiB"',
+        {},
     ),
     "take a lock": Rule(r"\bflock\(", "system/locks.py", "fcntl.flock(descriptor, fcntl.LOCK_EX)", {}),
     "read the mount table": Rule(

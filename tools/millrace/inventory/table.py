@@ -7,7 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from millrace.inventory.model import Drive, DriveState, Inventory, Nic, PcieLink
-from millrace.system.text import GIB, MIB, size
+from millrace.system.text import binary, size
 
 WIDTH = 120
 COLOURS = {
@@ -37,8 +37,8 @@ def _processors(inventory: Inventory) -> Table:
             _or_dash(node.socket),
             str(node.cores),
             str(len(node.cpus)),
-            f"{node.l3 / MIB:.0f} MiB" if node.l3 else "-",
-            f"{node.memory / GIB:.1f} GiB",
+            binary(node.l3) if node.l3 else "-",
+            binary(node.memory),
         )
     return table
 

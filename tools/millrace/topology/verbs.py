@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.system.output import Output, prints
+from millrace.system.text import binary
 
 if TYPE_CHECKING:
     from millrace.topology.model import Topology, TopologyDrive, TopologyPort
@@ -27,7 +28,7 @@ def _lines(found: "Topology") -> list[str]:
     for node in found.nodes:
         title = "No node" if node.node is None else f"Node {node.node}"
         nfsd = f", {node.nfsd.threads} NFS threads" if node.nfsd.threads else ""
-        said += ["", f"{title}: CPUs {node.cpus or 'none'}, {node.memory_bytes / (1 << 30):.0f} GiB{nfsd}"]
+        said += ["", f"{title}: CPUs {node.cpus or 'none'}, {binary(node.memory_bytes)}{nfsd}"]
         said += [f"  {_drive(one)}" for one in node.drives]
         said += [f"  {_port(one)}" for one in node.ports]
     if found.nfsd.threads:

@@ -489,9 +489,16 @@ def test_an_edit_that_a_part_leaves_is_left_when_it_is_put_back(root: Path) -> N
     with pytest.raises(Refused):
         Reconciliation([room])(OLD, NEW)
     assert (root / "etc/a.conf").read_text() == "mine"
-    # and with force it is replaced in both directions
-    with pytest.raises(Refused):
-        Reconciliation([Room("a", log, breaks="verify")])(OLD, NEW)
+
+
+def test_an_edit_while_a_change_is_made_is_replaced_when_it_is_put_back(root: Path) -> None:
+    class Edited(Room):
+        def verify(self, change: Change) -> None:
+            (root / "etc/a.conf").write_text("mine")
+            raise Failed("a does not verify")
+
+    with pytest.raises(Refused, match="nothing was changed"):
+        Reconciliation([Edited("a", [])])(OLD, NEW)
     assert (root / "etc/a.conf").read_text() == "0 ports"
 
 

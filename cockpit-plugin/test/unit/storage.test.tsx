@@ -176,6 +176,7 @@ test("a drive says why it is no replacement, and when it is worn out", async () 
         ...rest.slice(0, 1).map((one) => ({ ...one, verdict: "too small" as const, too_small_by: 12_000_000_000, role: "none" as const })),
         ...rest.slice(1, 2).map((one) => ({ ...one, verdict: "foreign" as const, what: "XFS file system", wear_percent: null })),
         ...rest.slice(2, 3).map((one) => ({ ...one, verdict: "unknown" as const, what: null, size_bytes: null })),
+        ...rest.slice(3, 4).map((one) => ({ ...one, what: "not in array log" })),
     ];
     says("drive list", { schema_version: 1, drives });
     render(<App />);
@@ -184,4 +185,5 @@ test("a drive says why it is no replacement, and when it is worn out", async () 
     expect(rows[2]).toContain("nonetoo small by 12\u00a0GB");
     expect(rows[3]).toMatch(/foreign data: XFS file system40 °C–$/);
     expect(rows[4]).toContain("–datastate unknown");
+    expect(rows[5]).toContain("in sync: not in array log");
 });

@@ -31,6 +31,14 @@ def test_of_a_drive_in_two_arrays_the_worse_counts() -> None:
     assert verdict(facts, "L0") == Judgement("faulty")
 
 
+def test_a_drive_that_lost_one_of_its_arrays_is_what_it_is_in_the_other() -> None:
+    # the spare part of the log, which a drive that was added as a whole does not have
+    facts = server()
+    facts.live[1].members.append(facts.live[1].members[0].model_copy(update={"serial": "D1", "state": "missing"}))
+    assert verdict(facts, "D1") == Judgement("in-sync", "not in array log")
+    assert Judge(facts).gone == []
+
+
 def test_a_member_by_hand_that_an_inventory_took_for_mounted_is_a_member() -> None:
     # a whole drive under md carries /srv/pool, and no Millrace partition tells that it is ours
     facts = server(drive("X"), states={"X": "in-sync"}, at_boot=[examined("X", DriveState.BOOT, "carries /srv/pool")])

@@ -9,7 +9,7 @@ from functools import cached_property
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.model import DriveAction, Verdict
 from millrace.inventory.model import Drive, DriveState
-from millrace.pool.arrays import MISSING, member_states
+from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
 from millrace.provision.feasibility import TABLE_END
 from millrace.provision.md import same_uuid
@@ -66,9 +66,8 @@ class Judge:
         """Return the verdict on a drive that is here."""
         if self._times[drive.serial] > 1:
             return Judgement("unknown", f"{self._times[drive.serial]} drives have the serial number {drive.serial}")
-        state = self.members.get(drive.serial) if drive.serial else None
-        if state is not None and state != MISSING:
-            return Judgement(state)
+        if drive.serial and (member := self._member(drive.serial)):
+            return member
         contents = self._facts.contents.get(drive.name, Contents())
         if ours := self._ours(contents):
             stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
@@ -80,6 +79,23 @@ class Judge:
         records = self._facts.pool.drives if self._facts.pool else []
         sizes = {one.serial: START + sum(part.size for part in one.partitions) + TABLE_END for one in records}
         return sizes.get(serial, max(sizes.values(), default=0))
+
+    def _member(self, serial: str) -> Judgement | None:
+        """What md has of a drive, the worse of two arrays; None where it has nothing."""
+        states = {
+            array.name: one.state
+            for array in self._facts.live
+            if not array.legs
+            for one in array.members
+            if one.serial == serial
+        }
+        absent = sorted(name for name, state in states.items() if state == MISSING)
+        known = [state for state in states.values() if state != MISSING]
+        if not known:
+            return None
+        # the spare part of the log is gone from a drive that was added as a whole
+        what = f"not in array {', '.join(absent)}" if absent else None
+        return Judgement(worst(known), what)
 
     def _ours(self, contents: Contents) -> set[str]:
         """The names of the pool's arrays that a drive has a part of."""

@@ -51,12 +51,17 @@ def sync(device: str) -> Sync | None:
 
 def member_states(live: Sequence[LiveArray]) -> dict[str, MemberState]:
     """Return the md state of each drive; of a drive in two arrays, the worse."""
-    worst_first: list[MemberState] = ["faulty", "missing", "unknown", "rebuilding", "in-sync", "spare"]
     found: dict[str, MemberState] = {}
     for array in live:
         for member in array.members if not array.legs else []:
-            found[member.serial] = min(found.get(member.serial, "spare"), member.state, key=worst_first.index)
+            found[member.serial] = worst([found.get(member.serial, "spare"), member.state])
     return found
+
+
+def worst(states: Sequence[MemberState]) -> MemberState:
+    """Return the worst of one or more states."""
+    worst_first: list[MemberState] = ["faulty", "missing", "unknown", "rebuilding", "in-sync", "spare"]
+    return min(states, key=worst_first.index)
 
 
 def _array(record: ArrayRecord, bays: Mapping[str, str]) -> LiveArray:

@@ -57,9 +57,9 @@ export function memberWord({ state }: Member): string {
 }
 
 /** A drive outside the pool needs attention only where its state is not known: it may be there for any reason. */
-export function driveLevel({ verdict }: DriveRow): Level {
+export function driveLevel({ verdict, what }: DriveRow): Level {
     switch (verdict) {
-    case "in-sync":
+    case "in-sync": return what === null ? "OK" : "WARN";
     case "spare":
     case "blank":
     case "boot":
@@ -76,7 +76,7 @@ export function driveLevel({ verdict }: DriveRow): Level {
 
 export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string {
     switch (verdict) {
-    case "in-sync": return _("in sync");
+    case "in-sync": return what === null ? _("in sync") : format(_("$0: $1"), _("in sync"), what);
     case "rebuilding": return _("rebuilding");
     case "spare": return _("hot spare");
     case "faulty": return _("faulty");

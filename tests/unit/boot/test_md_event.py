@@ -57,5 +57,10 @@ def test_event_while_the_unit_runs_is_no_failure_of_it(name: str) -> None:
     assert unit(name)["SuccessExitStatus"] == ["SIGTERM"]
 
 
+@pytest.mark.parametrize("name", ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"])
+def test_events_of_a_whole_shelf_are_no_failure(name: str) -> None:
+    assert unit(name)["StartLimitIntervalSec"] == ["0"]
+
+
 def test_recording_waits_for_the_assembly_that_records_too() -> None:
     assert "millrace-assemble.service" in unit("millrace-members.service")["After"][0].split()

@@ -91,6 +91,8 @@ def test_degraded_and_written_when_the_power_goes_it_serves_and_warns(box: Box, 
     missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial != replaced)
     box.machine.pull(missing)
     box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
+    (row,) = [one for one in box.shown("drive list --json")["drives"] if one["serial"] == missing]
+    assert (row["verdict"], row["role"], row["name"]) == ("missing", "data", None)
     box.machine.run("cat > /run/writer.py", stdin=WRITER)
     box.say("systemd-run --unit=blocks python3 /run/writer.py")
     box.machine.wait_command("test $(wc -l < /run/blocks) -ge 40", "forty blocks synced", 300)

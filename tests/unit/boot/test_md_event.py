@@ -15,6 +15,7 @@ MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
 MEMBERS = "--no-block restart millrace-members.service"
 HEALTH = "--no-block restart millrace-health.service"
 RETUNE = "--no-block start millrace-retune-arrays.timer"
+RESTARTED = ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"]
 
 
 def started(directory: Path, *event: str) -> list[str]:
@@ -57,7 +58,7 @@ def test_event_while_the_unit_runs_is_no_failure_of_it(name: str) -> None:
     assert unit(name)["SuccessExitStatus"] == ["SIGTERM"]
 
 
-@pytest.mark.parametrize("name", ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"])
+@pytest.mark.parametrize("name", RESTARTED)
 def test_events_of_a_whole_shelf_are_no_failure(name: str) -> None:
     assert unit(name)["StartLimitIntervalSec"] == ["0"]
 

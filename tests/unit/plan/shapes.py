@@ -106,7 +106,8 @@ CASES: dict[str, Case] = {
         server([*(drive(n, numa_node=0 if n < 11 else 1) for n in range(18)), *equal(2, 2, LOG_SIZE, 18)], nodes=2),
         f"RAID50 of 2 × 9 drives for data, {PAIR}",
         sn(18, 19),
-        says="leg1 spans sockets: 2 of its 9 drives (SN009, SN010)",
+        says="leg1 spans sockets: 2 of its 9 drives (SN009, SN010) are on another socket than the rest, and 22 % of "
+        "its traffic crosses between sockets.",
     ),
     "thirty-two drives on two nodes": Case(
         server(equal(32, 2), nodes=2, memory=2048 * GIB), f"RAID50 of 4 × 8 drives for data, {SHARED}", sn(0, 1)

@@ -4,7 +4,7 @@ import type { ListedRoute, TestReport } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable, type Column } from "../../components/DataTable";
-import { HealthLabel, type Level } from "../../components/Health";
+import { HealthLabel, LevelIcon, type Level } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded } from "../../components/States";
 import { moment } from "../../lib/format";
@@ -116,7 +116,8 @@ function Destination({ route }: { route: ListedRoute }): JSX.Element {
 function Delivered({ route }: { route: ListedRoute }): JSX.Element {
     return (
         <>
-            <HealthLabel level={levelOf(route)}>{words(route)}</HealthLabel>
+            {/* no label: its text would not wrap on a telephone */}
+            <LevelIcon level={levelOf(route)} /> {words(route)}
             {route.waiting > 0 && (
                 <small className="mr-subtle"> {format(ngettext("$0 message waiting", "$0 messages waiting", route.waiting), route.waiting)}</small>
             )}

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 
 from tests.browser import replay
+from tests.fakes.files.running import server
 from tests.image import served
-from tests.unit.plugin.box import server
 
 HOSTNAMED = "/usr/lib/systemd/systemd-hostnamed"
 BUS = ("/usr/bin/dbus-daemon", "--system", "--nofork", "--nopidfile", "--nosyslog")

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ import click
 import pytest
 
 from millrace import cli
-from tests.unit.plugin.box import Box, server
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
 
 SECONDS = 20
 # watch and answer run until they are stopped and take nothing from the command line but --json.

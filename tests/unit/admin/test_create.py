@@ -14,8 +14,8 @@ from millrace.admin.create import create
 from millrace.admin.verbs import admin
 from millrace.errors import BadInput, Failed
 from millrace.system.run import Result
+from tests.fakes import samples
 from tests.fakes.tools import stand_in
-from tests.unit.share import samples
 
 ISSUE = "run/issue.d/60-millrace-admin.issue"
 MARKER = "var/lib/millrace/admin-created"

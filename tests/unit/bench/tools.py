@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tools of a server that benchmarks use."""
 
-from tests.unit.share import samples
+from tests.fakes import samples
 
 
 class Tools(samples.Tools):

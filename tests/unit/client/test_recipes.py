@@ -10,7 +10,7 @@ import pytest
 from millrace.client import text
 from millrace.client.choices import Profile, Protocol
 from millrace.client.tls import Tls
-from tests.unit.certificate.made import certificate
+from tests.fakes.certificates import certificate
 from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -10,7 +10,7 @@ from millrace.client import kit, text
 from millrace.client.tls import Tls
 from millrace.errors import Refused
 from millrace_client import check
-from tests.unit.certificate.made import certificate
+from tests.fakes.certificates import certificate
 from tests.unit.client.servers import TRAIN, expectation, recipe
 
 SHOWN = certificate(["nas7", "*.storage.example.com"], addresses=["10.0.0.2", "10.0.1.2"])

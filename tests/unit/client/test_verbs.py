@@ -14,9 +14,9 @@ from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
 from millrace.system import net
 from millrace.system.documents import write_model
 from millrace_client import check
-from tests.unit.certificate.made import certify
+from tests.fakes.certificates import certify
+from tests.fakes.samples import pool
 from tests.unit.client.servers import PORTS
-from tests.unit.share.samples import pool
 
 DATASETS = Share(
     name="datasets",

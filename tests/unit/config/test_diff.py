@@ -16,7 +16,7 @@ from millrace.errors import BadInput, Refused
 from millrace.share.edit import create_shares
 from millrace.state import store
 from millrace.state.model import Port
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 EXPORTS = "etc/exports.d/millrace.exports"
 MAC = "52:54:00:00:00:01"

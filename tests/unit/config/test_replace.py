@@ -18,7 +18,7 @@ from millrace.state import store
 from millrace.system.run import Result
 from millrace.system.text import one_line
 from millrace.user import edit
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 NT = "0123456789ABCDEF" * 2
 SHADOW = "$y$j9T$salt$hash/with.signs"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from millrace.membership.files import KEYTAB, NSSWITCH
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.fakes.commands import GOOD
-from tests.unit.share.appliance import Appliance
 
 PASSWORD = "join-me-now-9"
 HOSTS = "hosts:          files dns\n"

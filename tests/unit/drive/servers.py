@@ -12,7 +12,7 @@ from millrace.plan.model import Role
 from millrace.pool.model import LiveArray, Member, MemberState
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.system.text import GIB, MIB
-from tests.unit.share import samples
+from tests.fakes import samples
 
 TODAY = date(2026, 11, 22)
 UUIDS = {"data": "11111111:22222222:33333333:44444444", "log": "55555555:66666666:77777777:88888888"}

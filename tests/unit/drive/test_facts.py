@@ -10,7 +10,8 @@ import pytest
 from millrace import paths
 from millrace.drive.facts import Contents, contents, facts
 from millrace.drive.rows import rows
-from tests.unit.plugin.box import NOW, Box, serial, server
+from tests.fakes.files.box import NOW, Box, serial
+from tests.fakes.files.running import server
 
 UUID = "11111111-2222-3333-4444-555555555555"
 

@@ -14,7 +14,7 @@ from millrace.drive import history, smart
 from millrace.drive.smart import DriveSmart
 from millrace.system.documents import write_model
 from millrace.system.run import Result
-from tests.unit.inventory.trees import Tree, booted
+from tests.fakes.files.trees import Tree, booted
 
 SAID = {"critical_warning": {"value": 4}, "temperature": 313, "avail_spare": 99, "spare_thresh": 10}
 SAID |= {"percent_used": 3, "power_on_hours": 9120}

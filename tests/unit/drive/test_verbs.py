@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace.cli import run
-from tests.unit.plugin.box import Box, serial, server
+from tests.fakes.files.box import Box, serial
+from tests.fakes.files.running import server
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from millrace.health.model import Finding
 from millrace.inventory.model import Inventory
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from tests.fakes.certificates import certify
 from tests.fakes.mounts import mount
-from tests.unit.certificate.made import certify
+from tests.fakes.samples import Tools, plan, pool
+from tests.fakes.sockets import listen
 from tests.unit.plan import servers_hw
-from tests.unit.share.samples import Tools, listen, plan, pool
 from tests.unit.tune.fake_sysfs import (
     add_array,
     add_drive,
@@ -88,7 +89,7 @@ def well(root: Path) -> None:
 
 
 def serial(number: int) -> str:
-    """The serials of the pool of tests.unit.share.samples: two drives of the log, then ten of data."""
+    """The serials of the pool of tests.fakes.samples: two drives of the log, then ten of data."""
     return f"L{number}" if number < 2 else f"D{number - 2}"
 
 

@@ -15,7 +15,7 @@ from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
 from millrace.system.documents import read_model
 from millrace.system.net import Interface
-from tests.unit.share.samples import default_share, pool, port
+from tests.fakes.samples import default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", "fd00:1::2/64"), port("enp65s0np0", "192.168.100.200/24")]

@@ -11,7 +11,7 @@ from millrace.health.checks import nfs
 from millrace.health.checks.certificate import check
 from millrace.health.model import Level
 from millrace.system.run import Result
-from tests.unit.certificate.made import certify
+from tests.fakes.certificates import certify
 from tests.unit.health.servers import host, sentences, well
 
 
@@ -98,8 +98,8 @@ class TestTheHelperOfTls:
 def test_addresses_that_cannot_be_read_are_not_guessed() -> None:
     from millrace.health.collect import collect
     from millrace.health.host import Host
+    from tests.fakes.samples import Tools
     from tests.unit.health.servers import WELL
-    from tests.unit.share.samples import Tools
 
     certify()
     health = collect(Host(Tools({**WELL, "ip -j addr": Result(1, "", "no")})), {"certificate": check})

@@ -20,8 +20,9 @@ from millrace.state.model import Config, Nfs, NfsClient, Share
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.samples import Tools, plan
+from tests.fakes.sockets import listen
 from tests.unit.health.servers import beats, deaf, filled, host, sentences, well
-from tests.unit.share.samples import Tools, listen, plan
 from tests.unit.tune.fake_sysfs import add_rdma_device
 
 STARTING = Result(1, "starting\n", "")

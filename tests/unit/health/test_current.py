@@ -17,8 +17,9 @@ from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.status import Status, lines, status
 from millrace.health.write import publish
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
-from tests.unit.plugin.box import Box, server
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from millrace.health.collect import collect
 from millrace.health.model import Level
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.samples import pool
 from tests.unit.health.servers import host, sentences
-from tests.unit.share.samples import pool
 from tests.unit.tune.fake_sysfs import add_nfsd, add_nfsd_threads, add_node
 
 

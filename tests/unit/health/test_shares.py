@@ -15,8 +15,8 @@ from millrace.state.model import Config, Port, Share, User, first_config
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.samples import Tools
 from tests.unit.health.servers import ADDRESSES, WELL, host, sentences, well
-from tests.unit.share.samples import Tools
 
 MAC = "52:54:00:00:00:01"
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from millrace.system.run import Result
-from tests.unit.inventory.trees import Tree, nothing_found
+from tests.fakes.files.trees import Tree, nothing_found
 
 NAMESPACE = {
     "nsze": 1 << 30,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from millrace.inventory.collect import collect
 from millrace.inventory.model import DriveState
-from tests.unit.inventory.trees import Tree, booted, nothing_found
+from tests.fakes.files.trees import Tree, booted, nothing_found
 
 LOADER = "sys/firmware/efi/efivars/LoaderDevicePartUUID-4a67b082-0a4c-41cf-b6c7-440b29bb8c4f"
 

@@ -18,8 +18,8 @@ from millrace.inventory.model import DriveState, Inventory
 from millrace.inventory.replay import Replay, inventory_of
 from millrace.inventory.verbs import inventory as verb
 from millrace.system.run import Result, attempt, must
+from tests.fakes.files.trees import Tree, booted, nothing_found
 from tests.unit.inventory import hardware, images
-from tests.unit.inventory.trees import Tree, booted, nothing_found
 
 pytestmark = pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")
 IDENTITY = {"serial", "wwid", "eui64", "nguid", "evidence"}

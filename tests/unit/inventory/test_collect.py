@@ -12,8 +12,8 @@ from millrace.inventory.collect import collect
 from millrace.inventory.model import Dimm, Drive, Inventory, LbaFormat, PcieLink
 from millrace.inventory.present import present
 from millrace.system.run import Result, Runner
+from tests.fakes.files.trees import booted, nothing_found
 from tests.unit.inventory import hardware
-from tests.unit.inventory.trees import booted, nothing_found
 
 
 def drive(inventory: Inventory, name: str) -> Drive:

@@ -7,7 +7,7 @@ import pytest
 
 from millrace.inventory.collect import collect
 from millrace.inventory.cpus import cpu_list
-from tests.unit.inventory.trees import booted, nothing_found
+from tests.fakes.files.trees import booted, nothing_found
 
 
 def test_two_sockets_with_hyperthreads(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from millrace.inventory.collect import collect
 from millrace.inventory.model import Drive, DriveState, PcieLink
 from millrace.system.run import Result
-from tests.unit.inventory.trees import Tree, booted, nothing_found
+from tests.fakes.files.trees import Tree, booted, nothing_found
 
 
 def drives(tree: Tree) -> dict[str, Drive]:

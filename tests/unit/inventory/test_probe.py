@@ -13,8 +13,8 @@ from millrace.inventory.collect import collect
 from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.surface import surface
 from millrace.system.run import Result, Runner, attempt
+from tests.fakes.files.trees import booted, nothing_found
 from tests.unit.inventory import images
-from tests.unit.inventory.trees import booted, nothing_found
 
 # What util-linux 2.42 and mdadm 4.6 said about the images of images.py.
 RECORDED = json.loads((Path(__file__).parent / "recorded.json").read_text())

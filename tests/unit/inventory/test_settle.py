@@ -8,7 +8,7 @@ import pytest
 
 from millrace.errors import Failed
 from millrace.inventory.settle import wait_stable
-from tests.unit.inventory.trees import Tree, nothing_found
+from tests.fakes.files.trees import Tree, nothing_found
 
 
 class Boot:

@@ -16,8 +16,9 @@ from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.system.documents import read_model
+from tests.fakes.files.box import EMPTY, FAR_PORTS, NOW, Box, Shape
+from tests.fakes.files.running import server
 from tests.unit.plugin import inputs
-from tests.unit.plugin.box import EMPTY, FAR_PORTS, NOW, Box, Shape, server
 from tests.unit.watch.clock import watched
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"

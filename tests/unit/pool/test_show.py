@@ -12,8 +12,9 @@ from millrace.pool.model import LiveArray, Member, PoolState
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from millrace.system.run import attempt
+from tests.fakes.files.box import Box, serial
+from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
-from tests.unit.plugin.box import Box, serial, server
 
 
 @pytest.fixture

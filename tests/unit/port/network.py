@@ -8,9 +8,10 @@ from typing import Any
 
 from millrace.share.server import Server
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.fakes.commands import GOOD
-from tests.unit.share.appliance import Appliance
-from tests.unit.share.samples import listen, port
+from tests.fakes.samples import port
+from tests.fakes.sockets import listen
 
 FIRST, SECOND = "52:54:00:00:00:01", "52:54:00:00:00:02"
 

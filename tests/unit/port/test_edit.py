@@ -14,8 +14,8 @@ from millrace.port.edit import set_port
 from millrace.port.model import PortReport
 from millrace.state import store
 from millrace.state.model import NfsServer
+from tests.fakes.sockets import listen
 from tests.unit.port.network import FIRST, Network
-from tests.unit.share.samples import listen
 
 FILE = f"etc/systemd/network/40-millrace-{FIRST.replace(':', '')}.network"
 FOUR = ("10.0.0.2/24", "10.0.0.11/24", "10.0.0.12/24", "10.0.0.13/24")

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from tests.unit.provision.disks import Disk
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import server_for
-from tests.unit.provision.world import World
 
 
 @pytest.fixture(autouse=True)

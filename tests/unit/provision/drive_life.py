@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """What happens to the drives of a running server, and what md does about it by itself."""
 
-from tests.unit.provision import superblocks
-from tests.unit.provision.disks import Content, Disk, Running
-from tests.unit.provision.world import World
+from tests.fakes.drives import superblocks
+from tests.fakes.drives.disks import Content, Disk, Running
+from tests.fakes.drives.world import World
 
 
 def die(world: World, *serials: str) -> None:

@@ -7,9 +7,9 @@ from millrace.provision import apply
 from millrace.provision.approval import approve
 from millrace.provision.model import Pool
 from millrace.system.documents import write_model
-from tests.unit.provision.disks import Disk
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import DATA_SIZE
-from tests.unit.provision.world import World
 
 
 def server_for(plan: Plan) -> World:

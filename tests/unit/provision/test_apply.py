@@ -15,9 +15,9 @@ from millrace.provision.filesystem import mkfs_command
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
 from millrace.provision.record import renew_mount_unit
 from millrace.system.documents import read_model
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import GROUP, MIB, planned, planned_1u12, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, built, provision, server_for
-from tests.unit.provision.world import World
 
 GOLDEN = Path(__file__).parent / "golden"
 

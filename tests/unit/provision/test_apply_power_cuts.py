@@ -18,11 +18,11 @@ from millrace.provision.journal import Journal
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import read_model
 from millrace.system.files import write_text
-from tests.unit.provision.disks import Disk
-from tests.unit.provision.hardware import PowerCut
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import approve_plan, provision, server_for
-from tests.unit.provision.world import World
 
 
 def wire_journal(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ from millrace.errors import Failed, MillraceError, Refused
 from millrace.plan.model import Obstacle, Refusal
 from millrace.provision import apply
 from millrace.system.run import Result
-from tests.unit.provision.disks import Disk, Running
+from tests.fakes.drives.disks import Disk, Running
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose, provision
-from tests.unit.provision.world import World
 
 
 def disk(world: World, serial: str) -> Disk:

@@ -12,9 +12,9 @@ from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.approval import approval_from_credential, approve
 from millrace.provision.model import Approval
 from millrace.system.documents import read_model, write_model
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built, propose
-from tests.unit.provision.world import World
 
 NOW = "2026-09-01T11:00:00+00:00"
 

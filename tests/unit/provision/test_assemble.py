@@ -13,11 +13,11 @@ from millrace.plan.policy import LayoutPolicy, Policy
 from millrace.provision.assemble import assemble
 from millrace.provision.gather import GRACE, POLL, REST, SLOWEST
 from millrace.system.run import Result
-from tests.unit.provision.disks import Disk, Running
+from tests.fakes.drives.disks import Disk, Running
+from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, rebuilt
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import built, server_for
-from tests.unit.provision.world import World
 
 
 def pull(world: World, *serials: str) -> None:

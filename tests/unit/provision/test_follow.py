@@ -13,8 +13,8 @@ from millrace.provision.journal import Journal
 from millrace.system.files import write_text
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
-from tests.unit.provision.world import World
 
 
 class Manager(World):

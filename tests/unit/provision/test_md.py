@@ -6,9 +6,9 @@ import pytest
 from millrace.errors import Failed
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
-from tests.unit.provision.world import World
 
 
 class Slow(World):

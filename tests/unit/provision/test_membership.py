@@ -14,11 +14,11 @@ from millrace.provision.assemble import assemble
 from millrace.provision.membership import up_to_date
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import KEPT, known_pool, load_pool
-from tests.unit.provision.disks import Disk
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt, writing
 from tests.unit.provision.plans import DATA_SIZE, planned, raid6_plan
 from tests.unit.provision.server import built, server_for
-from tests.unit.provision.world import World
 
 # a log mirror on two of the drives would not outlive the replacement of both
 LOG_INSIDE = Policy(log=LogPolicy(mode="internal"))

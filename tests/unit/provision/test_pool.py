@@ -8,9 +8,9 @@ import pytest
 from millrace.errors import Failed
 from millrace.provision.mount_unit import REMOUNT, differences
 from millrace.provision.pool import options_warning, verify
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
-from tests.unit.provision.world import World
 
 ROOT_LINE = "22 1 8:3 / / rw,relatime shared:1 - ext4 /dev/sda3 rw"
 

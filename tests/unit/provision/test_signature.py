@@ -6,7 +6,7 @@ import pytest
 from millrace.errors import Failed
 from millrace.provision.signature import describe, signature
 from millrace.system.run import Result
-from tests.unit.provision.world import World
+from tests.fakes.drives.world import World
 
 
 def probed(world: World, answer: Result) -> World:

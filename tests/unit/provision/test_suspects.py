@@ -22,9 +22,9 @@ from millrace.pool import verbs
 from millrace.provision import suspects, unclean
 from millrace.provision.unclean import Unclean, UncleanStarts
 from millrace.system.documents import write_model
+from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import built
-from tests.unit.provision.world import World
 
 
 @pytest.fixture

@@ -10,11 +10,11 @@ from millrace.provision import in_sync, unclean
 from millrace.provision.assemble import assemble
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock
-from tests.unit.provision.disks import Content
+from tests.fakes.drives.disks import Content
+from tests.fakes.drives.world import World
 from tests.unit.provision.drive_life import die, members_of, plug_in, rebuilt, writing
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 from tests.unit.provision.server import built, server_for
-from tests.unit.provision.world import World
 
 
 def started(world: World) -> list[str]:

@@ -14,10 +14,10 @@ from millrace.provision import verbs
 from millrace.provision.model import Approval
 from millrace.provision.mount_unit import mount_unit_file
 from millrace.system.documents import read_model
+from tests.fakes.drives.world import World
 from tests.fakes.mounts import unmount_all
 from tests.unit.provision.plans import raid6_plan
 from tests.unit.provision.server import approve_plan, built, propose
-from tests.unit.provision.world import World
 
 
 @pytest.fixture(autouse=True)

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.unit.certificate.made import certify
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
+from tests.fakes.certificates import certify
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from pathlib import Path
 from millrace.etc import rendered
 from millrace.share.edit import create_shares
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.fakes.mounts import mount
-from tests.unit.share.appliance import Appliance
 
 HALVES = (
     "var/lib/millrace/.config.json.abc",

@@ -17,9 +17,9 @@ from millrace.state import store
 from millrace.state.model import Config, Share
 from millrace.system import render
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
+from tests.fakes.samples import pool, port
 from tests.unit.health.servers import host
-from tests.unit.share.appliance import Appliance
-from tests.unit.share.samples import pool, port
 
 FEW, MANY = 150, 600
 PORTS = [port("enp1s0", "10.0.0.2/24")]

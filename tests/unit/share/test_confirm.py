@@ -16,8 +16,8 @@ from millrace.state import files, history, store
 from millrace.system import net
 from millrace.system.net import Interface
 from millrace.system.run import Result
-from tests.unit.share.appliance import Appliance
-from tests.unit.share.samples import port, surroundings
+from tests.fakes.appliance import Appliance
+from tests.fakes.samples import port, surroundings
 
 MANAGEMENT = "52:54:00:00:00:09"
 LEASED = port("enp2s0", "10.9.0.2/24")

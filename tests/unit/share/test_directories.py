@@ -14,8 +14,8 @@ from millrace.share.model import Share
 from millrace.state import store
 from millrace.state.model import Config, User, first_config
 from millrace.system.run import Result
-from tests.unit.share.appliance import Appliance
-from tests.unit.share.samples import resolved
+from tests.fakes.appliance import Appliance
+from tests.fakes.samples import resolved
 
 ANN, BOB, STRANGER = os.getuid() + 2000, os.getuid() + 2001, os.getuid() + 4242
 

@@ -15,7 +15,7 @@ from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.share.model import ChangeReport
 from millrace.state import store
 from millrace.system.run import Result
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 
 def create(appliance: Appliance, name: str, **settings: Any) -> ChangeReport:

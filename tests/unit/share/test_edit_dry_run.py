@@ -13,7 +13,7 @@ from millrace.share import edit
 from millrace.share.edit import creation, setting
 from millrace.share.verbs import share
 from millrace.state import store
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 WANTED: dict[str, Any] = {
     "profile": "training",

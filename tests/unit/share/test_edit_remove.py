@@ -7,7 +7,7 @@ from millrace.errors import BadInput, Refused
 from millrace.share.edit import create_shares, remove_share
 from millrace.state import store
 from millrace.system.run import Result
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 
 def names() -> list[str]:

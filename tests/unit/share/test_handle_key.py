@@ -10,7 +10,7 @@ import pytest
 from millrace.share import handle_key
 from millrace.share.server import Server
 from millrace.state.model import first_config
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 REPO = Path(__file__).resolve().parents[3]
 DROP_IN = REPO / "mkosi.extra/usr/lib/systemd/system/nfs-server.service.d/10-millrace.conf"

@@ -8,7 +8,7 @@ import pytest
 from millrace import paths
 from millrace.share.networks import found_networks, nfs_networks, smb_networks
 from millrace.system.net import serving
-from tests.unit.share.samples import default_share, pool, port
+from tests.fakes.samples import default_share, pool, port
 
 
 @pytest.fixture

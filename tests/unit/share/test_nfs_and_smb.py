@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.share import nfs, smb
-from tests.unit.share.samples import NFSD, default_share, pool, port
+from tests.fakes.samples import NFSD, default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"
 PORTS = [port("enp1s0", "10.0.0.2/24", speed=None), port("enp65s0np0", "10.0.1.2/24", "fd00:1::2/64")]

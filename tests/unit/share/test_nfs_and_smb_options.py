@@ -10,7 +10,7 @@ from millrace.share import nfs, smb
 from millrace.share.listing import rows
 from millrace.share.smb_parameters import parameters
 from millrace.state.model import Config, Group, Share, User
-from tests.unit.share.samples import port, resolved
+from tests.fakes.samples import port, resolved
 
 PEOPLE = {
     "users": [User(name="ann", uid=2000, groups=["ml"]), User(name="bob", uid=2001)],

@@ -14,8 +14,8 @@ from millrace.share.model import ChangeReport
 from millrace.state import store
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.fakes.mounts import mount
-from tests.unit.share.appliance import Appliance
 
 
 def create(appliance: Appliance, name: str, **settings: Any) -> ChangeReport:

@@ -16,7 +16,8 @@ from millrace.state.model import Config, first_config
 from millrace.system.net import Interface
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
-from tests.unit.share.samples import Tools, listen, plan, pool, port, surroundings
+from tests.fakes.samples import Tools, plan, pool, port, surroundings
+from tests.fakes.sockets import listen
 
 PORTS = [port("enp1s0", "10.0.0.2/24")]
 STOPPED = {"systemctl is-active": Result(3, "", "")}

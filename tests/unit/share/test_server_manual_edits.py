@@ -11,8 +11,8 @@ from millrace.share.edit import create_shares
 from millrace.share.server import Server
 from millrace.state import store
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.unit.health.servers import host, sentences
-from tests.unit.share.appliance import Appliance
 
 EXPORTS = "etc/exports.d/millrace.exports"
 EDIT = "/srv/pool/data 10.0.0.9(rw)\n"

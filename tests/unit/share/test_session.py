@@ -10,7 +10,7 @@ import pytest
 from millrace import paths
 from millrace.share.session import Session, sessions
 from millrace.system.run import Result
-from tests.unit.share.samples import Tools
+from tests.fakes.samples import Tools
 
 INFO = """clientid: 0xf6f0c2616a3d1c9e
 address: "{address}"

@@ -11,8 +11,8 @@ from millrace.share import tls, verify_nfs
 from millrace.share.edit import create_shares, remove_share, set_share
 from millrace.state.model import NfsClient
 from millrace.system.run import Result
-from tests.unit.certificate.made import certify
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
+from tests.fakes.certificates import certify
 
 
 @pytest.mark.parametrize(

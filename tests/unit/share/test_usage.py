@@ -10,9 +10,9 @@ from millrace import paths
 from millrace.share import usage
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
 from tests.fakes.mounts import mount
-from tests.unit.share.appliance import Appliance
-from tests.unit.share.samples import pool
+from tests.fakes.samples import pool
 
 REPORT = "#1001  2048 0 0 00 [--------]\n#1002  7 900 1000 00 [6 days]\n"
 

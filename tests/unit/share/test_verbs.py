@@ -15,7 +15,7 @@ from millrace.share import listing, verify_nfs
 from millrace.share.verbs import share
 from millrace.state import store
 from millrace.state.model import NfsClient
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from millrace.state import store
 from millrace.state.files import config_file
 from millrace.state.model import Config, Group, Nfs, Port, Share, Smb, User, first_config
 from millrace.system.documents import write_model
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 NOBODY = Share(name="sm", profile="mixed", project=1002, nfs=Nfs(enabled=False), smb=Smb(enabled=False))
 

@@ -14,8 +14,9 @@ from millrace.system.documents import write_model
 from millrace.system.run import attempt
 from millrace.topology.build import topology
 from millrace.topology.model import Topology, TopologyDrive
+from tests.fakes.files.box import Box, serial
+from tests.fakes.files.running import server
 from tests.unit.plan import servers_hw
-from tests.unit.plugin.box import Box, serial, server
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from millrace.system.run import Result
 from millrace.tune.model import TuneReport
 from millrace.tune.nfsd import nfsd_settings
 from millrace.tune.run import run
-from tests.unit.share.samples import NFSD
+from tests.fakes.samples import NFSD
 from tests.unit.tune.fake_sysfs import add_nfsd, add_rdma_device
 from tests.unit.tune.machine import Machine
 

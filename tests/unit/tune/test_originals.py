@@ -12,7 +12,7 @@ from millrace.system.run import Result
 from millrace.tune import verbs
 from millrace.tune.knob import current_value
 from millrace.tune.verbs import tune
-from tests.unit.share.samples import plan, pool
+from tests.fakes.samples import plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_sysctl
 from tests.unit.tune.machine import MLX5, Machine, two_sockets
 

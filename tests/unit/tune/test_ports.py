@@ -11,7 +11,7 @@ from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
-from tests.unit.share.samples import plan, pool
+from tests.fakes.samples import plan, pool
 from tests.unit.tune.machine import ALL, MLX5, Machine, refuse, two_sockets
 
 

@@ -19,7 +19,7 @@ from millrace.tune.knob import current_value, mask
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
 from millrace.tune.verbs import tune
-from tests.unit.share.samples import Tools, array, plan, pool
+from tests.fakes.samples import Tools, array, plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_drive_with_paths, add_sysctl
 from tests.unit.tune.machine import refuse
 

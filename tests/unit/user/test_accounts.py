@@ -11,7 +11,7 @@ from millrace.share.edit import create_shares, set_share
 from millrace.state import store
 from millrace.user import edit
 from millrace.user.accounts import CONSOLE_GROUP, CONSOLE_SHELL
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
 EXTRA = REPO / "mkosi.extra"

@@ -17,8 +17,8 @@ from millrace.user.accounts import CONSOLE_SHELL, render
 from millrace.user.part import AccountChange
 from millrace.user.sync import sync
 from millrace.user.verbs import user as user_verb
+from tests.fakes.appliance import Appliance
 from tests.fakes.tools import stand_in
-from tests.unit.share.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
 

@@ -12,7 +12,7 @@ from millrace.system.run import Result
 from millrace.user import edit
 from millrace.user.accounts import SMB_LOCKOUT, render
 from millrace.user.password import LONGEST, SHORTEST
-from tests.unit.share.appliance import Appliance
+from tests.fakes.appliance import Appliance
 
 SECRET = "correct: horse 9 battery"
 EXTRA = REPO / "mkosi.extra/etc/security"

@@ -9,8 +9,8 @@ from click.testing import CliRunner
 
 from millrace.state import store
 from millrace.user.verbs import group, user
+from tests.fakes.appliance import Appliance
 from tests.fakes.tools import stand_in
-from tests.unit.share.appliance import Appliance
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from unittest.mock import patch
 
 from millrace.watch.model import Watch
 from millrace.watch.verbs import _lines
-from tests.unit.plugin.box import NOW, Box
+from tests.fakes.files.box import NOW, Box
 
 
 def watched(box: Box, lines: int, happens: Callable[[int], None] = lambda second: None) -> list[Watch]:

@@ -15,7 +15,8 @@ from millrace.system.documents import read_model
 from millrace.system.run import Result
 from millrace.watch import counters, latency, verbs
 from tests.fakes.commands import Commands
-from tests.unit.plugin.box import Box, server
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
 from tests.unit.watch.clock import watched
 
 SAMPLES = Path(__file__).parent / "samples"

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A 1U12 made of files, in every state that the pages show: what its verbs print is what the pages are tested with."""
+"""A 1U12 made of files, in every state that the pages show: what its verbs print is what the pages are tested with.
+
+It has the hardware under /sys that an `Appliance` lacks; its tools print one text each and change nothing.
+"""
 
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from unittest.mock import patch
-from uuid import UUID
 
 from millrace import paths
 from millrace.drive import smart
 from millrace.health.collect import collect
 from millrace.health.heartbeats import Heartbeat
-from millrace.health.host import Probes
 from millrace.inventory.collect import collect as inventory
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
@@ -28,11 +28,11 @@ from millrace.state.model import Config, Group, Nfs, NfsClient, Share, Smb, User
 from millrace.state.store import change
 from millrace.system.documents import read_model, write_model
 from millrace.watch import latency
+from tests.fakes.certificates import certify
+from tests.fakes.files import tools
+from tests.fakes.files.trees import Tree, booted, nothing_found
 from tests.fakes.mounts import mount
-from tests.fakes.tools import started_by
-from tests.unit.certificate.made import certify
-from tests.unit.inventory.trees import Tree, booted, nothing_found
-from tests.unit.plugin import tools
+from tests.fakes.sockets import listen
 
 DATA, LOG = 7_681_501_126_656, 960_197_124_096
 LOG_PARTITION = 4 << 30
@@ -55,6 +55,7 @@ class Shape:
         return self.data <= number < self.data + self.log
 
 
+FULL = Shape()
 EMPTY = Shape(0, 0)
 FAR_PORTS = Shape(18, 2, (1, 1))
 
@@ -241,7 +242,7 @@ class Box:
             self.tree.write(f"{nfsd}/clients/{number}/states", tools.NFS_STATES)
         self.tree.write("etc/exports.d/millrace.exports", "/srv/pool/data 10.77.0.0/24(rw)\n")
         self.tree.write("run/samba/smbd.pid", "900\n")
-        self.tree.write("proc/net/tcp", tools.TCP)
+        listen(self.root, "0.0.0.0:445", "0.0.0.0:2049", established=tools.CONNECTIONS)
 
 
 # Looking at terabytes of nothing takes its time, and it is the same nothing in every state.
@@ -277,35 +278,3 @@ def _with_shares(old: Config) -> Config:
 def serial(number: int, shape: Shape = Shape()) -> str:
     """Serials of the drives in the order of the bays."""
     return f"MR{'L' if shape.is_log(number) else 'D'}{number + 1:011}"
-
-
-class _Clock(datetime):
-    @classmethod
-    def now(cls, tz: object = None) -> "_Clock":
-        return cls.fromtimestamp(NOW.timestamp(), UTC)
-
-
-@contextmanager
-def server(root: Path, shape: Shape = Shape(), user: int = 0) -> Iterator[Box]:
-    """A server below `root` on the 20th of November 2026 at noon, asked by the user with this number."""
-    space = os.statvfs_result((4096, 4096, 15_000_000_000, 13_380_000_000, 13_380_000_000, 0, 0, 0, 0, 255))
-    numbers = iter(range(1, 10_000))
-    with ExitStack() as stack:
-        for target, value in (
-            ("millrace.paths.ROOT", root),
-            ("os.geteuid", lambda: user),
-            ("os.statvfs", lambda path: space),
-            ("os.fsync", lambda descriptor: None),
-            ("os.path.ismount", lambda path: True),
-            ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
-            ("millrace.drive.facts.datetime", _Clock),
-            ("millrace.drive.smart.datetime", _Clock),
-            ("millrace.health.collect.datetime", _Clock),
-            ("millrace.health.current.datetime", _Clock),
-            ("millrace.state.store.datetime", _Clock),
-            ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
-            ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
-            ("socket.gethostname", lambda: "millrace"),
-        ):
-            stack.enter_context(patch(target, value))
-        yield Box(root, shape)

@@ -2,8 +2,7 @@
 """A 1U12's plan and pool as the rooms after provisioning see them, and tools that only remember being called."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from ipaddress import IPv4Address, ip_interface
-from pathlib import Path
+from ipaddress import ip_interface
 from typing import ClassVar
 from uuid import UUID
 
@@ -127,17 +126,6 @@ def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
 
 def port(name: str, *addresses: str, speed: int | None = 100000, carrier: bool = True) -> Interface:
     return Interface(name, [ip_interface(text) for text in addresses], carrier, speed)
-
-
-def listen(root: Path, *sockets: str) -> None:
-    """The kernel's table with listening TCP sockets, as `10.0.0.2:445`; IPv4, little-endian as the kernel writes it."""
-    lines = ["  sl  local_address rem_address   st"]
-    for number, socket in enumerate(sockets):
-        address, _, port_number = socket.rpartition(":")
-        words = IPv4Address(address).packed[::-1].hex().upper()
-        lines.append(f"{number:4}: {words}:{int(port_number):04X} 00000000:0000 0A")
-    (root / "proc/net").mkdir(parents=True, exist_ok=True)
-    (root / "proc/net/tcp").write_text("\n".join(lines) + "\n")
 
 
 def surroundings(networks: Sequence[str] = ("10.0.0.0/24",), of: Pool | None = None) -> ServerContext:

@@ -7,7 +7,7 @@ A superblock is the content of a partition or drive; keys in small letters are n
 
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.system import LiveMember
-from tests.unit.provision.disks import Content
+from tests.fakes.drives.disks import Content
 
 
 def new(uuid: str, level: str, count: int, role: int | None) -> Content:

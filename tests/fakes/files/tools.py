@@ -3,12 +3,12 @@
 
 import json
 from collections.abc import Sequence
-from pathlib import Path
 
+from host.layout import REPO
 from millrace.system.run import Result
 from tests.fakes.commands import Commands, takes
 
-PROFILE = Path(__file__).parents[1] / "watch/samples/smbstatus-profile.json"
+PROFILE = REPO / "tests/unit/watch/samples/smbstatus-profile.json"
 USED = {1001: 21_300_000_000, 1002: 6_600_000_000_000, 1003: 1_200_000_000_000}
 NFS_CLIENTS = ("10.77.0.2", "10.77.0.3", "10.77.1.2")
 NFS_INFO = """clientid: 0xf6f0c2616a3d1c9e
@@ -21,14 +21,12 @@ session slots: 64
 session target slots: 64
 """
 NFS_STATES = '- 0x01: { type: open, access: rw, deny: --, superblock: "09:7f:131", filename: "a", owner: "x" }\n'
-# Both servers listen everywhere;
 # 10.77.0.2 and .3 have eight and four connections to port 2049, 10.77.0.4 four to port 445; 10.77.1.2 uses RDMA.
-LISTENING = "".join(f"   0: 00000000:{port:04X} 00000000:0000 0A\n" for port in (445, 2049))
-TCP = f"  sl  local_address rem_address   st\n{LISTENING}" + "".join(
-    f"{number:4}: 01004D0A:{port:04X} {host:02X}004D0A:{700 + number:04X} 01\n"
+CONNECTIONS = [
+    (f"10.77.0.1:{port}", f"10.77.0.{host}:{700 + number}")
     for host, port, count in ((2, 2049, 8), (3, 2049, 4), (4, 445, 4))
     for number in range(count)
-)
+]
 SS = "".join(f"0 0 10.77.0.1:2049 10.77.0.{host}:{700 + n}\n" for host, count in ((2, 8), (3, 4)) for n in range(count))
 SMB = {
     "sessions": {

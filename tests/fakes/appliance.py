@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An appliance whose tools behave: exportfs keeps a table, mount shows the directory, smbd lists what smb.conf says."""
+"""An appliance whose tools behave: exportfs keeps a table, mount shows the directory, smbd lists what smb.conf says.
+
+Changes of shares, users and files under /etc are made on it. A `Box` has hardware instead, a `World` what is on drives.
+"""
 
 import configparser
 import re
@@ -18,7 +21,8 @@ from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
-from tests.unit.share.samples import SERVING, listen, plan, pool, port, surroundings
+from tests.fakes.samples import SERVING, plan, pool, port, surroundings
+from tests.fakes.sockets import listen
 
 # what smbclient 4.25 says of a tree that it may not open, and of leaving what was not entered
 _NOT_ALLOWED = ["tcon failed: NT_STATUS_ACCESS_DENIED", "tdis failed: NT_STATUS_NETWORK_NAME_DELETED"]

@@ -11,10 +11,10 @@ from typing import ClassVar
 
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
-from tests.unit.provision import superblocks
-from tests.unit.provision.answers import NOTHING, export, option
-from tests.unit.provision.disks import Disk, Running
-from tests.unit.provision.hardware import BY_PARTUUID, Hardware
+from tests.fakes.drives import superblocks
+from tests.fakes.drives.answers import NOTHING, export, option
+from tests.fakes.drives.disks import Disk, Running
+from tests.fakes.drives.hardware import BY_PARTUUID, Hardware
 
 
 class Tools(Hardware, Commands):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives, their partitions and the arrays over them, with a mains switch."""
 
-from tests.unit.provision.disks import Content, Disk, Running
+from tests.fakes.drives.disks import Content, Disk, Running
 
 BY_PARTUUID = "/dev/disk/by-partuuid/"
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server without hardware that provisioning takes for the machine."""
+"""A server of drives that provisioning takes for the machine.
+
+It keeps what is on its drives over a power cut, which an `Appliance` and a `Box` have no drives for.
+"""
 
 from collections.abc import Sequence
 
@@ -8,9 +11,9 @@ from millrace.plan.model import Proposal
 from millrace.provision.model import MemberRecord
 from millrace.provision.system import LiveMember
 from millrace.system.run import Result
-from tests.unit.provision import superblocks
-from tests.unit.provision.disks import Disk
-from tests.unit.provision.tools import Tools
+from tests.fakes.drives import superblocks
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.tools import Tools
 
 
 class World(Tools):

@@ -33,7 +33,7 @@ def main(arguments: list[str]) -> int:
     if words[:2] == ["bench", "follow"]:
         print((GOLDEN / "bench-follow.jsonl").read_text(), end="")
         return 0
-    for name, place in itertools.product(_names(words), (state, GOLDEN)):
+    for name, place in itertools.product(_names(words), (state, GOLDEN / "appliance", GOLDEN)):
         if (file := place / name).exists():
             text = file.read_text()
             print(text, end="")

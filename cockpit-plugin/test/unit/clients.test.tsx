@@ -11,7 +11,8 @@ import { lanesOf } from "../../src/pages/clients/lanes";
 import { document, golden } from "../documents";
 import { does, open, refuses, says, started } from "../mocks/cockpit";
 
-const recipe = (protocol: string) => document<Recipe>(`client-recipe.${protocol}.json`);
+const recipe = (protocol: string) => document<Recipe>(`1u12-provisioned/client-recipe-${protocol}.json`);
+const ONE_ADDRESS = "trunking needs several addresses, and clients of this share can reach only one: give the ports secondary addresses or use --protocol nfs-tcp";
 const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 
 function show(): ReturnType<typeof userEvent.setup> {
@@ -21,7 +22,7 @@ function show(): ReturnType<typeof userEvent.setup> {
 
 beforeEach(() => {
     open(["clients"]);
-    golden("share list");
+    says("share list", document("1u12-provisioned/share-list.json"));
     says("client recipe", recipe("nfs-tcp"));
 });
 
@@ -80,9 +81,9 @@ test("the choice goes to the program, a user only for SMB", async () => {
 });
 
 test("a recipe that cannot work is refused in the program's words", async () => {
-    refuses("client recipe", "this server has one address that the clients of this share can use, trunking needs several");
+    refuses("client recipe", ONE_ADDRESS);
     show();
-    await screen.findByText("this server has one address that the clients of this share can use, trunking needs several");
+    await screen.findByText(ONE_ADDRESS);
     expect(screen.queryByTestId("recipe")).toBeNull();
 });
 
@@ -95,12 +96,12 @@ test("a host name that is none is not asked for", async () => {
 });
 
 test("a trunk has all connections to the first address and one to each other", async () => {
-    expect(lanesOf(recipe("nfs-tcp-trunked"))).toEqual([{ address: "10.0.0.2", connections: 8 }, { address: "10.0.1.2", connections: 1 }]);
-    expect(lanesOf(recipe("nfs-rdma"))).toEqual([{ address: "10.0.0.2", connections: 4 }]);
+    expect(lanesOf(recipe("nfs-tcp-trunked"))).toEqual([{ address: "10.77.0.1", connections: 8 }, { address: "10.77.1.1", connections: 1 }]);
+    expect(lanesOf(recipe("nfs-rdma"))).toEqual([{ address: "10.77.0.1", connections: 4 }]);
     says("client recipe", recipe("nfs-tcp-trunked"));
     show();
     const picture = within(await screen.findByTestId("lanes")).getByRole("img");
-    expect(picture.getAttribute("aria-label")).toBe("Connections of this mount. 10.0.0.2: 8 connections; 10.0.1.2: 1 connection");
+    expect(picture.getAttribute("aria-label")).toBe("Connections of this mount. 10.77.0.1: 8 connections; 10.77.1.1: 1 connection");
     expect(picture.querySelectorAll("line")).toHaveLength(9);
 });
 
@@ -113,9 +114,9 @@ test("the kit is saved byte by byte, and a failure says why", async () => {
     const [name, content, type] = saved.mock.calls[0] ?? [];
     expect([name, new TextDecoder().decode(content as Uint8Array), type]).toEqual(["millrace-models-nfs-tcp.tar", "tar of everything", "application/x-tar"]);
     expect(argv("client kit")).toEqual(["client", "kit", "--share=data", "--profile=training", "--protocol=nfs-tcp", "-"]);
-    refuses("client kit", "there is no share data");
+    refuses("client kit", "there is no share 'data': there is models");
     await user.click(screen.getByRole("button", { name: "Download client kit" }));
-    await screen.findByText("there is no share data");
+    await screen.findByText("there is no share 'data': there is models");
 });
 
 test("without a share there is nothing to mount, and a way on", async () => {

@@ -15,9 +15,11 @@ from tests.fakes.files.box import FULL, NOW, Box, Shape
 from tests.fakes.tools import started_by
 
 
-class _Clock(datetime):
+class Clock(datetime):
+    """Noon of a day: it does not go on."""
+
     @classmethod
-    def now(cls, tz: object = None) -> "_Clock":
+    def now(cls, tz: object = None) -> "Clock":
         return cls.fromtimestamp(NOW.timestamp(), UTC)
 
 
@@ -34,11 +36,11 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("os.fsync", lambda descriptor: None),
             ("os.path.ismount", lambda path: True),
             ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
-            ("millrace.drive.facts.datetime", _Clock),
-            ("millrace.drive.smart.datetime", _Clock),
-            ("millrace.health.collect.datetime", _Clock),
-            ("millrace.health.current.datetime", _Clock),
-            ("millrace.state.store.datetime", _Clock),
+            ("millrace.drive.facts.datetime", Clock),
+            ("millrace.drive.smart.datetime", Clock),
+            ("millrace.health.collect.datetime", Clock),
+            ("millrace.health.current.datetime", Clock),
+            ("millrace.state.store.datetime", Clock),
             ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
             ("socket.gethostname", lambda: "millrace"),

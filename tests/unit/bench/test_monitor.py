@@ -10,7 +10,7 @@ import pytest
 
 from millrace.bench.result.model import Moment
 from millrace.bench.run.monitor import Monitor, Watch
-from millrace.bench.run.samples import Look, Sampler
+from millrace.bench.run.samples import Sample, Sampler
 
 
 @pytest.fixture
@@ -111,11 +111,11 @@ class Looks(Sampler):
         self.pairs: list[tuple[float, float]] = []
         self.count = 0
 
-    def look(self, at: float) -> Look:
+    def sample(self, at: float) -> Sample:
         self.count += 1
-        return Look(self.count, [], {}, None, None)
+        return Sample(self.count, [], {}, None, None)
 
-    def moment(self, before: Look, now: Look, began: float) -> Moment:
+    def moment(self, before: Sample, now: Sample, began: float) -> Moment:
         assert 0 < began <= time.monotonic()
         self.pairs.append((before.at, now.at))
         return Moment(at=now.at)

@@ -8,7 +8,7 @@ import pytest
 
 from millrace.bench.result.figures import middle
 from millrace.bench.result.model import Moment
-from millrace.bench.run.samples import Look, Sampler
+from millrace.bench.run.samples import Sample, Sampler
 
 STAT = "cpu  {user} 0 100 {idle} 0 {irq} 0 0 0 0\ncpu0 {user} 0 0 0 0 0 0 0 0 0\ncpu1 0 0 0 {idle} 0 0 0 0 0 0\n"
 
@@ -45,9 +45,9 @@ def counters(root: Path, step: int) -> None:
 def test_two_looks_make_a_moment(tmp_path: Path) -> None:
     sampler = Sampler(["nvme0n1", "nvme1n1"], "md127", "/run/m", tmp_path)
     counters(tmp_path, 1)
-    before = sampler.look(10.0)
+    before = sampler.sample(10.0)
     counters(tmp_path, 2)
-    moment = sampler.moment(before, sampler.look(11.0), 9.0)
+    moment = sampler.moment(before, sampler.sample(11.0), 9.0)
     assert moment.at == 2.0
     assert moment.read == 4000 * 512
     assert moment.written == 0
@@ -61,7 +61,7 @@ def test_two_looks_make_a_moment(tmp_path: Path) -> None:
 
 def test_what_a_kernel_does_not_count_is_unknown_and_not_zero(tmp_path: Path) -> None:
     sampler = Sampler(["nvme0n1"], None, "/run/m", tmp_path)
-    moment = sampler.moment(sampler.look(1.0), sampler.look(2.0), 0.0)
+    moment = sampler.moment(sampler.sample(1.0), sampler.sample(2.0), 0.0)
     assert moment == Moment(at=2.0)
 
 
@@ -81,9 +81,9 @@ def test_what_drives_write_is_not_what_they_read(tmp_path: Path) -> None:
 
     sampler = Sampler(["a", "b", "gone"], "md1", None, tmp_path)
     disks(("a", 100, 10, 5, 7), ("b", 200, 20, 5, 7), ("md1", 0, 0, 0, 0))
-    before = sampler.look(3.0)
+    before = sampler.sample(3.0)
     disks(("a", 110, 14, 1005, 1007), ("b", 220, 26, 5005, 7), ("md1", 0, 0, 9000, 0))
-    moment = sampler.moment(before, sampler.look(5.0), 1.0)
+    moment = sampler.moment(before, sampler.sample(5.0), 1.0)
     assert (moment.at, moment.read, moment.written) == (4.0, 30 * 512 / 2, 10 * 512 / 2)
     # nothing is more than always busy; the mean depth is that of all drives
     assert (moment.drives_busy, moment.array_busy, moment.drives_depth) == (1.0, 1.0, 0.5)
@@ -91,14 +91,14 @@ def test_what_drives_write_is_not_what_they_read(tmp_path: Path) -> None:
 
 
 def test_waiting_for_disks_is_idle_and_soft_interrupts_are_interrupts(tmp_path: Path) -> None:
-    def look(at: float, *ticks: int) -> Look:
+    def sample(at: float, *ticks: int) -> Sample:
         (tmp_path / "proc").mkdir(exist_ok=True)
         (tmp_path / "proc/stat").write_text(f"cpu  {' '.join(map(str, ticks))} 99 99\nintr 1\n")
-        return Sampler([], None, None, tmp_path).look(at)
+        return Sampler([], None, None, tmp_path).sample(at)
 
-    before = look(0, 0, 0, 0, 0, 0, 0, 0, 0)
+    before = sample(0, 0, 0, 0, 0, 0, 0, 0, 0)
     # user nice system idle iowait irq softirq steal
-    now = look(1, 10, 10, 10, 20, 20, 5, 15, 10)
+    now = sample(1, 10, 10, 10, 20, 20, 5, 15, 10)
     moment = Sampler([], None, None, tmp_path).moment(before, now, 0)
     assert (moment.cpu, moment.interrupts, moment.busiest) == (0.6, 0.2, None)
     # a clock that stood still says nothing about load
@@ -113,19 +113,19 @@ def test_waiting_for_disks_is_idle_and_soft_interrupts_are_interrupts(tmp_path: 
 def test_requests_that_waited_for_a_thread_are_those_without_one_woken(
     tmp_path: Path, before: str, now: str, share: float | None
 ) -> None:
-    def look(text: str) -> Look:
+    def sample(text: str) -> Sample:
         (tmp_path / "proc/fs/nfsd").mkdir(parents=True, exist_ok=True)
         (tmp_path / "proc/fs/nfsd/pool_stats").write_text(f"# pool packets\n\n0 7 {text} 0\n")
-        return Sampler([], None, None, tmp_path).look(0)
+        return Sampler([], None, None, tmp_path).sample(0)
 
-    assert Sampler([], None, None, tmp_path).moment(look(before), look(now), 0).nfsd_queued == share
+    assert Sampler([], None, None, tmp_path).moment(sample(before), sample(now), 0).nfsd_queued == share
 
 
 def test_a_mount_that_answered_nothing_has_no_time_in_the_queue(tmp_path: Path) -> None:
     sampler = Sampler([], None, "/run/m", tmp_path)
     counters(tmp_path, 1)
-    look = sampler.look(1.0)
-    assert look.rpc == (100, 300)
-    assert sampler.moment(look, look, 0).rpc_queue is None
-    assert sampler.moment(replace(look, rpc=None), look, 0).rpc_queue is None
-    assert sampler.moment(look, replace(look, rpc=None), 0).rpc_queue is None
+    sample = sampler.sample(1.0)
+    assert sample.rpc == (100, 300)
+    assert sampler.moment(sample, sample, 0).rpc_queue is None
+    assert sampler.moment(replace(sample, rpc=None), sample, 0).rpc_queue is None
+    assert sampler.moment(sample, replace(sample, rpc=None), 0).rpc_queue is None

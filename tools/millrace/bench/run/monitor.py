@@ -9,7 +9,7 @@ from threading import Event, Lock, Thread
 
 from millrace import paths
 from millrace.bench.result.model import Moment
-from millrace.bench.run.samples import Look, Sampler
+from millrace.bench.run.samples import Sample, Sampler
 from millrace.system import sysfs
 
 PERIOD = 1.0
@@ -99,7 +99,7 @@ class Monitor(Thread):
         self._done, self._lock = Event(), Lock()
         self._moments: list[Moment] = []
         self._began = 0.0
-        self._before: Look | None = None
+        self._before: Sample | None = None
         self._recording = False
 
     def run(self) -> None:
@@ -138,7 +138,7 @@ class Monitor(Thread):
         with self._lock:
             if not self._recording:
                 return
-            now = self._sampler.look(time.monotonic())
+            now = self._sampler.sample(time.monotonic())
             if self._before is not None:
                 moment = self._sampler.moment(self._before, now, self._began)
                 self._moments.append(moment.model_copy(update={"temperature": self._watch.hottest()}))

@@ -118,5 +118,5 @@ def test_words_of_a_client_are_cut_short(monkeypatch: pytest.MonkeyPatch) -> Non
     with listening(monkeypatch), Connection("gpu1", HERE, TOKEN) as there:
         monkeypatch.setattr(listen.Client, "load", load)
         with pytest.raises(Failed) as why:
-            there.ask("fio", job="")
+            there.request("fio", job="")
     assert len(str(why.value)) < 400

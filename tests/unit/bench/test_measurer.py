@@ -53,7 +53,7 @@ def test_a_stop_ends_the_wait_for_a_client(monkeypatch: pytest.MonkeyPatch) -> N
         Thread(target=lambda: (time.sleep(0.1), stop.set())).start()
         monkeypatch.setattr(listen.Client, "load", lambda *_: time.sleep(1) or {})
         with pytest.raises(Stopped):
-            connection.ask("fio", job=NOTHING)
+            connection.request("fio", job=NOTHING)
 
 
 class Answers:
@@ -63,7 +63,7 @@ class Answers:
         self.name, self.address, self.facts = name, address, client(name, cpus=cpus).facts
         self.said, self.asked = said, []  # type: ignore[var-annotated]
 
-    def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+    def request(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
         (what,) = more.values()
         self.asked.append(what)
         return {"status": 0, "out": self.said(what), "err": ""}
@@ -131,7 +131,7 @@ def test_a_probe_that_cannot_be_is_one_sentence(root: Path, said: Any) -> None:
 
 def test_what_a_client_complains_of_cannot_drive_a_terminal(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class Hostile(Answers):
-        def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+        def request(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
             return {"status": 1, "out": "", "err": "fio: \x1b]0;pwned\x07\n"}
 
     with pytest.raises(Failed) as why:
@@ -144,7 +144,7 @@ def test_what_a_client_complains_of_cannot_drive_a_terminal(root: Path, monkeypa
     with listening(monkeypatch), Connection("gpu1", HERE, TOKEN) as there:
         monkeypatch.setattr(listen.Client, "load", load)
         with pytest.raises(Failed, match=r"client gpu1: \\x1b\[2J"):
-            there.ask("fio", job="")
+            there.request("fio", job="")
 
 
 @pytest.mark.parametrize("reply", INVALID, ids=lambda reply: reply[:30])
@@ -189,10 +189,10 @@ class Patient(Answers):
         super().__init__(*arguments)
         self.waited: list[float] = []
 
-    def ask(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
+    def request(self, verb: str, seconds: float, **more: Any) -> dict[str, Any]:
         self.waited.append(seconds)
         assert set(more) == {"fio": {"job"}, "run": {"arguments"}}[verb]
-        return super().ask(verb, seconds, **more)
+        return super().request(verb, seconds, **more)
 
 
 def test_the_own_load_runs_on_each_client_in_its_own_files(root: Path) -> None:

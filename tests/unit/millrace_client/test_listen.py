@@ -72,21 +72,21 @@ def test_listening_needs_root(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
 
 def test_a_client_mounts_the_benchmark_and_no_share(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls, Connection("gpu1", HERE, TOKEN) as connection:
-        connection.ask("mount", path="/srv/pool/.millrace-bench", options="vers=4.2")
+        connection.request("mount", path="/srv/pool/.millrace-bench", options="vers=4.2")
         (mount,) = [call for call in calls if "mount" in call]
         assert mount[-4:] == ["-o", "vers=4.2,nosuid,nodev,noexec", f"{HERE}:/srv/pool/.millrace-bench", listen.MOUNT]
         with pytest.raises(Failed, match=r"client gpu1: /srv/pool/data is not the directory of a benchmark"):
-            connection.ask("mount", path="/srv/pool/data", options="")
+            connection.request("mount", path="/srv/pool/data", options="")
         with pytest.raises(Failed, match="this program has no load rm"):
-            connection.ask("run", arguments=["rm"])
+            connection.request("run", arguments=["rm"])
         with pytest.raises(Failed, match="this program cannot format"):
-            connection.ask("format")
+            connection.request("format")
 
 
 def test_a_server_that_hangs_up_leaves_nothing_on_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
     with listening(monkeypatch) as calls:
         connection = Connection("gpu1", HERE, TOKEN)
-        connection.ask("fio", job=NOTHING)
+        connection.request("fio", job=NOTHING)
         before = len(calls)
         connection.close()
         deadline = time.monotonic() + 5

@@ -71,17 +71,12 @@ class Connection:
         """Close the connection."""
         self._socket.close()
 
-    @property
-    def here(self) -> str:
-        """The address of this server that the client sees."""
-        return str(self._socket.getsockname()[0])
-
-    def ask(
-        self, verb: str, seconds: float = HELLO_SECONDS, *, whatever: bool = False, **more: object
+    def request(
+        self, verb: str, seconds: float = HELLO_SECONDS, *, even_when_stopped: bool = False, **more: object
     ) -> dict[str, Any]:
         """Send one request and return the reply; the client has `seconds` for it.
 
-        A stop of the run ends the request and the connection, unless `whatever`.
+        A stop of the run ends the request and the connection, unless `even_when_stopped`.
         Failed: the client reports an error, does not reply in time or disconnects. Unreachable: it uses another token.
         Stopped: the run was stopped.
         """
@@ -89,10 +84,10 @@ class Connection:
             self._socket.sendall(self._mine.close(json.dumps({"do": verb, **more}).encode()))
         except OSError as error:
             raise Failed(f"client {self.name} disconnected: {error.strerror}") from error
-        answer = self._answer(self._line(seconds, whatever))
-        if answer.get("error"):
-            raise Failed(f"client {self.name}: {one_line(str(answer['error'])[:SENTENCE])}")
-        return answer
+        reply = self._opened(self._line(seconds, even_when_stopped))
+        if reply.get("error"):
+            raise Failed(f"client {self.name}: {one_line(str(reply['error'])[:SENTENCE])}")
+        return reply
 
     def _hello(self, token: str) -> ClientFacts:
         """Prove to the client that the token is known here, and have it do the same."""
@@ -114,7 +109,7 @@ class Connection:
                 sealed.Seal(token, nonce, str(first.get("nonce")), who) for who in (sealed.SERVER, sealed.CLIENT)
             )
             self._socket.sendall(json.dumps({"nonce": nonce}).encode() + b"\n")
-            return ClientFacts.model_validate(self.ask("hello"))
+            return ClientFacts.model_validate(self.request("hello"))
         except (ValueError, ValidationError) as error:
             raise Unreachable(f"what answers on {self.name} is not the program of `millrace client bench`") from error
         except OSError as error:
@@ -124,17 +119,17 @@ class Connection:
         except Failed as error:
             raise Unreachable(str(error)) from error
 
-    def _answer(self, line: bytes) -> dict[str, Any]:
+    def _opened(self, line: bytes) -> dict[str, Any]:
         """Return the reply in a sealed line. Unreachable: the client rejects the token, or does not know it."""
         try:
             return self._parsed(self._theirs.open(line))
         except sealed.Unsealed:
             raise Unreachable(OTHER_TOKEN.format(self.name)) from None
 
-    def _line(self, seconds: float, whatever: bool = False) -> bytes:
+    def _line(self, seconds: float, even_when_stopped: bool = False) -> bytes:
         deadline = time.monotonic() + seconds
         while b"\n" not in self._rest:
-            if self._stop.is_set() and not whatever:
+            if self._stop.is_set() and not even_when_stopped:
                 self.close()
                 raise Stopped(STOPPED)
             try:
@@ -157,13 +152,13 @@ class Connection:
 
     def _parsed(self, line: bytes) -> dict[str, Any]:
         try:
-            answer = json.loads(line)
+            reply = json.loads(line)
         # RecursionError: brackets without end
         except (ValueError, RecursionError) as error:
             raise Failed(f"client {self.name} sent an invalid reply: it is not JSON") from error
-        if not isinstance(answer, dict):
+        if not isinstance(reply, dict):
             raise Failed(f"client {self.name} sent an invalid reply")
-        return answer
+        return reply
 
 
 def unreachable(name: str, error: OSError) -> str:

@@ -47,8 +47,8 @@ class Remote:
             return self._trained(job)
         if job.work.engine == OWN:
             return self._own(job)
-        asked = [{"verb": "fio", "job": job_file(copy)} for copy in self.copies(job)]
-        return self._summed(asked, self._length(job), CREATED.get(job.work.engine))
+        requests = [{"verb": "fio", "job": job_file(copy)} for copy in self.copies(job)]
+        return self._summed(requests, self._length(job), CREATED.get(job.work.engine))
 
     def copies(self, job: Job) -> list[Job]:
         """Return the same job for each client, on its own files."""
@@ -65,10 +65,10 @@ class Remote:
         return self._summed([{"verb": "run", "arguments": one} for one in arguments], job.seconds or 0)
 
     def _summed(
-        self, asked: Sequence[dict[str, Any]], seconds: float, as_direction: Direction | None = None
+        self, requests: Sequence[dict[str, Any]], seconds: float, as_direction: Direction | None = None
     ) -> Outcome:
         total = Outcome()
-        for client, document in zip(self.clients, self._all(asked, seconds), strict=True):
+        for client, document in zip(self.clients, self._run_on_all(requests, seconds), strict=True):
             one = understood(client, lambda document=document: fio_output.outcome(document, as_direction))  # type: ignore[misc]
             one.parts = dict(zip([client.address], one.parts.values(), strict=False))
             total.merge(one)
@@ -87,28 +87,28 @@ class Remote:
         shares = [
             count // len(self.clients) + (number < count % len(self.clients)) for number in range(len(self.clients))
         ]
-        asked: list[dict[str, Any]] = []
+        requests: list[dict[str, Any]] = []
         for copy, share in zip(self.copies(job), shares, strict=True):
             more = ("--accelerator", training.accelerator, "--count", str(share))
             arguments = [*own_program(replace(copy, seconds=seconds), directory_of(copy)), *more]
-            asked.append({"verb": "run", "arguments": arguments} if share else {})
+            requests.append({"verb": "run", "arguments": arguments} if share else {})
         length = max(seconds, au.STEPS * training.compute)
-        said = zip(self.clients, self._all(asked, length), strict=True)
-        return together([understood(client, lambda one=one: probe(one)) for client, one in said if one])  # type: ignore[misc]
+        replies = zip(self.clients, self._run_on_all(requests, length), strict=True)
+        return together([understood(client, lambda reply=reply: probe(reply)) for client, reply in replies if reply])  # type: ignore[misc]
 
-    def _all(self, asked: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
+    def _run_on_all(self, requests: Sequence[dict[str, Any]], seconds: float) -> list[Document]:
         """Return the reply of each client, all having run at the same time; none of one without a job."""
 
-        def one(client: Connection, what: dict[str, Any]) -> Document:
-            return report(client, client.ask(seconds=START + PATIENCE * seconds, **what)) if what else {}
+        def measured(client: Connection, request: dict[str, Any]) -> Document:
+            return report(client, client.request(seconds=START + PATIENCE * seconds, **request)) if request else {}
 
         with ThreadPoolExecutor(len(self.clients)) as pool:
-            return list(pool.map(one, self.clients, asked))
+            return list(pool.map(measured, self.clients, requests))
 
 
-def report(client: Connection, said: dict[str, Any]) -> Document:
+def report(client: Connection, reply: dict[str, Any]) -> Document:
     """Return the report in a client's reply. Failed: its load did not get to its end; Full where space ran out."""
-    return understood(client, lambda: fio_output.final(str(said["out"]), int(said["status"]), str(said["err"])))
+    return understood(client, lambda: fio_output.final(str(reply["out"]), int(reply["status"]), str(reply["err"])))
 
 
 def understood(client: Connection, read: Callable[[], Understood]) -> Understood:
@@ -119,9 +119,9 @@ def understood(client: Connection, read: Callable[[], Understood]) -> Understood
         raise Failed(f"client {client.name} sent an invalid reply: it is not a report of its load") from error
 
 
-def probe(said: Document) -> Probe:
+def probe(document: Document) -> Probe:
     """Return a probe of a report. ValueError, KeyError: there is none."""
-    values = said["probe"]
+    values = document["probe"]
     numbers = {one.name: float(values[one.name]) for one in fields(Probe)}
     if min(numbers.values()) < 0 or not numbers["seconds"]:
         raise ValueError("a probe takes time, and counts")

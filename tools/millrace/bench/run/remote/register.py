@@ -26,7 +26,7 @@ def add(name: str, typed: str) -> BenchClient:
     address = resolved(name)
     with Connection(name, address, token) as connection:
         works(connection)
-        made = BenchClient(
+        client = BenchClient(
             name=name,
             address=address,
             added=datetime.now(UTC).isoformat(timespec="seconds"),
@@ -35,8 +35,8 @@ def add(name: str, typed: str) -> BenchClient:
     others = [one for one in clients.load().clients if one.name != name]
     # first: a client without a token could not be used, a token without a client does no harm
     tokens.keep(name, token)
-    clients.keep([*others, made])
-    return made
+    clients.keep([*others, client])
+    return client
 
 
 def remove(name: str) -> BenchClients:
@@ -63,6 +63,6 @@ def resolved(name: str) -> str:
 def works(connection: Connection) -> None:
     """Have the client run an empty load once. Unreachable: it does not work."""
     try:
-        report(connection, connection.ask("fio", SECONDS, job=NOTHING))
+        report(connection, connection.request("fio", SECONDS, job=NOTHING))
     except Failed as error:
         raise Unreachable(f"{connection.facts.fio} of client {connection.name} does not work: {error}") from error

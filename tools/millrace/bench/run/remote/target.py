@@ -23,18 +23,20 @@ def opened(
 ) -> Iterator[tuple[Target, list[Connection]]]:
     """Connect to all clients and prepare them for measuring; afterwards undo everything on them."""
     with ExitStack() as stack:
-        made = [stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen]
+        connections = [
+            stack.enter_context(Connection(one.name, one.address, tokens.of(one.name), stop)) for one in chosen
+        ]
         where = ""
-        for one in made:
-            stack.enter_context(loopback.exported(directory, one.address, run))
-            answer = one.ask("mount", MOUNT_SECONDS, path=str(directory), options=OPTIONS[target])
-            where = str(answer["directory"])
+        for connection in connections:
+            stack.enter_context(loopback.exported(directory, connection.address, run))
+            reply = connection.request("mount", MOUNT_SECONDS, path=str(directory), options=OPTIONS[target])
+            where = str(reply["directory"])
             # before the export goes
-            stack.callback(_release, one)
-        yield Target(directory=Path(where), copies=len(made)), made
+            stack.callback(_release, connection)
+        yield Target(directory=Path(where), copies=len(connections)), connections
 
 
-def _release(one: Connection) -> None:
+def _release(connection: Connection) -> None:
     # a client that is gone, or was disconnected, does it by itself
     with suppress(Failed):
-        one.ask("release", MOUNT_SECONDS, whatever=True)
+        connection.request("release", MOUNT_SECONDS, even_when_stopped=True)

@@ -67,5 +67,5 @@ def test_an_empty_mount_point_is_left_alone(pool: Path, monkeypatch: pytest.Monk
 
 
 def test_nothing_is_swept_from_under_a_run(pool: Path) -> None:
-    with order.alone(), pytest.raises(Refused, match="already running"):
+    with order.only_run(), pytest.raises(Refused, match="already running"):
         cleanup.clean_up(Tools())

@@ -97,7 +97,7 @@ def test_this_server_and_the_clients_of_the_run_are_not_in_the_way(
 def test_one_run_at_a_time(root: Path) -> None:
     with pytest.raises(Refused, match="already running: `millrace bench follow`"):
         look(running=True).demand()
-    with order.alone(), pytest.raises(Refused, match="already running"), order.alone():
+    with order.only_run(), pytest.raises(Refused, match="already running"), order.only_run():
         raise AssertionError("two runs at once")
 
 

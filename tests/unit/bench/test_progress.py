@@ -182,7 +182,7 @@ def test_the_last_line_says_how_it_ended(
 
 
 def test_a_run_that_could_not_begin_has_no_steps(reporter: ProgressReporter) -> None:
-    ProgressReporter.of_nothing("x").end(State.FAILED, "no pool")
+    ProgressReporter.without_estimate("x").end(State.FAILED, "no pool")
     last = lines()[-1]
     assert (last.run, last.what, last.progress, last.step, last.steps) == ("x", "no pool", 0.0, 0, 0)
 

@@ -73,7 +73,7 @@ class Run:
         monkeypatch.setattr(session.space, "make", lambda mountpoint, *_: root / mountpoint.lstrip("/"))
         monkeypatch.setattr(session.space, "remove", lambda mountpoint, _: self.removed.append(mountpoint))
 
-        def run(_: Any, rung: Rung, step: Step, target: Target, measurer: Any, tell: Any) -> Rung:
+        def run(_: Any, rung: Rung, step: Step, target: Target, measurer: Any, report: Any) -> Rung:
             assert rung.state is State.RUNNING and step.id == rung.id
             if rung.id in ends:
                 raise ends[rung.id]
@@ -102,7 +102,7 @@ def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: p
     state, reason, rungs = run.go()
     assert (state, reason) == (State.DONE, None)
     assert {state for state, _ in rungs.values()} == {State.DONE}
-    made = run.session.made
+    made = run.session.result
     assert (made.id, made.labels, made.provenance.started_by) == ("20260101-000000", ["degraded"], "anna")
     assert made.provenance.version == __version__
     # two workloads at five places
@@ -214,7 +214,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(root: Path, monkeypatch: py
             made.extend(given)
 
         def go(self) -> str:
-            with pytest.raises(Refused, match="already running"), order.alone():
+            with pytest.raises(Refused, match="already running"), order.only_run():
                 raise AssertionError
             return "the run"
 

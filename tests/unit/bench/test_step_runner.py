@@ -222,12 +222,12 @@ def measured(tmp_path: Path, doing: Step, target: Target, found: Outcome | Faile
     measurer = Measures(watched.notes, found)
     of = StepRunner(measure, tmp_path / "bench", tmp_path / "run", watched, user=None)  # type: ignore[arg-type]
 
-    def tell(number: int, now: Outcome | None) -> None:
+    def report(number: int, now: Outcome | None) -> None:
         watched.notes.append(("told", number, now is not None))
 
     made: Rung | None = None
     try:
-        made = of.run(pending(doing, measure), doing, target, measurer, tell)
+        made = of.run(pending(doing, measure), doing, target, measurer, report)
     except Failed as error:
         assert error is found
     return made, watched.notes, measurer.jobs

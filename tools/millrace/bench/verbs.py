@@ -23,7 +23,7 @@ _clients = prints("millrace.bench.result.client:BenchClients")
 _lines = prints("millrace.bench.result.outputs:Progress", lines=True, words="Print progress as JSON lines.")
 
 
-def _request(verb: "Callable[..., None]") -> "Callable[..., None]":
+def _request_options(verb: "Callable[..., None]") -> "Callable[..., None]":
     """The options that make a request."""
     options = [
         click.option("--quick", "mode", flag_value="quick", default="quick", help="3 repeats of 5 s, five workloads."),
@@ -73,32 +73,32 @@ def bench() -> None:
 
 
 @bench.command()
-@_request
+@_request_options
 @prints("millrace.bench.result.outputs:Estimate")
 def estimate(show: Output, **options: object) -> None:
     """Estimate duration and size of a run and list obstacles; start nothing."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
-    show(order.estimate(_made(options)), text.estimate)
+    show(order.estimate(_request(options)), text.estimate)
 
 
 @bench.command()
-@_request
+@_request_options
 @prints("millrace.bench.result.outputs:Started")
 def start(show: Output, **options: object) -> None:
     """Start a run in the background; closing this terminal does not stop the run."""
     from millrace.bench.report import text
     from millrace.bench.run import order
 
-    ready, labels = order.ready(_made(options))
+    ready, labels = order.ready(_request(options))
     show.text(text.estimate(ready.estimate))
     started = order.start(ready, labels)
     show(started, lambda one: [f"{one.run} is running; follow it with `millrace bench follow`"])
 
 
 @bench.command()
-@_request
+@_request_options
 @_lines
 def run(show: Output, **options: object) -> None:
     """Start a run and follow its progress; Ctrl-C leaves the run active."""
@@ -106,7 +106,7 @@ def run(show: Output, **options: object) -> None:
     from millrace.bench.run import order
     from millrace.errors import Failed
 
-    ready, labels = order.ready(_made(options))
+    ready, labels = order.ready(_request(options))
     show.text(text.estimate(ready.estimate))
     order.start(ready, labels)
     last = _follow(show)
@@ -134,14 +134,14 @@ def stop(show: Output) -> None:
 @bench.command(hidden=True)
 def execute() -> None:
     """Run the benchmark (started by millrace-bench.service)."""
-    from millrace.bench.run.session import execute as go
+    from millrace.bench.run.session import execute as execute_order
 
-    done = go()
+    done = execute_order()
     click.echo(f"{done.id}: {done.state}{': ' + done.reason if done.reason else ''}")
 
 
 @bench.command("sweep", hidden=True)
-def sweep_() -> None:
+def clean_up() -> None:
     """Clean up after interrupted runs."""
     from millrace.bench.run import cleanup
     from millrace.system.run import attempt
@@ -194,8 +194,8 @@ def export(name: str, kind: Format, output: BinaryIO) -> None:
     from millrace.bench.result import store
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
-    made = makers[kind](store.load(name))
-    output.write(made)
+    content = makers[kind](store.load(name))
+    output.write(content)
 
 
 @bench.group()
@@ -216,9 +216,9 @@ def add(host: str, token_stdin: bool, show: Output) -> None:
     from millrace.bench.run.remote import register
     from millrace.system.prompt import secret
 
-    made = register.add(host, secret("Token", token_stdin, "--token-stdin"))
-    facts = f"{made.facts.fio}, {made.facts.cpus} processors"
-    show(clients.load(), lambda _: [f"{host} ({made.address}) has been added: {facts}"])
+    client = register.add(host, secret("Token", token_stdin, "--token-stdin"))
+    facts = f"{client.facts.fio}, {client.facts.cpus} processors"
+    show(clients.load(), lambda _: [f"{host} ({client.address}) has been added: {facts}"])
 
 
 @clients.command("list")
@@ -278,7 +278,7 @@ def _stopped(ended: "Stopped") -> "Iterator[str]":
         yield f"removed: {line}"
 
 
-def _made(options: dict[str, object]) -> "RunRequest":
+def _request(options: dict[str, object]) -> "RunRequest":
     from millrace.bench.plan.prepare import request
 
     return request(options)

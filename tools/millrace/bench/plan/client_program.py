@@ -43,17 +43,17 @@ def plan(request: RunRequest, site: Site) -> dict[str, Any]:
     measure = sizes(request, site.free, site.memory, site.cores, layouts(steps))
     rungs = [_rung(step.work, measure) for step in steps]
     space = sum({one["layout"]: one["jobs"] * one["per_job"] * one["size"] for one in rungs}.values())
-    made = {"repeats": measure.repeats, "space": space, "model": request.model, "rungs": rungs}
-    return {**made, "sha256": digest(made)}
+    content = {"repeats": measure.repeats, "space": space, "model": request.model, "rungs": rungs}
+    return {**content, "sha256": digest(content)}
 
 
 def _rung(work: Work, measure: Sizes) -> dict[str, Any]:
     files, jobs = measure.files(work), measure.jobs_of(work)
     seconds = measure.seconds if work.timed else None
-    here = Target(directory=Path(PLACE))
-    job = Job(work, here, jobs, files, seconds)
-    warm = Job(work, here, jobs, files, measure.warm if work.timed else None)
-    own = own_program(job, here.directory / work.layout) if work.engine == OWN and here.directory else None
+    target = Target(directory=Path(PLACE))
+    job = Job(work, target, jobs, files, seconds)
+    warm = Job(work, target, jobs, files, measure.warm if work.timed else None)
+    own = own_program(job, target.directory / work.layout) if work.engine == OWN and target.directory else None
     most = max(jobs, measure.jobs) if work.layout == "common" else jobs
     laid_out = work.layout not in UNREAD and work.operation != "save"
     return {
@@ -65,7 +65,7 @@ def _rung(work: Work, measure: Sizes) -> dict[str, Any]:
         "per_job": files.per_job,
         "size": files.mean,
         "scaled": files.scaled,
-        "lay_out": job_file(Job(work, here, most, files, None, create_only=True)) if laid_out else None,
+        "lay_out": job_file(Job(work, target, most, files, None, create_only=True)) if laid_out else None,
         "warm": None if own else job_file(warm),
         "job": None if own else job_file(job),
         "own": own,

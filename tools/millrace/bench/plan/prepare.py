@@ -42,7 +42,7 @@ def request(options: dict[str, Any]) -> RunRequest:
 
 def prepare(wanted: RunRequest) -> Prepared:
     """Decide everything about a run on this server. BadInput: the request is not valid. Refused: it cannot run here."""
-    here = sites.site(clients=clients.chosen(wanted.clients))
-    steps = planned_steps(wanted, here)
-    measure = sizes(wanted, here.free, here.memory, here.cores, layouts(steps))
-    return Prepared(wanted, here, measure, steps)
+    site = sites.site(clients=clients.chosen(wanted.clients))
+    steps = planned_steps(wanted, site)
+    measure = sizes(wanted, site.free, site.memory, site.cores, layouts(steps))
+    return Prepared(wanted, site, measure, steps)

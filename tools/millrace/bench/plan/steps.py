@@ -65,8 +65,8 @@ def planned_steps(request: RunRequest, site: Site) -> list[Step]:
 
 
 def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Step]:
-    here = [work for work in chosen if Layer.L0 in work.layers]
-    reads = [work for work in here if not work.writes]
+    measured = [work for work in chosen if Layer.L0 in work.layers]
+    reads = [work for work in measured if not work.writes]
     paths = tuple(f"/dev/{one.name}" for one in site.data)
     steps = [Step(Layer.L0, "drives", work, paths, tuple(one.serial for one in site.data)) for work in reads]
     if request.mode == "full":
@@ -77,7 +77,7 @@ def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Ste
         if serial not in blank:
             raise Refused(f"{serial} is not a blank drive of this server and is not written: `millrace inventory`")
         device = (f"/dev/{blank[serial].name}",)
-        steps += [Step(Layer.L0, serial, work, device, (serial,)) for work in here]
+        steps += [Step(Layer.L0, serial, work, device, (serial,)) for work in measured]
     return steps
 
 

@@ -60,8 +60,8 @@ def page(run: Run) -> str:
     emulated = "emulated" in run.labels
     done = [(rung, main) for rung in run.rungs if rung.state is State.DONE and (main := headline(rung)) is not None]
     kinds = list(dict.fromkeys(rung.workload.profile for rung, _ in done))
-    here = run.environment
-    facts = (here.product, here.cpu, f"Linux {here.kernel}", here.pool, run.provenance.fio)
+    environment = run.environment
+    facts = (environment.product, environment.cpu, f"Linux {environment.kernel}", environment.pool, run.provenance.fio)
     return render(
         "bench/report.html.j2",
         run=run,

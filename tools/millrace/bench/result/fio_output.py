@@ -74,13 +74,13 @@ def documents(text: str) -> list[Document]:
     return _split(text)[0]
 
 
-def final(text: str, status: int, said: str) -> Document:
-    """Return the last document of a fio that ended with `status` and printed `said` on stderr.
+def final(text: str, status: int, errors: str) -> Document:
+    """Return the last document of a fio that ended with `status` and printed `errors` on stderr.
 
     Failed: fio did not get to its end, or a job of it reports an error. Full: there was no space.
     """
     found, rest = _split(text)
-    complaint = _complaint(said) or _complaint(text)
+    complaint = _complaint(errors) or _complaint(text)
     if complaint and _FULL.search(complaint):
         raise Full(f"the pool or the quota of the benchmark is full: {complaint}")
     if rest.lstrip().startswith("{"):
@@ -115,15 +115,15 @@ class Histogram:
     low: float | None = None
     high: float | None = None
 
-    def add(self, said: Document) -> None:
+    def add(self, document: Document) -> None:
         """Add the histogram of one job."""
-        count = int(said.get("N", 0))
+        count = int(document.get("N", 0))
         if not count:
             return
-        self.bins.update({int(value): int(times) for value, times in said.get("bins", {}).items()})
-        self.total += float(said["mean"]) * count
-        self.low = min(float(said["min"]), self.low if self.low is not None else float(said["min"]))
-        self.high = max(float(said["max"]), self.high or 0)
+        self.bins.update({int(value): int(times) for value, times in document.get("bins", {}).items()})
+        self.total += float(document["mean"]) * count
+        self.low = min(float(document["min"]), self.low if self.low is not None else float(document["min"]))
+        self.high = max(float(document["max"]), self.high or 0)
 
     def merge(self, other: "Histogram") -> None:
         """Add all of another one."""
@@ -230,9 +230,9 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
 def _flows(job: Document, as_direction: Direction | None) -> Iterator[tuple[Direction, Flow]]:
     ways: tuple[Direction, Direction] = ("read", "write")
     for way in ways:
-        said = job.get(way, {})
-        if int(said.get("total_ios", 0)):
-            yield as_direction or way, _flow(said)
+        document = job.get(way, {})
+        if int(document.get("total_ios", 0)):
+            yield as_direction or way, _flow(document)
     sync = job.get("sync", {})
     if int(sync.get("total_ios", 0)):
         flow = Flow(count=int(sync["total_ios"]))
@@ -242,13 +242,15 @@ def _flows(job: Document, as_direction: Direction | None) -> Iterator[tuple[Dire
         yield "commit", flow
 
 
-def _flow(said: Document) -> Flow:
-    latencies = said.get("clat_ns", {})
+def _flow(document: Document) -> Flow:
+    latencies = document.get("clat_ns", {})
     if not latencies.get("bins"):
-        latencies = said.get("lat_ns", {})
-    flow = Flow(bytes=int(said["io_bytes"]), count=int(said["total_ios"]), short=int(said.get("short_ios", 0)))
+        latencies = document.get("lat_ns", {})
+    flow = Flow(
+        bytes=int(document["io_bytes"]), count=int(document["total_ios"]), short=int(document.get("short_ios", 0))
+    )
     flow.histogram.add(latencies)
-    flow.slowest = float(said["runtime"]) / 1000
+    flow.slowest = float(document["runtime"]) / 1000
     if flow.slowest < COARSE and flow.histogram.total:
         flow.slowest = flow.histogram.total * NANO
     if flow.slowest:
@@ -285,8 +287,8 @@ def _begin(text: str, place: int) -> int:
     return hit + 1 if hit >= 0 else -1
 
 
-def _complaint(said: str) -> str:
-    lines: Sequence[str] = _ERROR.findall(said)
+def _complaint(errors: str) -> str:
+    lines: Sequence[str] = _ERROR.findall(errors)
     # kept in the result of a run and shown; it may be the words of a client
     return one_line(lines[0].strip()) if lines else ""
 

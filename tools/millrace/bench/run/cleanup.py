@@ -18,7 +18,7 @@ WHY = "the program was killed, or the power was cut"
 
 def clean_up(run: Runner) -> list[str]:
     """Remove it; return what was removed, in words. Refused: a run is active."""
-    with order.alone():
+    with order.only_run():
         return _clean_up(run)
 
 
@@ -27,7 +27,7 @@ def _clean_up(run: Runner) -> list[str]:
     pool = known_pool()
     if pool is not None:
         mountpoint = pool.filesystem.mountpoint
-        # an empty mount point is not the pool: the next sweep finds what is on it
+        # an empty mount point is not the pool: the next clean-up finds what is on it
         if os.path.ismount(paths.ROOT / mountpoint.lstrip("/")) and space.remove(mountpoint, run):
             found.append(f"files in {mountpoint}")
     last = live.latest()

@@ -65,8 +65,8 @@ def environment(site: Site, run: Runner) -> Environment:
 
 def packages(run: Runner, names: Sequence[str] = PACKAGES) -> dict[str, str]:
     """Return the versions of the packages that are measured, by name; those that are not installed are omitted."""
-    said = run(["dpkg-query", "--show", "--showformat=${Package}=${Version}\\n", *names]).out
-    return dict(line.split("=", 1) for line in said.splitlines() if "=" in line)
+    lines = run(["dpkg-query", "--show", "--showformat=${Package}=${Version}\\n", *names]).out.splitlines()
+    return dict(line.split("=", 1) for line in lines if "=" in line)
 
 
 def _settings(site: Site) -> dict[str, str]:

@@ -51,8 +51,8 @@ def check(request: RunRequest, site: Site, run: Runner, running: bool | None = N
 
 def hypervisor(run: Runner) -> str | None:
     """Return the name of what emulates or virtualises this server; None on metal."""
-    said = run(["systemd-detect-virt", "--vm"]).out.strip()
-    return None if said in VIRTUAL else said
+    name = run(["systemd-detect-virt", "--vm"]).out.strip()
+    return None if name in VIRTUAL else name
 
 
 def _writable(mountpoint: str, verdict: Verdict) -> None:

@@ -24,7 +24,7 @@ from millrace.system.files import write_text
 USER = "millrace-bench"
 CREATED: dict[str, Direction] = {"filecreate": "create", "filestat": "stat", "filedelete": "delete"}
 GRACE = 5.0
-"""Seconds that fio gets to write its report after it was told to end."""
+"""Seconds that fio gets to write its report after SIGTERM."""
 
 Live = Callable[[Outcome], None]
 
@@ -50,8 +50,10 @@ class Local:
         Failed: it did not get to its end; Full where space ran out, Stopped where the run was stopped.
         """
         as_direction = CREATED.get(job.work.engine)
-        text, status, said = self._finished(self._argv(job), lambda found: self._tell(found, as_direction, live))
-        document = fio_output.final(text, status, said) if not job.create_only else {}
+        text, status, errors = self._run_to_end(
+            self._argv(job), lambda documents: self._report(documents, as_direction, live)
+        )
+        document = fio_output.final(text, status, errors) if not job.create_only else {}
         return fio_output.outcome(document, as_direction)
 
     def _argv(self, job: Job) -> list[str]:
@@ -66,20 +68,20 @@ class Local:
         return [self.program, *reading, "--status-interval=1", "--output-format=json+", str(path)]
 
     @staticmethod
-    def _tell(found: Sequence[Document], as_direction: Direction | None, live: Live | None) -> None:
+    def _report(documents: Sequence[Document], as_direction: Direction | None, live: Live | None) -> None:
         if live is not None:
-            for document in found:
+            for document in documents:
                 live(fio_output.outcome(document, as_direction))
 
-    def _finished(self, argv: Sequence[str], tell: Callable[[Sequence[Document]], None]) -> tuple[str, int, str]:
+    def _run_to_end(self, argv: Sequence[str], receive: Callable[[Sequence[Document]], None]) -> tuple[str, int, str]:
         """Return fio's output, its status and its errors. Stopped: the run was stopped."""
-        said_path = self.scratch / "fio.err"
-        with said_path.open("w+") as said:
+        errors_path = self.scratch / "fio.err"
+        with errors_path.open("w+") as errors:
             process = subprocess.Popen(
                 list(argv),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=said,
+                stderr=errors,
                 cwd=self.scratch / "cwd",
                 env=self.environment,
                 start_new_session=True,
@@ -89,19 +91,19 @@ class Local:
             )
             try:
                 assert process.stdout is not None
-                text = self._read(process.stdout, tell)
+                text = self._read(process.stdout, receive)
                 if self.stop.is_set():
-                    _end(process)
+                    _terminate(process)
                 status = process.wait()
             finally:
-                _end(process)
-            said.seek(0)
-            words = said.read()
+                _terminate(process)
+            errors.seek(0)
+            complaint = errors.read()
         if self.stop.is_set():
             raise Stopped("the measurement was stopped")
-        return text, status, words
+        return text, status, complaint
 
-    def _read(self, pipe: IO[bytes], tell: Callable[[Sequence[Document]], None]) -> str:
+    def _read(self, pipe: IO[bytes], receive: Callable[[Sequence[Document]], None]) -> str:
         stream, pieces = Stream(), []
         while not self.stop.is_set():
             ready, _, _ = select.select([pipe], [], [], 0.2)
@@ -112,11 +114,11 @@ class Local:
                 break
             text = piece.decode("utf-8", "replace")
             pieces.append(text)
-            tell(stream.feed(text))
+            receive(stream.feed(text))
         return "".join(pieces)
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
+def _terminate(process: subprocess.Popen[bytes]) -> None:
     """fio ends its jobs, which have sessions of their own; what outlives it ends with the unit."""
     if process.poll() is not None:
         return

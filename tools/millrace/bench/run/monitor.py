@@ -77,9 +77,9 @@ class Watch:
             for member in (self._block(name) / "md").glob("dev-*"):
                 found[f"{member.name.removeprefix('dev-')} in array {title}"] = sysfs.number(member / "errors") or 0
         for name, serial in self.drives:
-            said = sysfs.text(self._block(name) / "device/ioerr_cnt")
-            if said:
-                found[f"drive {serial}"] = int(said, 0)
+            count = sysfs.text(self._block(name) / "device/ioerr_cnt")
+            if count:
+                found[f"drive {serial}"] = int(count, 0)
         return found
 
     def _degraded(self, name: str) -> int:

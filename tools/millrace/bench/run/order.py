@@ -65,7 +65,7 @@ def start(ready: prepare.Prepared, labels: list[Label]) -> Started:
     return Started(run=order.run, unit=unit.NAME, estimate=ready.estimate)
 
 
-def alone() -> AbstractContextManager[None]:
+def only_run() -> AbstractContextManager[None]:
     """Hold the lock of the benchmark; the kernel frees it with its process. Refused: another run has it."""
     sentence = "a benchmark is already running: `millrace bench follow` watches it"
     return locks.held(paths.run_dir() / "bench/lock", sentence)

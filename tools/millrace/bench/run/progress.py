@@ -20,21 +20,21 @@ class ProgressReporter:
         self._before: tuple[float, float, float] | None = None
 
     @classmethod
-    def of_nothing(cls, run: str) -> "ProgressReporter":
+    def without_estimate(cls, run: str) -> "ProgressReporter":
         """Return a reporter for a run that could not begin."""
         return cls(run, None)
 
     def begin(self, number: int, rung: str) -> None:
         """Report the begin of a rung, by its place in the estimate."""
         self._number, self._what, self._repeat = number, rung, 0
-        self._say()
+        self._write()
 
     def repeat(self, number: int, now: Outcome | None) -> None:
         """Report a repeat, at its begin and while it runs; number 0 is the warm-up."""
         self._repeat = number
         if now is None:
             self._before = None
-            self._say()
+            self._write()
             return
         flows = now.flows.values()
         total = (time.monotonic(), float(sum(one.bytes for one in flows)), float(sum(one.count for one in flows)))
@@ -43,12 +43,12 @@ class ProgressReporter:
             seconds = total[0] - self._before[0]
             rates = ((total[1] - self._before[1]) / seconds, (total[2] - self._before[2]) / seconds)
         self._before = total
-        self._say(bandwidth=rates[0], operations=rates[1])
+        self._write(bandwidth=rates[0], operations=rates[1])
 
     def finished(self, rung: Rung) -> None:
         """Report the result of a rung."""
         self._repeat = self._repeats
-        self._say(finished=rung)
+        self._write(finished=rung)
 
     def end(self, state: State, reason: str | None) -> None:
         """Write the last line."""
@@ -69,11 +69,11 @@ class ProgressReporter:
         if not self._estimate:
             return 0.0
         seconds = [rung.seconds for rung in self._estimate.rungs]
-        here = seconds[self._number] if self._number < len(seconds) else 0.0
-        done = sum(seconds[: self._number]) + here * self._repeat / (1 + self._repeats)
+        current = seconds[self._number] if self._number < len(seconds) else 0.0
+        done = sum(seconds[: self._number]) + current * self._repeat / (1 + self._repeats)
         return min(1.0, done / sum(seconds)) if sum(seconds) else 0.0
 
-    def _say(
+    def _write(
         self, bandwidth: float | None = None, operations: float | None = None, finished: Rung | None = None
     ) -> None:
         progress = self._progress()

@@ -25,7 +25,7 @@ from millrace.bench.run import cleanup, space, targets
 from millrace.bench.run.environment import environment
 from millrace.bench.run.local import Local, Stopped
 from millrace.bench.run.monitor import Monitor, Watch
-from millrace.bench.run.order import Order, alone, file
+from millrace.bench.run.order import Order, file, only_run
 from millrace.bench.run.progress import ProgressReporter
 from millrace.bench.run.remote import target as remote
 from millrace.bench.run.remote.connection import Unreachable
@@ -49,12 +49,12 @@ def execute(run: Runner = attempt) -> Run:
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: stop.set())
     try:
-        with alone():
+        with only_run():
             cleanup.mark()
             ready = prepare(order.request)
             return Session(order, ready, run, stop).go()
     except MillraceError as error:
-        progress = ProgressReporter.of_nothing(order.run)
+        progress = ProgressReporter.without_estimate(order.run)
         progress.end(State.FAILED, str(error))
         raise
     finally:
@@ -68,7 +68,7 @@ class Session:
         self.ready, self.labels, self._run, self._stop = ready, order.labels, run, stop
         self.rungs = [pending(step, ready.sizes) for step in ready.steps]
         self.progress = ProgressReporter(order.run, ready.estimate)
-        self.made = Run(
+        self.result = Run(
             id=order.run,
             started=_now(),
             state=State.RUNNING,
@@ -99,16 +99,16 @@ class Session:
             with suppress(MillraceError, OSError):
                 space.remove(self.ready.site.mountpoint, self._run)
             self._save(state, reason, ended=True)
-            write_text(results.home() / METRICS, open_metrics(self.made))
+            write_text(results.home() / METRICS, open_metrics(self.result))
             self.progress.end(state, reason)
-        return self.made
+        return self.result
 
     def _steps(self, stack: ExitStack, monitor: Monitor) -> tuple[State, str | None]:
         site = self.ready.site
         nodes = stack.enter_context(targets.device_nodes(self._run))
         directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
         stack.callback(space.remove, site.mountpoint, self._run)
-        runner = StepRunner(self.ready.sizes, directory, results.directory(self.made.id), monitor)
+        runner = StepRunner(self.ready.sizes, directory, results.directory(self.result.id), monitor)
         local = Local(_scratch(), self._stop)
         monitor.start()
         numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
@@ -181,8 +181,8 @@ class Session:
         site = self.ready.site
         rungs = with_ceilings(self.rungs, site.inventory, site.plan, "degraded" in self.labels)
         update = {"state": state, "reason": reason, "rungs": rungs, "ended": _now() if ended else None}
-        self.made = self.made.model_copy(update=update)
-        results.save(self.made)
+        self.result = self.result.model_copy(update=update)
+        results.save(self.result)
 
 
 def _target_of(number: int, step: Step) -> tuple[Layer, str, int]:

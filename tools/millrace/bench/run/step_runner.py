@@ -40,7 +40,7 @@ class Measurer(Protocol):
 class StepRunner:
     """Runs the steps of a run, a rung each. `directory` is the benchmark's own in the pool, `results` that of the run.
 
-    `tell` is called with the number of the repeat (0: the warm-up) and what is known of it so far.
+    `report` is called with the number of the repeat (0: the warm-up) and what is known of it so far.
     """
 
     sizes: Sizes
@@ -51,7 +51,7 @@ class StepRunner:
     laid_out: set[str] = field(default_factory=set)
 
     def run(
-        self, rung: Rung, step: Step, target: Target, measurer: Measurer, tell: Callable[[int, Outcome | None], None]
+        self, rung: Rung, step: Step, target: Target, measurer: Measurer, report: Callable[[int, Outcome | None], None]
     ) -> Rung:
         """Return the rung with its result.
 
@@ -64,16 +64,16 @@ class StepRunner:
         self.monitor.rung(target.mount)
         began = time.monotonic()
         if step.work.warmed:
-            tell(0, None)
+            report(0, None)
             self._ready(job)
             measurer.run(self._warm(job))
         repeats: list[Outcome] = []
         for number in range(1, self.sizes.repeats + 1):
-            tell(number, None)
+            report(number, None)
             self._ready(job)
             self.monitor.record(True)
             try:
-                found = measurer.run(job, lambda now, number=number: tell(number, now))  # type: ignore[misc]
+                found = measurer.run(job, lambda now, number=number: report(number, now))  # type: ignore[misc]
             finally:
                 self.monitor.record(False)
             repeats.append(found)
@@ -108,8 +108,8 @@ class StepRunner:
         with nofollow.directory(self.directory) as home:
             nofollow.make_directory(name, 0o700, home, self._owner)
         if job.work.layout not in UNREAD and job.work.operation != "save":
-            here = Target(directory=self.directory, copy=copy)
-            measurer.run(Job(job.work, here, self._most_jobs(job), job.files, None, create_only=True))
+            local = Target(directory=self.directory, copy=copy)
+            measurer.run(Job(job.work, local, self._most_jobs(job), job.files, None, create_only=True))
             self.laid_out.add(name)
 
     def _most_jobs(self, job: Job) -> int:

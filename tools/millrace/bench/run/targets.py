@@ -46,8 +46,8 @@ def opened(step: Step, directory: Path, nodes: Path, run: Runner) -> Iterator[Ta
     """
     if step.devices:
         named = zip(step.names, step.devices, strict=True)
-        made = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)
-        yield Target(devices=made, write_devices=step.work.writes, offset=EDGE)
+        devices = tuple((name, str(_node(nodes, device, step.work.writes))) for name, device in named)
+        yield Target(devices=devices, write_devices=step.work.writes, offset=EDGE)
     elif step.layer is Layer.L2:
         where = scratch() / "mnt" / step.target
         with loopback.PROTOCOLS[step.target](directory, where, run) as mounted:

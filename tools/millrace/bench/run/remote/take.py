@@ -72,11 +72,11 @@ class ByHand(Contract):
 def take(file: Path, site: Site, run: Runner) -> Run:
     """Read a file and store it as a run. BadInput: it is not a result; nothing is stored."""
     only_root()
-    said = _read(file)
+    result = _read(file)
     name = results.new_id()
     found, raws = [], []
-    for one in said.rungs:
-        rung, raw = _rung(one, said, file)
+    for one in result.rungs:
+        rung, raw = _rung(one, result, file)
         found.append(rung)
         raws.append(raw)
     kept = [
@@ -87,25 +87,26 @@ def take(file: Path, site: Site, run: Runner) -> Run:
         )
         for rung, raw in zip(found, raws, strict=True)
     ]
-    made = Run(
+    facts = result.facts
+    record = Run(
         id=name,
-        started=_clock(said.started),
-        ended=_clock(said.ended),
+        started=_clock(result.started),
+        ended=_clock(result.ended),
         state=State.DONE,
-        reason=f"measured by hand on {said.facts.host} ({said.mount.source}); this server was not watched meanwhile",
+        reason=f"measured by hand on {facts.host} ({result.mount.source}); this server was not watched meanwhile",
         request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(one.workload.profile for one in kept))),
         labels=["emulated"] if guard.hypervisor(run) else [],
         provenance=Provenance(
             version=__version__,
             workload_hash=digest(sorted({one.workload.sha256 for one in kept})),
-            fio=said.facts.fio,
+            fio=facts.fio,
             started_by=invoking_user(),
         ),
-        environment=environment(site, run).model_copy(update={"clients": [said.facts]}),
+        environment=environment(site, run).model_copy(update={"clients": [facts]}),
         rungs=with_ceilings(kept, site.inventory, site.plan, degraded=False),
     )
-    results.save(made)
-    return made
+    results.save(record)
+    return record
 
 
 def _read(file: Path) -> ByHand:
@@ -115,26 +116,26 @@ def _read(file: Path) -> ByHand:
             text = content.read(LARGEST + 1)
         if len(text) > LARGEST:
             raise BadInput(f"{file} is too large for the result of a benchmark")
-        said = ByHand.model_validate(json.loads(text))
+        result = ByHand.model_validate(json.loads(text))
     except OSError as error:
         raise BadInput(f"{file} cannot be read: {error.strerror}") from error
     # RecursionError: brackets without end
     except (ValueError, ValidationError, RecursionError) as error:
         raise BadInput(f"{file} is not what the program of `millrace client bench` writes") from error
-    if said.facts.program != VERSION:
+    if result.facts.program != VERSION:
         raise BadInput(f"{file} was made by another version of the program: `millrace client bench` has this one")
-    return said
+    return result
 
 
-def _rung(one: Measured, said: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
+def _rung(one: Measured, result: ByHand, file: Path) -> tuple[Rung, list[dict[str, Any]]]:
     """The workload is this server's own by that name, whatever the file has for it."""
     work = {work.name: work for work in WORKS}.get(one.id)
     if work is None or (one.error is None and not one.raw):
         raise BadInput(f"{file} has a workload {one.id} that this server does not know, or nothing of it")
     rung = Rung(
-        id=f"L3/{said.mount.target}/{work.name}",
+        id=f"L3/{result.mount.target}/{work.name}",
         layer=Layer.L3,
-        target=said.mount.target,
+        target=result.mount.target,
         workload=work.workload(one.scaled),
         state=State.PENDING,
         jobs=one.jobs,
@@ -152,7 +153,7 @@ def _rung(one: Measured, said: ByHand, file: Path) -> tuple[Rung, list[dict[str,
         done = figures.completed(rung, repeats, [], one.seconds)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, Failed) as error:
         raise BadInput(f"{file} has a report of {one.id} that is not one of fio: {error}") from error
-    return figures.worth(done, said.model), one.raw
+    return figures.worth(done, result.model), one.raw
 
 
 def _clock(seconds: float) -> str:

@@ -75,7 +75,7 @@ class Box:
     ) -> Result:
         """Run a command line of `millrace` without starting the program anew (vm.guest)."""
         line = shlex.split(words) if isinstance(words, str) else words
-        return self.machine.ask(line, user=user, seconds=seconds, check=check)
+        return self.machine.millrace(line, user=user, seconds=seconds, check=check)
 
     def shown(self, words: str, user: str = "root") -> Any:
         """What a command line of `millrace` prints as JSON."""

@@ -87,28 +87,28 @@ class Client:
 
     def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
         """Run `argv` in the guest; raise Failed where the machine went away or did not answer."""
-        return self._asked(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
+        return self._exchange(argv, {"argv": list(argv), "stdin": stdin}, seconds, alive)
 
-    def ask(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
-        """Ask the user's `millrace answer` in the guest; Failed as for `run`. What is printed may only be text."""
-        return self._asked(["millrace", *words], {"words": list(words), "user": user}, seconds, alive)
+    def millrace(self, words: Sequence[str], user: str, seconds: float, alive: Callable[[], bool]) -> Result:
+        """Run a command line in the user's `millrace answer` in the guest; Failed as for `run`. Output is text only."""
+        return self._exchange(["millrace", *words], {"words": list(words), "user": user}, seconds, alive)
 
-    def _asked(
-        self, argv: Sequence[str], question: dict[str, Any], seconds: float, alive: Callable[[], bool]
+    def _exchange(
+        self, argv: Sequence[str], request: dict[str, Any], seconds: float, alive: Callable[[], bool]
     ) -> Result:
         with self._changed:
             self._next += 1
             number = self._next
             boot = self.boot_id
-            line = json.dumps({"id": number, "timeout": seconds, **question}) + "\n"
+            line = json.dumps({"id": number, "timeout": seconds, **request}) + "\n"
             try:
                 self._socket.sendall(line.encode())
             except OSError as error:
                 raise Failed(f"The guest is gone, it cannot run {argv[0]}.") from error
         # The guest ends the command at `seconds`; its answer takes a while under load.
-        answered = self._wait(lambda: number in self._answers or self.boot_id != boot, seconds + 60, alive)
+        replied = self._wait(lambda: number in self._answers or self.boot_id != boot, seconds + 60, alive)
         with self._changed:
-            answer = self._answers.pop(number, None)
-        if not answered or answer is None:
+            reply = self._answers.pop(number, None)
+        if not replied or reply is None:
             raise Failed(f"The guest went away or hangs while it ran: {' '.join(argv)}")
-        return Result(tuple(argv), answer["status"], str(answer["out"]), str(answer["err"]))
+        return Result(tuple(argv), reply["status"], str(reply["out"]), str(reply["err"]))

@@ -45,12 +45,12 @@ class Appliance(Machine):
 
         super().__init__(server.name, directory, accel, command)
 
-    def ask(
+    def millrace(
         self, words: Sequence[str], *, user: str = "root", seconds: float = COMMAND_SECONDS, check: bool = True
     ) -> agent.Result:
         """Run a command line of `millrace` as the web pages do; as for `run`, but it prints text and reads nothing."""
         limit = seconds * self.accel.scale
-        return self._answered(lambda: self._client().ask(words, user, limit, lambda: self.running), check)
+        return self._completed(lambda: self._client().millrace(words, user, limit, lambda: self.running), check)
 
     def _bay(self, serial: str) -> int:
         """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>` with `subsys<bay>`."""
@@ -69,8 +69,8 @@ class Appliance(Machine):
         number = self._bay(serial)
         place = {"bus": f"bay{number}", "subsys": f"subsys{number}"}
         self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, **place)
-        there = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
-        self.wait_command(there, f"drive {serial} to be there", seconds=120)
+        present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
+        self.wait_command(present, f"drive {serial} to be there", seconds=120)
 
     def erase(self, serial: str) -> None:
         """Erase a drive that was pulled, as if the next `put_in` were of another drive; QEMU wants the serial again."""

@@ -14,46 +14,46 @@ UNIT = "test-agent.service"
 
 PROGRAM = f"""
 import json, os, queue, signal, subprocess, threading, time
-lock, asking, programs = threading.Lock(), threading.Lock(), dict()
+lock, programs_lock, programs = threading.Lock(), threading.Lock(), dict()
 def send(fd, answer):
     data = (json.dumps(answer) + "\\n").encode()
     with lock:
         while data:
             data = data[os.write(fd, data):]
-def hear(answers, waiting):
+def read_replies(answers, waiting):
     for line in answers:
         answer = json.loads(line)
         waiting.pop(answer["id"]).put(answer)
-    with asking:
-        for asked in waiting.values():
-            asked.put(dict(status=127, out="", err="millrace answer ended"))
+    with programs_lock:
+        for replies in waiting.values():
+            replies.put(dict(status=127, out="", err="millrace answer ended"))
         waiting.clear()
-def tell(program, question):
-    program.stdin.write((json.dumps(question) + "\\n").encode())
+def write_request(program, request):
+    program.stdin.write((json.dumps(request) + "\\n").encode())
     program.stdin.flush()
 def start(user):
     program = subprocess.Popen(["setpriv", "--reuid", user, "--regid", user, "--init-groups", "millrace", "answer"],
                                stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
     waiting = dict()
-    threading.Thread(target=hear, args=(program.stdout, waiting), daemon=True).start()
+    threading.Thread(target=read_replies, args=(program.stdout, waiting), daemon=True).start()
     return program, waiting
-def ask(request, answer):
+def run_millrace(request, answer):
     number, user, answers = request["id"], request["user"], queue.SimpleQueue()
-    with asking:
+    with programs_lock:
         if user not in programs or programs[user][0].poll() is not None:
             programs[user] = start(user)
         program, waiting = programs[user]
         waiting[number] = answers
-        tell(program, dict(id=number, words=request["words"]))
+        write_request(program, dict(id=number, words=request["words"]))
     try:
-        said = answers.get(timeout=request["timeout"])
-        ended = said["status"]
-        answer["status"] = -getattr(signal, "SIG" + said["signal"]) if ended is None else ended
+        reply = answers.get(timeout=request["timeout"])
+        ended = reply["status"]
+        answer["status"] = -getattr(signal, "SIG" + reply["signal"]) if ended is None else ended
     except queue.Empty:
-        with asking:
-            tell(program, dict(stop=number))
-        said = answers.get()
-    answer.update(out=said["out"], err=said["err"])
+        with programs_lock:
+            write_request(program, dict(stop=number))
+        reply = answers.get()
+    answer.update(out=reply["out"], err=reply["err"])
 def run(request, answer):
     child = subprocess.Popen(request["argv"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                              start_new_session=True)
@@ -68,7 +68,7 @@ def run(request, answer):
 def serve(fd, request):
     answer = dict(id=request["id"], status=None, out="", err="")
     try:
-        (ask if "words" in request else run)(request, answer)
+        (run_millrace if "words" in request else run)(request, answer)
     except Exception as error:
         answer.update(status=127, err=str(error))
     send(fd, answer)

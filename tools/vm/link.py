@@ -25,9 +25,9 @@ class Cables:
         shutil.rmtree(self._directory, ignore_errors=True)
 
     def _end(self, number: int, local: str, remote: str) -> str:
-        here = self._directory / f"{local}{number}"
-        there = self._directory / f"{remote}{number}"
-        return f"dgram,local.type=unix,local.path={here},remote.type=unix,remote.path={there}"
+        local_path = self._directory / f"{local}{number}"
+        remote_path = self._directory / f"{remote}{number}"
+        return f"dgram,local.type=unix,local.path={local_path},remote.type=unix,remote.path={remote_path}"
 
     @property
     def server_ends(self) -> list[str]:

@@ -178,8 +178,8 @@ class Machine:
     def _with_console(self, what: str) -> str:
         tail = "\n".join(self.console.splitlines()[-CONSOLE_TAIL:])
         log = self.files.directory / "qemu.log"
-        said = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
-        return f"{what}. QEMU said: {said or 'nothing'}\nThe console's last lines:\n{tail}"
+        output = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
+        return f"{what}. QEMU said: {output or 'nothing'}\nThe console's last lines:\n{tail}"
 
     def wait_for(self, ready: Callable[[], Any], what: str, seconds: float, poll: float = POLL_SECONDS) -> Any:
         """Poll `ready` every `poll` seconds until it returns something true and return that.
@@ -240,12 +240,12 @@ class Machine:
         """Run a shell line or an argument list as root in the guest; with `check` a failure raises Failed."""
         argv = ["/bin/sh", "-c", command] if isinstance(command, str) else list(command)
         limit = seconds * self.accel.scale
-        return self._answered(lambda: self._client().run(argv, stdin, limit, lambda: self.running), check)
+        return self._completed(lambda: self._client().run(argv, stdin, limit, lambda: self.running), check)
 
-    def _answered(self, ask: Callable[[], agent.Result], check: bool) -> agent.Result:
+    def _completed(self, execute: Callable[[], agent.Result], check: bool) -> agent.Result:
         self.wait_agent()
         try:
-            result = ask()
+            result = execute()
         except Failed as error:
             raise Failed(self._with_console(str(error))) from error
         if check and result.status != 0:

@@ -20,12 +20,12 @@ class Monitor:
     def __init__(self, path: Path) -> None:
         self._thread = ThreadPoolExecutor(max_workers=1)
         try:
-            self._protocol = self._there(lambda: self._connect(path))
+            self._protocol = self._in_thread(lambda: self._connect(path))
         except BaseException:
             self._thread.shutdown()
             raise
 
-    def _there(self, act: Callable[[], T]) -> T:
+    def _in_thread(self, act: Callable[[], T]) -> T:
         return self._thread.submit(act).result()
 
     @staticmethod
@@ -36,11 +36,11 @@ class Monitor:
 
     def command(self, name: str, **arguments: object) -> Any:
         """Send a command and return what it returned."""
-        return self._there(lambda: self._protocol.cmd(name, **arguments))
+        return self._in_thread(lambda: self._protocol.cmd(name, **arguments))
 
     def close(self) -> None:
         """Close the connection."""
         try:
-            self._there(self._protocol.close)
+            self._in_thread(self._protocol.close)
         finally:
             self._thread.shutdown()

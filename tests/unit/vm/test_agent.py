@@ -83,17 +83,17 @@ def test_commands_do_not_wait_for_each_other(client: agent.Client, tmp_path: Pat
     assert not reader.is_alive()
 
 
-def ask(client: agent.Client, *words: str, seconds: float = 60) -> agent.Result:
-    return client.ask(words, getpass.getuser(), seconds, lambda: True)
+def millrace(client: agent.Client, *words: str, seconds: float = 60) -> agent.Result:
+    return client.millrace(words, getpass.getuser(), seconds, lambda: True)
 
 
 def test_command_lines_of_millrace_are_asked_of_one_program(client: agent.Client, tmp_path: Path) -> None:
     assert client.wait_hello(60, lambda: True)
     alone = subprocess.run([sys.executable, "-m", "millrace", "schema"], capture_output=True, text=True, check=True)
     for _ in range(2):
-        result = ask(client, "schema")
+        result = millrace(client, "schema")
         assert (result.argv, result.status, result.out) == (("millrace", "schema"), 0, alone.stdout)
-    refused = ask(client, "no-such-verb")
+    refused = millrace(client, "no-such-verb")
     assert refused.status == 2 and "no-such-verb" in refused.err
     assert (tmp_path / "starts").read_text() == "started\n"
 
@@ -101,7 +101,7 @@ def test_command_lines_of_millrace_are_asked_of_one_program(client: agent.Client
 def test_a_command_line_of_millrace_that_takes_too_long_is_ended(client: agent.Client, tmp_path: Path) -> None:
     assert client.wait_hello(60, lambda: True)
     subprocess.run(["mkfifo", tmp_path / "never"], check=True)
-    assert ask(client, "plan", "--inventory", str(tmp_path / "never"), seconds=3).status is None
+    assert millrace(client, "plan", "--inventory", str(tmp_path / "never"), seconds=3).status is None
 
 
 def test_a_machine_that_went_away_is_said_so(client: agent.Client) -> None:

@@ -21,12 +21,12 @@ class Attempt:
     def __init__(self, parcel: Parcel, argv: Sequence[str] = SEND, seconds: float = SECONDS) -> None:
         self._until = time.monotonic() + seconds
         self._seconds = seconds
-        # Closed with what it said.
-        self._said = tempfile.TemporaryFile()  # noqa: SIM115
+        # Its errors; closed once they are read.
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115
         with tempfile.TemporaryFile() as given:
             given.write(parcel.model_dump_json().encode())
             given.seek(0)
-            self._process = subprocess.Popen(argv, stdin=given, stdout=subprocess.DEVNULL, stderr=self._said)
+            self._process = subprocess.Popen(argv, stdin=given, stdout=subprocess.DEVNULL, stderr=self._errors)
 
     def ended(self) -> bool:
         """Whether it is over; one that exceeds its time is ended here."""
@@ -38,9 +38,9 @@ class Attempt:
     def problem(self) -> str | None:
         """Return why the message was not delivered, in one sentence; None where it was. Only once it has ended."""
         status = self._process.wait()
-        with self._said as said:
-            said.seek(0)
-            words = said.read().decode(errors="replace").strip()
+        with self._errors as errors:
+            errors.seek(0)
+            words = errors.read().decode(errors="replace").strip()
         if status == 0:
             return None
         if status < 0:

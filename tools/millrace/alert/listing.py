@@ -53,11 +53,11 @@ def alerts() -> AlertList:
 
     BadInput: there was no health check yet.
     """
-    said = report()
-    found = said.open if said else diff.difference([], read_model(paths.health_file(), Health)).open
+    last = report()
+    found = last.open if last else diff.difference([], read_model(paths.health_file(), Health)).open
     known = _acknowledged()
     listed = [_listed(one, known) for one in sorted(found, key=lambda one: SEVERITY.index(one.level), reverse=True)]
-    return AlertList(alerts=listed, waiting=sum(said.queued.values()) if said else 0)
+    return AlertList(alerts=listed, waiting=sum(last.queued.values()) if last else 0)
 
 
 def acknowledge(keys: Sequence[str]) -> AlertList:
@@ -83,16 +83,16 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
 
     Refused: there is no such route, or none. Failed: the service does not run or does not report in time.
     """
-    there = [one.name for one in routes.load()]
+    known = [one.name for one in routes.load()]
     for name in names:
-        if name not in there:
+        if name not in known:
             raise Refused(routes.unknown(name))
-    if not there:
+    if not known:
         raise Refused("there is no route yet: millrace alert route add --help")
     with locks.held(paths.alert_dir() / "test.lock"):
         if not is_active(routes.UNIT, run):
             raise Failed(f"{routes.UNIT} does not run: systemctl status {routes.UNIT}")
-        request = TestRequest(id=uuid.uuid4().hex, routes=list(names) or there)
+        request = TestRequest(id=uuid.uuid4().hex, routes=list(names) or known)
         file = paths.alert_dir() / TEST_FILE
         write_model(file, request)
         try:
@@ -107,8 +107,8 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
 
 
 def _results(id_: str) -> list[TestResult]:
-    said = report()
-    return [one for one in said.tests if one.id == id_] if said else []
+    last = report()
+    return [one for one in last.tests if one.id == id_] if last else []
 
 
 def _acknowledged() -> list[Acknowledgement]:

@@ -38,15 +38,15 @@ def send(route: MailRoute, password: str, message: Message, host: str) -> None:
 
 def mail(route: MailRoute, message: Message, host: str) -> EmailMessage:
     """Return the message as mail (RFC 5322); RFC 3834 prevents vacation replies."""
-    made = EmailMessage()
-    made["Subject"] = text.subject(message, host)
-    made["From"] = route.sender
-    made["To"] = ", ".join(route.recipients)
-    made["Date"] = format_datetime(datetime.fromisoformat(message.at))
-    made["Message-ID"] = f"<millrace.{text.identifier(message, host)}>"
-    made["Auto-Submitted"] = "auto-generated"
-    made.set_content(text.body(message, host))
-    return made
+    email = EmailMessage()
+    email["Subject"] = text.subject(message, host)
+    email["From"] = route.sender
+    email["To"] = ", ".join(route.recipients)
+    email["Date"] = format_datetime(datetime.fromisoformat(message.at))
+    email["Message-ID"] = f"<millrace.{text.identifier(message, host)}>"
+    email["Auto-Submitted"] = "auto-generated"
+    email.set_content(text.body(message, host))
+    return email
 
 
 def _connected(route: MailRoute, host: str) -> smtplib.SMTP:
@@ -76,8 +76,8 @@ def _reply(error: smtplib.SMTPException) -> str:
 
 
 def _refusals(refused: Mapping[str, tuple[int, bytes]]) -> str:
-    return "; ".join(f"{who}: {code} {_words(said)}" for who, (code, said) in refused.items())
+    return "; ".join(f"{who}: {code} {_words(reply)}" for who, (code, reply) in refused.items())
 
 
-def _words(said: bytes | str) -> str:
-    return said.decode(errors="replace") if isinstance(said, bytes) else said
+def _words(reply: bytes | str) -> str:
+    return reply.decode(errors="replace") if isinstance(reply, bytes) else reply

@@ -108,9 +108,9 @@ def mail(
 
     if password_stdin and user is None:
         raise click.UsageError("--password-stdin needs --user.")
-    made = _made(lambda: routes.mail_route(name, server, Security(security), sender, list(recipients), user, daily))
+    route = _valid(lambda: routes.mail_route(name, server, Security(security), sender, list(recipients), user, daily))
     password = secret("Password", password_stdin, "--password-stdin") if user is not None else None
-    routes.add(made, password, attempt)
+    routes.add(route, password, attempt)
     _show_routes(show)
 
 
@@ -125,7 +125,7 @@ def webhook(name: str, url_stdin: bool, daily: str | None, show: Output) -> None
     from millrace.system.prompt import secret
 
     url = secret("URL", url_stdin, "--url-stdin")
-    routes.add(_made(lambda: routes.webhook_route(name, url, daily)), url, attempt)
+    routes.add(_valid(lambda: routes.webhook_route(name, url, daily)), url, attempt)
     _show_routes(show)
 
 
@@ -137,7 +137,7 @@ def syslog(name: str, daily: str | None, show: Output) -> None:
     """Log alerts in the journal, which `[journal] forward` of the policy sends to another host."""
     from millrace.alert import routes
 
-    routes.add(_made(lambda: routes.syslog_route(name, daily)), None, attempt)
+    routes.add(_valid(lambda: routes.syslog_route(name, daily)), None, attempt)
     _show_routes(show)
 
 
@@ -159,7 +159,7 @@ def remove(name: str, show: Output) -> None:
     _show_routes(show)
 
 
-def _made(make: Callable[[], Made]) -> Made:
+def _valid(make: Callable[[], Made]) -> Made:
     """What `make` returns; BadInput where it refuses what was typed."""
     try:
         return make()

@@ -55,14 +55,14 @@ class Facts:
 
 def facts() -> Facts:
     """Read this server. BadInput: neither pool.json nor an older copy can be read."""
-    here, pool, said = present(), known_pool(), smart.last()
+    drives, pool, report = present(), known_pool(), smart.last()
     return Facts(
-        present=here,
-        contents={one.name: contents(one.name) for one in here},
+        present=drives,
+        contents={one.name: contents(one.name) for one in drives},
         examined=_examined(),
         pool=pool,
         live=live_arrays(pool, {}) if pool else [],
-        smart={one.serial: one for one in said.drives} if said else {},
+        smart={one.serial: one for one in report.drives} if report else {},
         history={one.serial: one for one in history.load().drives},
         today=datetime.now(UTC).date(),
     )
@@ -72,10 +72,10 @@ def contents(name: str) -> Contents:
     """Return what is on a drive as far as udev has read it."""
     drive = block_dir(paths.ROOT, name)
     parts = partitions(drive)
-    said = [udev.properties(paths.ROOT, one) for one in (drive, *(part.directory for part in parts))]
-    kinds = [kind for one in said for kind in (one.get("ID_PART_TABLE_TYPE"), one.get("ID_FS_TYPE")) if kind]
+    properties = [udev.properties(paths.ROOT, one) for one in (drive, *(part.directory for part in parts))]
+    kinds = [kind for one in properties for kind in (one.get("ID_PART_TABLE_TYPE"), one.get("ID_FS_TYPE")) if kind]
     return Contents(
-        arrays=frozenset(one.get("ID_FS_UUID", "") for one in said if one.get("ID_FS_TYPE") == udev.MD_MEMBER),
+        arrays=frozenset(one.get("ID_FS_UUID", "") for one in properties if one.get("ID_FS_TYPE") == udev.MD_MEMBER),
         millrace=are_ours(parts),
         other=", ".join(dict.fromkeys(map(in_words, kinds))) or ("partitions" if parts else None),
     )

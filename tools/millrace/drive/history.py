@@ -49,10 +49,10 @@ def save(drives: KnownDrives) -> None:
     kept.save(paths.known_drives_file(), drives)
 
 
-def seen(before: KnownDrives, here: Sequence[Drive], worn: Mapping[str, int | None], today: date) -> KnownDrives:
+def seen(before: KnownDrives, present: Sequence[Drive], worn: Mapping[str, int | None], today: date) -> KnownDrives:
     """Return the record with the drives that are here now; `worn` has the percent of those that report it. Pure."""
     found = {one.serial: one for one in before.drives}
-    for drive in here:
+    for drive in present:
         if drive.serial:
             found[drive.serial] = _seen(found.get(drive.serial), drive, worn.get(drive.serial), today)
     latest = sorted(found.values(), key=lambda one: (one.last_seen, one.serial), reverse=True)

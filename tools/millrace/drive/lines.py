@@ -21,7 +21,7 @@ def table(drives: Sequence[DriveRow]) -> list[str]:
 
 def details(drive: DriveRow) -> list[str]:
     """Return everything that is known of a drive, a line each."""
-    said = {
+    values = {
         "Serial": drive.serial,
         "Verdict": verdict(drive),
         "Bay": drive.bay,
@@ -38,7 +38,7 @@ def details(drive: DriveRow) -> list[str]:
         "Power-on hours": _unit(drive.power_on_hours),
         "Last seen": drive.last_seen,
     }
-    return [f"{name + ':':<16}{text or 'unknown'}" for name, text in said.items()]
+    return [f"{name + ':':<16}{text or 'unknown'}" for name, text in values.items()]
 
 
 def verdict(drive: DriveRow) -> str:

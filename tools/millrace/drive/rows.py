@@ -31,12 +31,12 @@ class Identity:
 def rows(facts: Facts) -> list[DriveRow]:
     """Return all drives in the order of their bays; what has no bay comes last."""
     judge = Judge(facts)
-    here = [(_here(facts, one), judge.drive(one)) for one in facts.present if one.size]
+    present = [(_present(facts, one), judge.drive(one)) for one in facts.present if one.size]
     gone = [(_gone(facts, one), Judgement("missing")) for one in judge.gone]
     # drives that could take the place of another
-    sizes = [one.size for one, judgement in here if one.size and judgement.verdict in ("blank", "spare")]
+    sizes = [one.size for one, judgement in present if one.size and judgement.verdict in ("blank", "spare")]
     found = [
-        _row(facts, one, judgement, _actions(facts, judge, one, judgement, sizes)) for one, judgement in here + gone
+        _row(facts, one, judgement, _actions(facts, judge, one, judgement, sizes)) for one, judgement in present + gone
     ]
     return sorted(
         found, key=lambda one: (one.bay is None, natural_key(one.bay or ""), natural_key(one.name or "~"), one.serial)
@@ -54,7 +54,7 @@ def row(facts: Facts, serial: str) -> DriveRow:
     return found[0]
 
 
-def _here(facts: Facts, drive: Drive) -> Identity:
+def _present(facts: Facts, drive: Drive) -> Identity:
     known = facts.history.get(drive.serial)
     return Identity(
         serial=drive.serial,
@@ -77,7 +77,7 @@ def _gone(facts: Facts, serial: str) -> Identity:
 
 
 def _row(facts: Facts, one: Identity, judgement: Judgement, actions: list[DriveAction]) -> DriveRow:
-    said, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
+    smart, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
     end = wear.ends(known.wear, facts.today) if known else None
     role, arrays = _part(facts, one.serial)
     return DriveRow(
@@ -92,12 +92,12 @@ def _row(facts: Facts, one: Identity, judgement: Judgement, actions: list[DriveA
         verdict=judgement.verdict,
         what=judgement.what,
         too_small_by=judgement.lacks,
-        temperature_celsius=said.temperature if said and one.name else None,
-        wear_percent=said.wear if said else None,
+        temperature_celsius=smart.temperature if smart and one.name else None,
+        wear_percent=smart.wear if smart else None,
         wear_ends=end.isoformat() if end else None,
-        spare_percent=said.available_spare if said else None,
-        media_errors=said.media_errors if said else None,
-        power_on_hours=said.power_on_hours if said else None,
+        spare_percent=smart.available_spare if smart else None,
+        media_errors=smart.media_errors if smart else None,
+        power_on_hours=smart.power_on_hours if smart else None,
         last_seen=one.last_seen,
         actions=actions,
     )

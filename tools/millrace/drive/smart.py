@@ -67,18 +67,18 @@ def last() -> SmartReport | None:
 def write(run: Runner = _IN_TIME) -> None:
     """Read all drives at the same time, write the report and keep what outlives a boot."""
     system = drives_in_use(paths.ROOT).system
-    here = [one for one in present() if one.size]
-    with ThreadPoolExecutor(max_workers=max(len(here), 1)) as together:
-        read = list(together.map(lambda one: _read(one, one.name in system, run), here))
+    drives_here = [one for one in present() if one.size]
+    with ThreadPoolExecutor(max_workers=max(len(drives_here), 1)) as together:
+        read = list(together.map(lambda one: _read(one, one.name in system, run), drives_here))
     today = datetime.now(UTC).date()
-    said = {one.serial: one.media_errors for one in read if one.serial and one.media_errors is not None}
-    counters = media_errors.count(media_errors.load(), said, today)
+    counts = {one.serial: one.media_errors for one in read if one.serial and one.media_errors is not None}
+    counters = media_errors.count(media_errors.load(), counts, today)
     new = media_errors.recent(counters, today)
     drives = [_with_new(one, new.get(one.serial)) for one in read]
     write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
     media_errors.save(counters)
     worn = {one.serial: one.wear for one in read}
-    history.save(history.seen(history.load(), here, worn, today))
+    history.save(history.seen(history.load(), drives_here, worn, today))
 
 
 def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSmart:
@@ -89,9 +89,9 @@ def _with_new(one: DriveSmart, counter: media_errors.Counter | None) -> DriveSma
 
 
 def _read(drive: Drive, boot: bool, run: Runner) -> DriveSmart:
-    said = None
+    values = None
     if drive.transport == "nvme":
         device = identify(block_dir(paths.ROOT, drive.name)).device
-        said = nvme.smart(device, paths.ROOT / "dev" / drive.name, run)
-    about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=bool(said))
-    return about.model_copy(update={**said}) if said else about
+        values = nvme.smart(device, paths.ROOT / "dev" / drive.name, run)
+    about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=bool(values))
+    return about.model_copy(update={**values}) if values else about

@@ -30,8 +30,8 @@ def nfs(address: str, port: int = NFS_PORT, seconds: float = SECONDS) -> str | N
         answer = _exchange(address, port, _LAST_FRAGMENT, call, 16, seconds)
     except OSError as error:
         return error.strerror or str(error)
-    _, said, kind, status = struct.unpack(">4I", answer) if len(answer) == 16 else (0, 0, 0, 1)
-    return None if (said, kind, status) == (xid, _REPLY, 0) else "the reply is not one of NFS"
+    _, replied_to, kind, status = struct.unpack(">4I", answer) if len(answer) == 16 else (0, 0, 0, 1)
+    return None if (replied_to, kind, status) == (xid, _REPLY, 0) else "the reply is not one of NFS"
 
 
 def smb(address: str, port: int = SMB_PORT, seconds: float = SECONDS) -> str | None:

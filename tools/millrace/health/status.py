@@ -132,11 +132,11 @@ def lines(status: Status) -> list[str]:
     ]
 
 
-def _first(title: str, said: Sequence[str], most: int, rest: str) -> list[str]:
+def _first(title: str, entries: Sequence[str], most: int, rest: str) -> list[str]:
     """A line each for the first of them, and where to read the others."""
-    found = [f"{title:<8} {one}" for one in said[:most]]
-    if len(said) > most:
-        found.append(f"{'':8} … and {len(said) - most} more ({len(said)} in all): {rest}")
+    found = [f"{title:<8} {one}" for one in entries[:most]]
+    if len(entries) > most:
+        found.append(f"{'':8} … and {len(entries) - most} more ({len(entries)} in all): {rest}")
     return found
 
 

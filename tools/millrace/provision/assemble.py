@@ -27,11 +27,11 @@ def assemble(system: System, report: Report) -> Pool:
         if record.uuid in problems:
             continue
         try:
-            said = _start(system, record, pool, waited)
+            outcome = _start(system, record, pool, waited)
         except MillraceError as error:
             problems[record.uuid] = str(error)
         else:
-            report(f"{md.title(record.array)}: {'; '.join([said, *_readd_returned(system, record)])}")
+            report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
     pool = in_sync.record(system, pool, report)
     if problems:
         raise Failed("; ".join(problems.values()))
@@ -67,14 +67,14 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     found = gather(system, record, waited)
-    there = list(found.values())
-    missing = [member.serial for member in absent([*record.members, *record.spares], there)]
+    present = list(found.values())
+    missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):
         raise Failed(
             f"{md.title(record.array)} cannot start: {len(found)} of {len(record.members)} members present, "
             f"{md.needed(record.array)} required; missing: {', '.join(missing)}"
         )
-    in_sync.refuse_stale(record, there)
+    in_sync.refuse_stale(record, present)
     forced = ""
     try:
         md.assemble(system, record, [f"/dev/{name}" for name in found])
@@ -153,4 +153,4 @@ def _started(system: System, record: ArrayRecord) -> str:
         raise Failed(f"{md.title(record.array)} lost members during the start; see `journalctl -k`")
     if len(seen.in_sync) < len(record.members):
         return f"started without {', '.join(one.serial for one in absent(seen.record.members, seen.in_sync))}"
-    return f"started, {md.count(len(seen.in_sync), len(seen.there) - len(seen.in_sync))}"
+    return f"started, {md.count(len(seen.in_sync), len(seen.present) - len(seen.in_sync))}"

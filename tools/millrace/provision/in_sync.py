@@ -37,7 +37,7 @@ class RunningMembers:
 
     record: ArrayRecord
     in_sync: list[MemberRecord]
-    there: list[MemberRecord]
+    present: list[MemberRecord]
 
 
 def record(system: System, pool: Pool, report: Report) -> Pool:
@@ -66,23 +66,23 @@ def record(system: System, pool: Pool, report: Report) -> Pool:
     return changed
 
 
-def refuse_stale(one: ArrayRecord, there: Sequence[MemberRecord]) -> None:
+def refuse_stale(one: ArrayRecord, present: Sequence[MemberRecord]) -> None:
     """Verify that a member that is present was in sync last. Failed: none was; their data is old, and md cannot know.
 
     Halves of a mirror that went at different times, or two of four members of a RAID6.
     """
     last = next((array.members for array in _recorded().arrays if array.uuid == one.uuid), [])
-    if not last or len(absent(last, there)) < len(last):
+    if not last or len(absent(last, present)) < len(last):
         return
-    here, gone = _serials(there), _serials(last)
+    old, gone = _serials(present), _serials(last)
     lost = (
         "An older log must not be replayed: without it, ask for help before anything is started."
         if one.array.role is Role.LOG
         else f"Without it only older data is left; to start that: mdadm --assemble --run {array_path(one.array.name)} "
-        f"--uuid={one.uuid} and the device of {here}, then: systemctl restart millrace-assemble."
+        f"--uuid={one.uuid} and the device of {old}, then: systemctl restart millrace-assemble."
     )
     raise Failed(
-        f"{md.title(one.array)} is not started: {here} is present, but was out of sync when the array last ran; "
+        f"{md.title(one.array)} is not started: {old} is present, but was out of sync when the array last ran; "
         f"{gone} was in sync. Reinsert {gone}, then: systemctl restart millrace-assemble. {lost}"
     )
 
@@ -95,8 +95,10 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
     live = {member: system.identity(member.name) for member in system.md_members(active.device)}
     in_sync = {member.slot: who for member, who in live.items() if member.in_sync and member.slot is not None}
     spares = [who for member, who in live.items() if member.slot is None and "spare" in member.flags]
-    there = [who for member, who in live.items() if "faulty" not in member.flags]
-    return RunningMembers(up_to_date(one, in_sync, there, spares), [in_sync[slot] for slot in sorted(in_sync)], there)
+    present = [who for member, who in live.items() if "faulty" not in member.flags]
+    return RunningMembers(
+        up_to_date(one, in_sync, present, spares), [in_sync[slot] for slot in sorted(in_sync)], present
+    )
 
 
 def _recorded() -> InSync:

@@ -13,9 +13,9 @@ def same(one: MemberRecord, other: MemberRecord) -> bool:
     return one.serial == other.serial
 
 
-def absent(recorded: Sequence[MemberRecord], there: Sequence[MemberRecord]) -> list[MemberRecord]:
+def absent(recorded: Sequence[MemberRecord], present: Sequence[MemberRecord]) -> list[MemberRecord]:
     """Return the recorded members that are missing."""
-    return [member for member in recorded if not any(same(member, other) for other in there)]
+    return [member for member in recorded if not any(same(member, other) for other in present)]
 
 
 def up_to_date(
@@ -44,6 +44,6 @@ def _spares(
     """
     recorded = absent(record.spares, members)
     gone = absent([*recorded, *absent(record.members, members)], live)
-    there = absent(recorded, gone)
+    kept = absent(recorded, gone)
     new = absent(spares, [*recorded, *members])
-    return [*there, *gone[: max(len(record.array.spares) - len(there) - len(new), 0)], *new]
+    return [*kept, *gone[: max(len(record.array.spares) - len(kept) - len(new), 0)], *new]

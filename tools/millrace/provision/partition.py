@@ -75,8 +75,8 @@ class PartitionStep:
                     f"partition {partition.label} of drive {drive.serial} does not show up as /dev/disk/by-partuuid; "
                     "reboot"
                 )
-        made = [f"{partition.label} {partition.size // MIB} MiB" for partition in self._record.partitions]
-        return f"partition {', '.join(made)}"
+        parts = [f"{partition.label} {partition.size // MIB} MiB" for partition in self._record.partitions]
+        return f"partition {', '.join(parts)}"
 
     def _with_start(self) -> list[tuple[int, PartitionRecord]]:
         """Each partition with its start in bytes."""

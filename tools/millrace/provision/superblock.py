@@ -45,5 +45,5 @@ def examine(system: System, name: str) -> Superblock | None:
 
 def updated(system: System, name: str) -> int | None:
     """Return when the superblock was last written, in seconds since 1970; None where mdadm does not show it."""
-    said = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
-    return int(said["MD_UPDATE_TIME"]) if said.get("MD_UPDATE_TIME", "").isdigit() else None
+    fields = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
+    return int(fields["MD_UPDATE_TIME"]) if fields.get("MD_UPDATE_TIME", "").isdigit() else None

@@ -47,7 +47,7 @@ class ShareChange(Part):
         for share in changed:
             refuse_unmet(share, run)
         _refuse_foreign_homes(changed)
-        made: list[Share] = []
+        created: list[Share] = []
         homes = {one.name for one in change.old.shares if one.profile == "home"}
         for share in changed:
             before = directories.close(share)
@@ -55,11 +55,11 @@ class ShareChange(Part):
             if before and share.name not in homes:
                 change.on_failure(partial(directories.reopen, share, before))
             if directories.create(share):
-                made.append(share)
+                created.append(share)
                 change.on_failure(partial(directories.remove_empty, share))
         # once more: until it was closed others could make directories there
         _refuse_foreign_homes(changed)
-        self._limit(changed, made, change)
+        self._limit(changed, created, change)
         handle_key.ensure()
         change.warnings += self.server.prepare(self.shares(change.new))
 
@@ -86,11 +86,11 @@ class ShareChange(Part):
         names = {one.name for one in new.shares if one != before.get(one.name) or (moved and one.nfs.follows_networks)}
         return [one for one in self.shares(new) if one.name in names]
 
-    def _limit(self, changed: Sequence[Share], made: Sequence[Share], change: Change) -> None:
+    def _limit(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:
         pool, run = self.server.pool, self.server.run
         if quota.enabled(pool.filesystem.mountpoint):
             change.on_failure(lambda: quota.assign(self.shares(change.old), pool, run))
-            complaints = quota.assign(changed, pool, run, created={share.name for share in made})
+            complaints = quota.assign(changed, pool, run, created={share.name for share in created})
             if complaints:
                 raise Failed(complaints[0])
             return

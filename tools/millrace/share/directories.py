@@ -33,12 +33,12 @@ def create(share: Share) -> bool:
     The mode of a directory that exists is its users' choice. Failed: something else is in its place.
     """
     path = paths.ROOT / share.path.lstrip("/")
-    made = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
+    created = _make(path, GUARDED if share.profile in ("dataset-ro", "home") else SHARED)
     if share.homes:
         with nofollow.directory(path) as at:
             # what clients could change until now they could change again before it is given away
             if not _is_closed(at):
-                return made
+                return created
             for name, uid in share.homes.items():
                 nofollow.make_directory(name, PRIVATE, at, (uid, -1))
                 with nofollow.directory(name, at) as home:
@@ -46,7 +46,7 @@ def create(share: Share) -> bool:
                     # A power cut between making it and giving it away left it to root.
                     if found.st_uid == os.getuid() and stat.S_IMODE(found.st_mode) == PRIVATE:
                         os.fchown(home, uid, -1)
-    return made
+    return created
 
 
 def close(share: Share) -> OriginalMode | None:
@@ -81,14 +81,14 @@ def foreign_homes(share: Share) -> list[str]:
     with nofollow.directory(path) as at:
         for name, uid in share.homes.items():
             try:
-                there = os.stat(name, dir_fd=at, follow_symlinks=False)
+                entry = os.stat(name, dir_fd=at, follow_symlinks=False)
             except FileNotFoundError:
                 continue
-            if not stat.S_ISDIR(there.st_mode):
+            if not stat.S_ISDIR(entry.st_mode):
                 found.append(f"{share.path}/{name} is not a directory, so {name} has no home there: move it away")
-            elif there.st_uid not in (uid, os.getuid()):
+            elif entry.st_uid not in (uid, os.getuid()):
                 found.append(
-                    f"{share.path}/{name} belongs to another user (number {there.st_uid}), so {name} has no home "
+                    f"{share.path}/{name} belongs to another user (number {entry.st_uid}), so {name} has no home "
                     f"there: move it away, or give it to the user: chown -R {uid} {share.path}/{name}"
                 )
     return found

@@ -40,8 +40,8 @@ def creation(names: Sequence[str], settings: Settings) -> store.Mutate:
 
     def mutate(config: Config) -> Config:
         _refuse_console_users(config, wanted)
-        made = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
-        return config.model_copy(update={"shares": [*config.shares, *made]})
+        created = [_new(name, project, wanted) for project, name in enumerate(names, config.next_project)]
+        return config.model_copy(update={"shares": [*config.shares, *created]})
 
     return mutate
 

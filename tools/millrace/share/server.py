@@ -52,11 +52,11 @@ class Server:
         """
         shares = self.shares(config)
         # Before the exports: without it the kernel gives out no handle of theirs.
-        made = [str(handle_key.file().relative_to(paths.ROOT))] if handle_key.ensure() else []
+        new_key = [str(handle_key.file().relative_to(paths.ROOT))] if handle_key.ensure() else []
         warnings = self.prepare(shares)
         settled = settle(self.services(config, shares), force)
         return RenderReport(
-            changed=[f"/{name}" for name in (*made, *settled.changed)],
+            changed=[f"/{name}" for name in (*new_key, *settled.changed)],
             reloaded=settled.reloaded,
             warnings=[*warnings, *settled.warnings],
             drift=[f"/{name}" for name in settled.edited],

@@ -31,11 +31,11 @@ def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     warnings = [f"{share.name} is not exported: {share.obstacle}" for share in shares if share.obstacle]
     for share in shares:
         directories.close(share)
-    made = {share.name for share in shares if directories.create(share)}
+    new = {share.name for share in shares if directories.create(share)}
     warnings += [sentence for share in shares for sentence in directories.foreign_homes(share)]
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
-    return warnings + quota.assign(shares, pool, run, created=made)
+    return warnings + quota.assign(shares, pool, run, created=new)
 
 
 def services(

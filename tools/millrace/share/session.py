@@ -52,9 +52,9 @@ def sessions(run: Runner) -> SessionList:
     warnings: list[str] = []
     for read in (nfs_sessions, smb_sessions):
         try:
-            sessions, said = read(run)
+            sessions, more = read(run)
             found += sessions
-            warnings += said
+            warnings += more
         except PermissionError:
             warnings.append("listing NFS clients requires root")
         except (Failed, OSError) as error:

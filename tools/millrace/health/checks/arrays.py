@@ -47,8 +47,8 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
 
 
 def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
-    here = {drive.serial for drive in host.drives}
-    lost = [one for one in now.members if record.members and one.serial not in here]
+    present = {drive.serial for drive in host.drives}
+    lost = [one for one in now.members if record.members and one.serial not in present]
     named = f" {_named(host, lost)[:1].upper()}{_named(host, lost)[1:]}." if lost else ""
     todo = "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble"
     return host.absent(NAME, f"{_title(now)} is missing.{named}", todo, subject=now.name)
@@ -120,12 +120,12 @@ def _gone(now: LiveArray) -> list[Member]:
 
 def _named(host: Host, members: Sequence[Member]) -> str:
     """`bay 4 (S3) and bay 6 (S5) are missing, bay 7 (S6) is faulty`; empty without members."""
-    said = []
+    parts = []
     for state in _GONE:
         which = [host.place(one.serial) for one in members if one.state == state]
         if which:
-            said.append(f"{several(which)} {'are' if len(which) > 1 else 'is'} {state}")
-    return ", ".join(said)
+            parts.append(f"{several(which)} {'are' if len(which) > 1 else 'is'} {state}")
+    return ", ".join(parts)
 
 
 def _replace(members: Sequence[Member]) -> str:

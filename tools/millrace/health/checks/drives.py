@@ -30,10 +30,10 @@ def check(host: Host) -> list[Finding]:
     findings = (
         [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
     )
-    here = {one.serial: one for one in host.drives}
+    present = {one.serial: one for one in host.drives}
     for one in report.drives:
-        if one.serial in here:
-            findings += _about(host, one, here[one.serial])
+        if one.serial in present:
+            findings += _about(host, one, present[one.serial])
     asked = [one for one in report.drives if one.known]
     fine = f"SMART of {len(asked)} drives has no warning." if asked else "No drive of this server has SMART of NVMe."
     if not any(one.level is not Level.OK for one in findings):

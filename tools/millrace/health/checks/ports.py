@@ -18,10 +18,10 @@ def check(host: Host) -> list[Finding]:
     """Return one finding for each port that lacks an address or has clients and must not, or one for all ports."""
     config = store.read().config
     wanted = config.ports
-    here = {link.mac: link for link in among(host.interfaces)} if wanted else {}
+    links = {link.mac: link for link in among(host.interfaces)} if wanted else {}
     findings = []
     for port in wanted:
-        link = here.get(port.mac)
+        link = links.get(port.mac)
         lacking = missing(port, link)
         if link is None:
             todo = "Put the card back, or give its addresses to another port: millrace port set"

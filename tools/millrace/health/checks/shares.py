@@ -98,8 +98,8 @@ def _limits(host: Host, config: Config) -> list[Finding]:
 
 def _accounts(config: Config) -> list[Finding]:
     path = paths.ROOT / "etc/passwd"
-    there = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
-    lost = [one.name for one in config.users if there and one.name not in there]
+    accounts = {line.partition(":")[0] for line in path.read_text().splitlines()} if path.exists() else set()
+    lost = [one.name for one in config.users if accounts and one.name not in accounts]
     if not lost:
         return []
     todo = "systemctl restart millrace-users.service, then millrace user passwd"

@@ -75,7 +75,7 @@ def painted(person: Person) -> float:
     return float(person.frame.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
 
 
-def test_the_pages_speak_german_and_it_fits(meet: Meet, admin: Person) -> None:
+def test_german_pages_are_translated_and_fit(meet: Meet, admin: Person) -> None:
     reader = meet("admin", ADMIN_PASSWORD, "de-DE")
     reader.sign_in()
     wrong = {}
@@ -90,7 +90,7 @@ def test_the_pages_speak_german_and_it_fits(meet: Meet, admin: Person) -> None:
     reader.page.goto("about:blank")
 
 
-def test_what_is_closed_on_the_first_day_is_opened_on_the_overview(admin: Person, become: Become) -> None:
+def test_closed_nfs_is_shown_on_the_overview_until_networks_are_confirmed(admin: Person, become: Become) -> None:
     become("1u12-closed")
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("nfs-closed").get_by_role("checkbox")).to_have_count(2)
@@ -113,7 +113,7 @@ def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: Person, become: 
     assert admin.barriers() + admin.cut_off() == []
 
 
-def test_a_rebuild_is_shown_with_the_time_that_is_left(admin: Person, become: Become) -> None:
+def test_rebuild_is_shown_with_the_remaining_time(admin: Person, become: Become) -> None:
     become("1u12-rebuilding")
     progress = admin.ours.get_by_test_id("array-data").get_by_test_id("progress")
     expect(progress).to_contain_text("left")
@@ -121,7 +121,7 @@ def test_a_rebuild_is_shown_with_the_time_that_is_left(admin: Person, become: Be
     assert admin.barriers() + admin.cut_off() == []
 
 
-def test_ports_at_the_other_socket_catch_the_eye(admin: Person, become: Become) -> None:
+def test_ports_of_a_remote_numa_node_are_marked(admin: Person, become: Become) -> None:
     become("2u24-far-ports")
     admin.go("Server")
     expect(admin.ours.locator("[data-far='true']")).to_have_count(1)
@@ -129,7 +129,7 @@ def test_ports_at_the_other_socket_catch_the_eye(admin: Person, become: Become) 
     assert admin.barriers() + admin.cut_off() == []
 
 
-def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Person, become: Become) -> None:
+def test_invalid_output_of_the_program_is_an_error_with_a_retry(admin: Person, become: Become) -> None:
     become("broken")
     admin.go("Shares")
     error = admin.ours.get_by_test_id("share-list").get_by_test_id("error")
@@ -141,7 +141,7 @@ def test_a_program_that_prints_no_sense_gives_a_reason_and_a_way_on(admin: Perso
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")
 
 
-def test_the_pictures_of_the_manual_are_taken_here_and_small() -> None:
+def test_pictures_of_the_manual_are_taken_here_and_small() -> None:
     page = (MANUAL / "web-console.md").read_text()
     for name, taken in {"storage.png": "filled-storage-dark.png", "server.png": "far-ports-server-light.png"}.items():
         assert f"(pictures/{name})" in page
@@ -149,7 +149,7 @@ def test_the_pictures_of_the_manual_are_taken_here_and_small() -> None:
         assert (MANUAL / "pictures" / name).stat().st_size < PICTURE
 
 
-def test_what_would_be_wrong_is_noticed(admin: Person) -> None:
+def test_defects_of_a_page_are_detected(admin: Person) -> None:
     admin.go("Overview")
     admin.frame.evaluate(WRONG)
     assert any("button-name" in one or "discernible text" in one for one in admin.barriers())

@@ -90,7 +90,7 @@ def refused(box: Box, command: str, words: str) -> None:
     assert words in result.err
 
 
-def a_full_run_is_told_before_it_starts(box: Box) -> None:
+def a_full_run_is_estimated_before_it_starts(box: Box) -> None:
     """Start a long one and leave it on."""
     said = box.millrace(f"bench start --full --layer L2 --profile seq {SHORT} --seconds 60").out.splitlines()
     assert "1 repeats of 60 s: about 0:" in said[0]
@@ -123,8 +123,8 @@ def a_read_only_pool_is_refused(box: Box) -> None:
         box.say("mount -o remount,bind,rw /srv/pool")
 
 
-def swept_at_boot(box: Box) -> None:
-    """The sweep ran in this boot, and it takes away what a power cut leaves."""
+def cleaned_up_at_boot(box: Box) -> None:
+    """The clean-up ran in this boot, and it removes what a power cut leaves."""
     assert box.say("systemctl show -P Result millrace-bench-sweep.service") == "success"
     assert box.say("systemctl show -P ExecMainExitTimestampMonotonic millrace-bench-sweep.service") != "0"
     box.say("mkdir -p /srv/pool/.millrace-bench/common && touch /srv/pool/.millrace-bench/common/f.0.0")

@@ -45,7 +45,7 @@ def box(before: dict[str, str], machine: Appliance) -> Box:
 # Nine drives that are not blank
 
 
-def test_every_occupied_drive_is_named_with_what_is_on_it(box: Box) -> None:
+def test_every_occupied_drive_is_listed_with_its_content(box: Box) -> None:
     proposal = box.read_json("cat /run/millrace/plan.json")["proposal"]
     assert proposal["verdict"] == "refused"
     said = {obstacle["serial"]: obstacle["what"] for obstacle in proposal["obstacles"]}
@@ -59,28 +59,28 @@ def test_every_occupied_drive_is_named_with_what_is_on_it(box: Box) -> None:
     assert set(said) == set(occupied.DRIVES)
 
 
-def test_console_and_journal_say_so(box: Box) -> None:
+def test_occupied_drives_are_named_on_the_console_and_in_the_journal(box: Box) -> None:
     journal = box.say("journalctl -b -u millrace-plan --no-pager")
     for serial in occupied.DRIVES:
         assert serial in journal
         assert serial in box.machine.console
 
 
-def test_provisioning_refuses(box: Box) -> None:
+def test_provisioning_is_refused(box: Box) -> None:
     refused = box.millrace("provision", check=False)
     assert refused.status == 1
     assert len(refused.err.strip().splitlines()) == 1
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
 
 
-def test_the_box_is_up_without_a_pool(box: Box) -> None:
+def test_server_without_a_pool_has_no_failed_unit(box: Box) -> None:
     assert box.failed_units() == []
     assert box.say("systemctl is-active cockpit.socket") == "active"
     for service in ("nfs-server", "smbd"):
         assert box.machine.run(f"systemctl is-active {service}", check=False).out.strip() == "inactive"
 
 
-def test_not_one_byte_was_written(box: Box, machine: Appliance, before: dict[str, str]) -> None:
+def test_occupied_drives_are_not_written(box: Box, machine: Appliance, before: dict[str, str]) -> None:
     box.say("sync")
     assert occupied.checksums(machine) == before
     assert occupied.written(machine, SERVER.drives) == []
@@ -89,14 +89,14 @@ def test_not_one_byte_was_written(box: Box, machine: Appliance, before: dict[str
 # The drives that are left
 
 
-def test_without_them_a_plan_is_made(box: Box, machine: Appliance) -> None:
+def test_plan_is_ready_after_the_occupied_drives_are_pulled(box: Box, machine: Appliance) -> None:
     machine.pull(*occupied.DRIVES)
     assert box.shown("plan --again --json")["proposal"]["verdict"] == "ready"
     # the approval of the boot was for what stood there at the boot
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
 
 
-def test_the_right_hash_builds_the_pool(box: Box) -> None:
+def test_approved_hash_builds_the_pool(box: Box) -> None:
     # over the console, as the person in front of it would
     digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
     box.machine.run(["millrace", "approve", digest], seconds=1200)
@@ -104,7 +104,7 @@ def test_the_right_hash_builds_the_pool(box: Box) -> None:
     assert box.pool["plan_sha256"] == digest
 
 
-def test_two_legs_of_nine_under_a_stripe(box: Box) -> None:
+def test_data_is_a_stripe_over_two_legs_of_nine_drives(box: Box) -> None:
     arrays = {array["name"]: array for array in box.plan["arrays"]}
     for leg in ("leg0", "leg1"):
         assert box.array_detail(leg)["MD_LEVEL"] == arrays[leg]["level"] == "raid5"
@@ -117,7 +117,7 @@ def test_two_legs_of_nine_under_a_stripe(box: Box) -> None:
     assert box.array_detail("log")["MD_LEVEL"] == "raid1"
 
 
-def test_a_leg_stays_within_one_node(box: Box) -> None:
+def test_leg_stays_within_one_numa_node(box: Box) -> None:
     for leg in ("leg0", "leg1"):
         script = f"""
 for slave in /sys/class/block/$(basename $(readlink -f /dev/md/millrace-{leg}))/slaves/*; do
@@ -138,7 +138,7 @@ def test_allocation_groups_begin_on_both_legs(box: Box) -> None:
     assert (units % 2, rest) == (1, 0)
 
 
-def test_it_serves_with_no_failed_unit(box: Box) -> None:
+def test_pool_is_served_without_a_failed_unit(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
     assert "/srv/pool/data" in box.say("exportfs -s")
@@ -148,5 +148,5 @@ def test_every_setting_equals_the_plan(box: Box) -> None:
     promises.everything(box)
 
 
-def test_what_was_taken_out_is_as_it_was(machine: Appliance, before: dict[str, str]) -> None:
+def test_pulled_drives_are_unchanged(machine: Appliance, before: dict[str, str]) -> None:
     assert occupied.checksums(machine) == before

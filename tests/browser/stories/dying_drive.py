@@ -24,7 +24,7 @@ def emulation(box: Box) -> float:
     return 2 * (time.monotonic() - asked)
 
 
-def test_a_drive_that_is_pulled_is_on_the_overview_within_ten_seconds(box: Box, admin: Person) -> None:
+def test_pulled_drive_is_on_the_overview_within_ten_seconds(box: Box, admin: Person) -> None:
     admin.sign_in()
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()

@@ -11,7 +11,7 @@ from tests.browser.person import Person
 WATCH = ["watch", "--json"]
 
 
-def test_the_first_sign_in_asks_for_a_password_of_one_s_own(console: Console, admin: Person) -> None:
+def test_first_sign_in_requires_a_new_password(console: Console, admin: Person) -> None:
     own, admin.password = admin.password, console.one_time
     admin.knock()
     admin.answer("Current password", admin.password)
@@ -22,20 +22,20 @@ def test_the_first_sign_in_asks_for_a_password_of_one_s_own(console: Console, ad
     expect(admin.ours.get_by_role("heading", level=1)).to_be_visible()
 
 
-def test_root_s_rights_cost_the_new_password(admin: Person) -> None:
+def test_administrative_access_requires_the_new_password(admin: Person) -> None:
     # Cockpit knows the one-time password only, which opens nothing any more
     expect(admin.ours.get_by_test_id("limited-access")).to_be_visible()
     admin.take_rights()
     expect(admin.ours.get_by_test_id("limited-access")).to_have_count(0)
 
 
-def test_the_overview_says_what_is_missing_and_where_to_go(admin: Person) -> None:
+def test_overview_shows_that_no_pool_exists_and_links_to_the_plan(admin: Person) -> None:
     expect(admin.ours.get_by_test_id("capacity")).to_contain_text("No pool yet")
     admin.ours.get_by_role("link", name="Review the plan").click()
     expect(admin.ours.get_by_role("heading", level=1)).to_have_text("Storage")
 
 
-def test_the_plan_is_that_of_the_server_with_every_reason(console: Console, admin: Person) -> None:
+def test_storage_page_shows_the_plan_with_every_reason(console: Console, admin: Person) -> None:
     admin.go("Storage")
     plan = json.loads(console.run(["millrace", "plan", "--json"], ""))
     expect(admin.ours.get_by_test_id("plan-hash")).to_have_text(plan["sha256"])
@@ -44,7 +44,7 @@ def test_the_plan_is_that_of_the_server_with_every_reason(console: Console, admi
     assert reasons and [reason for reason in reasons if reason not in text] == []
 
 
-def test_the_dialog_of_approval_names_the_plan_and_that_nothing_is_erased(admin: Person) -> None:
+def test_approval_dialog_shows_the_plan_hash_and_that_nothing_is_erased(admin: Person) -> None:
     shown = admin.ours.get_by_test_id("plan-hash").inner_text()
     approve = admin.ours.get_by_role("button", name="Approve…")
     approve.focus()
@@ -57,7 +57,7 @@ def test_the_dialog_of_approval_names_the_plan_and_that_nothing_is_erased(admin:
     expect(approve).to_be_focused()
 
 
-def test_the_server_is_drawn_with_its_drives(console: Console, admin: Person) -> None:
+def test_server_page_shows_every_bay(console: Console, admin: Person) -> None:
     admin.go("Server")
     topology = json.loads(console.run(["millrace", "topology", "--json"], ""))
     drives = [drive for node in topology["nodes"] for drive in node["drives"] if drive["present"]]
@@ -67,7 +67,7 @@ def test_the_server_is_drawn_with_its_drives(console: Console, admin: Person) ->
         assert bay in text
 
 
-def test_one_program_answers_all_that_the_pages_asked_so_far(admin: Person) -> None:
+def test_one_program_serves_all_requests_of_the_pages(admin: Person) -> None:
     # without it they look the same, and every question costs a start of the program
     assert ["millrace", "answer"] in admin.started
     assert [

@@ -29,13 +29,13 @@ def make_user(admin: Person, name: str, password: str, *, looks: bool = False) -
     expect(admin.ours.get_by_test_id("users").get_by_role("rowheader", name=name)).to_be_visible()
 
 
-def test_a_user_is_made_with_a_password(console: Console, admin: Person) -> None:
+def test_user_is_created_with_a_password(console: Console, admin: Person) -> None:
     make_user(admin, "anna", ANNA_PASSWORD)
     users = json.loads(console.run(["millrace", "user", "list", "--json"], ""))["users"]
     assert [(user["name"], user["console"]) for user in users] == [("anna", False)]
 
 
-def test_what_is_typed_wrong_is_said_where_it_is_typed(admin: Person) -> None:
+def test_invalid_input_is_reported_in_the_dialog(admin: Person) -> None:
     admin.ours.get_by_role("button", name="New user").click()
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#user-name").fill("anna")
@@ -65,7 +65,7 @@ def test_user_without_administrative_access_reads_every_page(vera: Person, reque
         expect(vera.ours.get_by_test_id("error")).to_have_count(0)
 
 
-def test_a_button_that_changes_something_says_why_it_does_not(vera: Person) -> None:
+def test_disabled_button_names_the_missing_administrative_access(vera: Person) -> None:
     vera.go("Shares")
     button = vera.ours.get_by_role("button", name="New user")
     expect(button).to_have_attribute("aria-disabled", "true")

@@ -19,14 +19,14 @@ rm /run/site.key
 """
 
 
-def test_the_certificate_is_the_one_in_use(console: Console, admin: Person) -> None:
+def test_settings_page_shows_the_certificate_in_use(console: Console, admin: Person) -> None:
     admin.go("Settings")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     expect(admin.ours.get_by_test_id("certificate")).to_contain_text(report["certificate"]["fingerprint"])
     expect(admin.ours.get_by_test_id("domain")).to_contain_text("Not a member of a domain")
 
 
-def test_what_is_no_certificate_is_refused_in_the_program_s_words(console: Console, admin: Person) -> None:
+def test_invalid_certificate_is_refused_and_changes_nothing(console: Console, admin: Person) -> None:
     before = console.run(["millrace", "certificate", "show", "--json"], "")
     admin.ours.get_by_role("button", name="Install a certificate…").click()
     dialog = admin.ours.get_by_role("dialog")

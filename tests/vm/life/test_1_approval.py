@@ -14,24 +14,24 @@ def test_plan_is_on_the_console_and_in_the_journal(box: Box, digest: str) -> Non
     assert digest in box.say("journalctl -b -u millrace-plan --no-pager")
 
 
-def test_the_time_costs_an_emulated_server_nothing(box: Box, accelerator: Accel) -> None:
+def test_emulated_server_uses_the_tsc_as_its_clock(box: Box, accelerator: Accel) -> None:
     clocks = "/sys/devices/system/clocksource/clocksource0"
     assert "hpet" not in box.say(f"cat {clocks}/available_clocksource").split()
     assert accelerator.name == "kvm" or box.say(f"cat {clocks}/current_clocksource") == "tsc"
 
 
-def test_banner_says_what_is_missing(box: Box, digest: str) -> None:
+def test_banner_names_the_missing_pool_and_the_plan(box: Box, digest: str) -> None:
     box.say("systemctl start millrace-health.service")
     banner = box.say("cat /run/issue.d/50-millrace.issue")
     assert "no pool" in banner.lower()
     assert digest[:12] in banner
 
 
-def test_nothing_is_written(box: Box) -> None:
+def test_no_drive_is_written_before_approval(box: Box) -> None:
     assert box.say("for d in /dev/nvme*n1; do cmp -n 16777216 $d /dev/zero || echo $d; done") == ""
 
 
-def test_box_answers_without_a_pool(box: Box) -> None:
+def test_server_without_a_pool_runs_the_web_console_only(box: Box) -> None:
     assert box.failed_units() == []
     assert box.say("systemctl is-active cockpit.socket") == "active"
     assert box.machine.run("systemctl is-active nfs-server smbd", check=False).out.split() == ["inactive", "inactive"]
@@ -46,7 +46,7 @@ def test_one_time_password_is_on_the_console_only_and_must_be_changed(box: Box, 
     assert box.say("stat -c %a /run/issue.d/60-millrace-admin.issue") == "600"
 
 
-def test_root_is_not_let_into_the_web_console(box: Box, port: int) -> None:
+def test_root_cannot_sign_in_to_the_web_console(box: Box, port: int) -> None:
     # with a password that would do at a prompt
     box.machine.run("chpasswd", stdin="root:not-for-the-web-1\n")
     refused = sign_in(port, "root", "not-for-the-web-1")
@@ -55,14 +55,14 @@ def test_root_is_not_let_into_the_web_console(box: Box, port: int) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["0" * 64, "not-a-hash", ""])
-def test_a_wrong_hash_is_refused(box: Box, wrong: str) -> None:
+def test_wrong_hash_is_refused(box: Box, wrong: str) -> None:
     refused = box.millrace(["approve", wrong], check=False)
     assert refused.status in {1, 2}
     assert len(refused.err.strip().splitlines()) == 1
     assert box.machine.run("test -e /var/lib/millrace/approval.json", check=False).status == 1
 
 
-def test_a_stale_hash_is_refused(box: Box, digest: str) -> None:
+def test_hash_of_an_outdated_plan_is_refused(box: Box, digest: str) -> None:
     """A drive leaves after the plan was read: what was approved is not what would be built."""
     serial = SERVER.drives[-1].serial
     box.machine.pull(serial)

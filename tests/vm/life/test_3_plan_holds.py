@@ -26,7 +26,7 @@ def test_arrays_equal_the_plan(box: Box) -> None:
     promises.arrays_equal_the_plan(box)
 
 
-def test_drives_carry_labels_that_name_their_owner(box: Box) -> None:
+def test_partitions_carry_labels_of_their_array(box: Box) -> None:
     labels = box.say("lsblk -rno PARTLABEL | grep .").splitlines()
     ours = sorted(label for label in labels if label.startswith(("millrace-data-", "millrace-log-")))
     assert ours == [f"millrace-data-{n:02}" for n in range(10)] + [f"millrace-log-{n:02}" for n in range(12)]
@@ -66,11 +66,11 @@ def test_interrupts_of_a_port_stay_on_its_node(box: Box) -> None:
     promises.ports_are_served_by_their_own_node(box)
 
 
-def test_tuning_twice_changes_nothing(box: Box) -> None:
+def test_second_tuning_changes_nothing(box: Box) -> None:
     promises.tuning_again_changes_nothing(box)
 
 
-def test_only_what_is_served_listens(box: Box) -> None:
+def test_only_ports_of_served_protocols_are_open(box: Box) -> None:
     def ports(protocol: str) -> set[int]:
         listening = box.say(f"ss -Hl{protocol}n | awk '{{print $4}}'").splitlines()
         return {int(address.rsplit(":", 1)[1]) for address in listening if not address.startswith(("127.", "[::1]"))}
@@ -87,7 +87,7 @@ def test_ports_that_units_opened_stay_open_when_the_firewall_is_loaded_again(box
     assert "4791" in box.say("nft -j list set inet millrace udp_services")
 
 
-def test_console_says_what_a_person_needs(box: Box) -> None:
+def test_console_shows_version_address_and_login(box: Box) -> None:
     box.say("systemctl start millrace-health.service")
     banner = box.say("cat /run/issue.d/50-millrace.issue")
     assert "Millrace" in banner
@@ -97,7 +97,7 @@ def test_console_says_what_a_person_needs(box: Box) -> None:
     assert f"{box.say('hostname')} login:" in console
 
 
-def test_cockpit_answers(box: Box) -> None:
+def test_web_console_replies_over_https(box: Box) -> None:
     script = "import ssl,urllib.request as u;print(u.urlopen('https://127.0.0.1:9090/ping',context=ssl._create_unverified_context()).read().decode())"
     assert "cockpit" in box.say(f'python3 -c "{script}"')
 

@@ -60,7 +60,7 @@ def test_smb_with_several_channels_encrypted(box: Box, client: Machine) -> None:
         assert session["encryption"]["cipher"].startswith("AES")
 
 
-def test_a_setuid_program_of_a_client_does_not_run_on_the_server(box: Box, client: Machine) -> None:
+def test_setuid_program_of_a_client_does_not_run_on_the_server(box: Box, client: Machine) -> None:
     assert {"nosuid", "nodev", "noexec"} <= box.mount_options()
     with mounted(client, "nfs-tcp") as where:
         client.run(f"install -m 4755 /usr/bin/id {where}/setuid-id")
@@ -81,7 +81,7 @@ def latency_is_counted(box: Box) -> bool:
 
 
 @pytest.mark.parametrize(("writer", "row"), [("nfs-tcp", 0), ("nfs-rdma", 0), ("smb", 1)])
-def test_a_pattern_is_written_synced_and_seen_in_the_rates(
+def test_written_pattern_is_counted_in_the_rates(
     box: Box, client: Machine, pattern: str, writer: str, row: int
 ) -> None:
     with mounted(client, writer) as where, seen.watching(box) as lines:
@@ -96,7 +96,7 @@ def test_a_pattern_is_written_synced_and_seen_in_the_rates(
 
 
 @pytest.mark.parametrize("reader", PROTOCOLS)
-def test_what_another_protocol_wrote_is_read_byte_for_byte(client: Machine, pattern: str, reader: str) -> None:
+def test_files_of_other_protocols_are_read_byte_for_byte(client: Machine, pattern: str, reader: str) -> None:
     with mounted(client, reader) as where:
         # SMB has no lease on a file that NFS could change: each read of the reader goes over the wire by itself
         same = {
@@ -109,7 +109,7 @@ def test_what_another_protocol_wrote_is_read_byte_for_byte(client: Machine, patt
     assert {writer: result.out + result.err for writer, result in same.items() if result.status != 0} == {}
 
 
-def test_rdma_really_carried_the_data(client: Machine) -> None:
+def test_data_was_carried_by_rdma(client: Machine) -> None:
     sent, received = (
         int(client.run(f"cat /sys/class/infiniband/rxe0/ports/1/hw_counters/{name}").out)
         for name in ("sent_pkts", "rcvd_pkts")
@@ -120,7 +120,7 @@ def test_rdma_really_carried_the_data(client: Machine) -> None:
     assert received > 2 * packets
 
 
-def test_root_of_a_client_is_nobody(box: Box, client: Machine) -> None:
+def test_root_of_a_client_is_mapped_to_nobody(box: Box, client: Machine) -> None:
     with mounted(client, "nfs-tcp") as where:
         client.run(f"touch {where}/whose")
     assert box.say(f"stat -c %U {EXPORT}/whose") == "nobody"

@@ -12,27 +12,27 @@ from vm.console import sign_in
 pytestmark = pytest.mark.usefixtures("in_use")
 
 
-def test_the_password_of_the_first_sign_in_opens_nothing_any_more(box: Box, port: int, one_time: str) -> None:
+def test_one_time_password_is_invalid_after_the_first_sign_in(box: Box, port: int, one_time: str) -> None:
     assert sign_in(port, "admin", one_time).status == 401
     assert sign_in(port, "admin", ADMIN_PASSWORD).status == 200
     box.say("systemctl start millrace-health.service")
     assert box.machine.run("test -e /run/issue.d/60-millrace-admin.issue", check=False).status == 1
 
 
-def test_root_s_rights_cost_the_administrator_s_own_password(box: Box) -> None:
+def test_sudo_requires_the_password_of_the_administrator(box: Box) -> None:
     as_admin = "runuser -u admin -- sudo -k -S -p '' id -u"
     assert box.machine.run(as_admin, stdin=f"{ADMIN_PASSWORD}\n").out.strip() == "0"
     assert box.machine.run(as_admin, stdin="wrong\nwrong\nwrong\n", check=False).status == 1
     assert box.machine.run("runuser -u admin -- sudo -k -n id -u", check=False).status == 1
 
 
-def test_the_web_console_is_told_what_the_kernel_says(box: Box) -> None:
+def test_pool_topology_and_status_match_the_kernel(box: Box) -> None:
     seen.pool_is_as_the_kernel_has_it(box)
     seen.topology_is_as_the_kernel_has_it(box)
     seen.status_is_as_the_box_is(box)
 
 
-def test_the_plan_that_the_pool_was_made_from_is_shown_and_explained(box: Box) -> None:
+def test_plan_in_force_is_shown_and_explained(box: Box) -> None:
     assert box.shown("plan --json") == {"schema_version": 1, "sha256": box.pool["plan_sha256"], "proposal": box.plan}
     shown = box.millrace("plan").out
     assert shown.startswith("Plan in force: RAID6 of 10 drives") and "obstacle" not in shown
@@ -42,12 +42,12 @@ def test_the_plan_that_the_pool_was_made_from_is_shown_and_explained(box: Box) -
     assert "no decision 'nosuch'" in unknown.err
 
 
-def test_the_administrator_s_new_password_is_that_of_smb(box: Box) -> None:
+def test_new_password_of_the_administrator_is_valid_for_smb(box: Box) -> None:
     box.machine.run("umask 077; cat > /run/admin.smb", stdin=f"username=admin\npassword={ADMIN_PASSWORD}\n")
     assert "blocks available" in box.say("smbclient -A /run/admin.smb //127.0.0.1/data -c du")
 
 
-def test_a_user_may_be_let_in_to_look(box: Box, port: int) -> None:
+def test_user_with_console_access_signs_in(box: Box, port: int) -> None:
     box.machine.run(f"millrace user create {VIEWER} --password-stdin", stdin=f"{VIEWER_PASSWORD}\n")
     shut_out = sign_in(port, VIEWER, VIEWER_PASSWORD)
     assert shut_out.status != 200 and shut_out.cookie is None
@@ -55,7 +55,7 @@ def test_a_user_may_be_let_in_to_look(box: Box, port: int) -> None:
     assert sign_in(port, VIEWER, VIEWER_PASSWORD).status == 200
 
 
-def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None:
+def test_viewer_reads_every_document_and_changes_nothing(box: Box) -> None:
     box.say("systemctl start millrace-health.service")
     status = box.shown("status --json", user=VIEWER)
     assert not status["as_root"]
@@ -82,7 +82,7 @@ def test_who_may_only_look_sees_everything_and_changes_nothing(box: Box) -> None
     assert any("require" in note and "root" in note for note in second["notes"])
 
 
-def test_who_may_look_reads_no_share_and_has_no_shell(box: Box) -> None:
+def test_viewer_reads_no_share_and_has_no_shell(box: Box) -> None:
     as_viewer = f"setpriv --reuid {VIEWER} --regid {VIEWER} --init-groups"
     assert box.machine.run(f"{as_viewer} ls /srv/pool/data", check=False).status != 0
     assert box.machine.run(f"{as_viewer} touch /var/tmp/mine", check=False).status != 0
@@ -117,7 +117,7 @@ def test_daemons_run_in_their_sandboxes(box: Box) -> None:
         assert sorted(shown) == sorted(["active", system, "yes"]), unit
 
 
-def test_the_journal_is_forwarded_to_a_host_that_the_policy_names(box: Box) -> None:
+def test_journal_is_forwarded_to_the_host_of_the_policy(box: Box) -> None:
     address, certificates = SERVER_ADDRESSES[0], "/var/lib/millrace/certificate"
     box.machine.run("cat > /run/receiver.py", stdin=(REPO / "tests/vm/receiver.py").read_text())
     receive = f"python3 /run/receiver.py {address} 19532 {certificates} /run/received"

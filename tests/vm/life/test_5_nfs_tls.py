@@ -67,7 +67,7 @@ def left(client: Machine, recipe: dict[str, Any]) -> None:
     client.run(f"umount -f -l {recipe['mountpoint']}", check=False, seconds=120)
 
 
-def test_a_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machine, sealed: str) -> None:
+def test_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machine, sealed: str) -> None:
     assert "test mount from this server over TLS" in sealed
     recipe = box.shown(RECIPE)
     said = followed(client, recipe)
@@ -83,7 +83,7 @@ def test_a_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Mach
     left(client, recipe)
 
 
-def test_a_client_without_tls_is_refused(client: Machine, sealed: str) -> None:
+def test_client_without_tls_is_refused(client: Machine, sealed: str) -> None:
     assert client.run(PLAIN, check=False, seconds=300).status != 0
 
 
@@ -93,7 +93,7 @@ def test_rdma_and_tls_exclude_each_other(box: Box, sealed: str) -> None:
     assert len(refused.err.strip().splitlines()) == 1
 
 
-def test_mtls_takes_clients_of_a_trusted_authority_alone(box: Box, client: Machine, sealed: str) -> None:
+def test_mtls_accepts_only_clients_of_a_trusted_authority(box: Box, client: Machine, sealed: str) -> None:
     said = box.millrace(f"share set {SHARE} --nfs-client '{NETWORKS[0]} xprtsec=mtls'", seconds=600)
     assert "test mount from this server over TLS" in said.out
     recipe = box.shown(RECIPE)
@@ -117,7 +117,7 @@ def shown(client: Machine) -> str:
     return client.run(command, check=False, seconds=120).out
 
 
-def test_an_uploaded_certificate_is_used_by_the_web_console_and_nfs(box: Box, client: Machine, sealed: str) -> None:
+def test_uploaded_certificate_is_used_by_the_web_console_and_nfs(box: Box, client: Machine, sealed: str) -> None:
     before = shown(client)
     assert all(f"IP Address:{address}" in before for address in SERVER_ADDRESSES)
     assert box.say("ls /etc/cockpit/ws-certs.d").split() == ["50-millrace.cert", "50-millrace.key"]

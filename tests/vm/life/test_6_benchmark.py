@@ -27,21 +27,21 @@ def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
     measured.nothing_is_left(box)
 
 
-def test_a_report_opens_in_every_format(box: Box, ladder: dict[str, Any], tmp_path: Path) -> None:
+def test_report_is_readable_in_every_format(box: Box, ladder: dict[str, Any], tmp_path: Path) -> None:
     measured.exports_open_again(box, ladder, tmp_path)
 
 
-def test_a_run_is_told_first_is_alone_and_leaves_nothing_when_killed(box: Box) -> None:
-    measured.a_full_run_is_told_before_it_starts(box)
+def test_run_is_estimated_first_exclusive_and_cleaned_up_when_killed(box: Box) -> None:
+    measured.a_full_run_is_estimated_before_it_starts(box)
     measured.refused(box, "bench start --quick", "a benchmark is already running")
     measured.a_killed_run_leaves_nothing(box)
 
 
-def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> None:
+def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
-    nobody = measured.add(box, address, NO_TOKEN, check=False)
-    assert "does not answer on port 8764" in nobody.err
+    unreachable = measured.add(box, address, NO_TOKEN, check=False)
+    assert "does not answer on port 8764" in unreachable.err
     with measured.thief(client, address), measured.listening(client, SERVER_ADDRESSES[0]) as token:
         other = measured.add(box, address, NO_TOKEN, check=False)
         assert (other.status, len(other.err.splitlines())) == (1, 1)
@@ -59,7 +59,7 @@ def test_a_client_is_driven_over_both_transports(box: Box, client: Machine) -> N
     measured.refused(box, f"bench run --layer L3 --client {address}", "does not answer on port 8764")
 
 
-def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machine) -> None:
+def test_result_measured_by_hand_is_imported(box: Box, client: Machine) -> None:
     measured.give_program(box, client)
     with mounted(client, "nfs-tcp") as where:
         taken = measured.by_hand(box, client, where)
@@ -67,5 +67,5 @@ def test_what_a_client_measured_by_hand_is_brought_back(box: Box, client: Machin
     assert box.shown("bench list --json")["runs"][0]["id"] == taken["id"]
 
 
-def test_a_read_only_pool_is_not_measured(box: Box) -> None:
+def test_run_on_a_read_only_pool_is_refused(box: Box) -> None:
     measured.a_read_only_pool_is_refused(box)

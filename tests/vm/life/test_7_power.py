@@ -29,7 +29,7 @@ print("whole")
 """
 
 
-def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None:
+def test_synced_data_survives_a_power_cut(box: Box, client: Machine) -> None:
     uuids = box.uuids()
     with mounted(client, "nfs-tcp") as where:
         client.run("rm -f /run/synced; cat > /run/writer.py", stdin=WRITER)
@@ -51,5 +51,5 @@ def test_what_was_synced_survives_a_power_cut(box: Box, client: Machine) -> None
     promises.everything(box)
 
 
-def test_what_a_power_cut_leaves_of_a_benchmark_is_swept_at_boot(box: Box) -> None:
-    measured.swept_at_boot(box)
+def test_benchmark_is_cleaned_up_at_boot_after_a_power_cut(box: Box) -> None:
+    measured.cleaned_up_at_boot(box)

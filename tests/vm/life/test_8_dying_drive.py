@@ -30,7 +30,7 @@ def lost(box: Box) -> str:
     return str(lost)
 
 
-def test_the_program_says_what_died_to_whoever_may_look(box: Box, lost: str) -> None:
+def test_pulled_drive_is_named_to_users_with_console_access(box: Box, lost: str) -> None:
     arrays = {array["name"]: array for array in box.shown("pool show --json")["arrays"]}
     assert arrays["data"]["degraded"] == 1 == arrays["data"]["may_fail"]
     (gone,) = [member for member in arrays["data"]["members"] if member["state"] == "missing"]
@@ -46,7 +46,7 @@ def test_the_program_says_what_died_to_whoever_may_look(box: Box, lost: str) -> 
     assert any(line.startswith("Next") and lost in line and line.endswith("Replace the drive.") for line in said)
 
 
-def test_an_array_that_something_happened_to_is_tuned_again(box: Box, lost: str) -> None:
+def test_array_that_changed_is_tuned_again(box: Box, lost: str) -> None:
     array = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))"
     cache = f"{array}/md/stripe_cache_size"
     planned = box.say(f"cat {cache}")

@@ -78,7 +78,7 @@ def replaced(box: Box) -> str:
     return old
 
 
-def test_a_replacement_by_hand_is_recorded_without_being_asked(box: Box, replaced: str) -> None:
+def test_manual_replacement_is_recorded_automatically(box: Box, replaced: str) -> None:
     box.machine.wait_command("""grep -q '"partuuid": ""' /var/lib/millrace/pool.json""", "the new member's record", 300)
     assert box.pool["generation"] > 1
     (data,) = [record for record in box.pool["arrays"] if record["array"]["name"] == "data"]
@@ -87,7 +87,7 @@ def test_a_replacement_by_hand_is_recorded_without_being_asked(box: Box, replace
     assert set(states(box).values()) == {"in-sync"}
 
 
-def test_degraded_and_written_when_the_power_goes_it_serves_and_warns(box: Box, replaced: str) -> None:
+def test_degraded_array_written_during_a_power_cut_serves_and_warns(box: Box, replaced: str) -> None:
     missing = next(serial for serial in box.plan["arrays"][0]["members"] if serial != replaced)
     box.machine.pull(missing)
     box.machine.wait_command(f"grep -qx 1 {DEGRADED}", "the lost member", 120)
@@ -123,7 +123,7 @@ def test_degraded_and_written_when_the_power_goes_it_serves_and_warns(box: Box, 
     )
 
 
-def test_the_drive_that_was_away_catches_up_at_the_next_boot_and_the_replacement_stays(box: Box, replaced: str) -> None:
+def test_returned_drive_resyncs_at_the_next_boot_and_the_replacement_stays(box: Box, replaced: str) -> None:
     box.machine.reboot()
     box.wait_serving()
     said = box.say("journalctl -b -u millrace-assemble -o cat")

@@ -21,7 +21,7 @@ def failures(box: Box) -> dict[str, dict[str, str]]:
     return {one["check"]: one for one in found if one["level"] == "FAIL"}
 
 
-def test_a_drive_that_warns_of_itself_is_named_without_a_reboot(box: Box) -> None:
+def test_smart_warning_is_reported_without_a_reboot(box: Box) -> None:
     def warn(value: int) -> None:
         path = f"/machine/peripheral/nvme{len(SERVER.drives) - 1}"
         box.machine.qmp("qom-set", path=path, property="smart_critical_warning", value=value)
@@ -41,7 +41,7 @@ def test_a_drive_that_warns_of_itself_is_named_without_a_reboot(box: Box) -> Non
     assert "drives" not in failures(box)
 
 
-def test_a_pool_that_hangs_does_not_hang_the_check(box: Box) -> None:
+def test_pool_that_hangs_does_not_block_the_health_check(box: Box) -> None:
     assert "filesystem" not in failures(box)
     running = "pgrep -fc millrace.health.heartbea[t] || true"
     box.say("xfs_freeze -f /srv/pool")
@@ -58,7 +58,7 @@ def test_a_pool_that_hangs_does_not_hang_the_check(box: Box) -> None:
     assert "filesystem" not in failures(box)
 
 
-def test_a_file_system_that_shut_itself_down_is_seen_within_a_minute(box: Box) -> None:
+def test_file_system_shutdown_is_reported_within_a_minute(box: Box) -> None:
     box.say("xfs_io -x -c shutdown /srv/pool")
     began = time.monotonic()
     found = failures(box)

@@ -8,7 +8,7 @@ from tests.vm import alone, promises
 from tests.vm.box import Box
 
 
-def test_raid5_and_a_log_on_partitions_of_two_drives(box: Box) -> None:
+def test_plan_is_raid5_with_a_log_on_partitions_of_two_drives(box: Box) -> None:
     arrays = {array["name"]: array for array in box.plan["arrays"]}
     assert (arrays["data"]["level"], len(arrays["data"]["members"])) == ("raid5", 5)
     assert (arrays["log"]["level"], len(arrays["log"]["members"])) == ("raid1", 2)
@@ -29,18 +29,18 @@ def test_healthy_boot_logs_no_error(box: Box) -> None:
     assert alone.errors(box) == []
 
 
-def test_server_alone_in_a_rack_restarts_and_has_its_own_name(box: Box) -> None:
+def test_unattended_server_restarts_and_has_its_own_name(box: Box) -> None:
     alone.restarts_by_itself(box)
     alone.has_a_name_of_its_own(box)
     alone.outlives_a_benchmark(box)
 
 
-def test_a_decision_explains_itself(box: Box) -> None:
+def test_decision_is_explained(box: Box) -> None:
     said = box.millrace("plan --explain layout --inventory /run/millrace/inventory.json").out
     assert "RAID5" in said or "raid5" in said
 
 
-def test_a_port_that_comes_later_is_tuned_and_no_array_changes(box: Box) -> None:
+def test_port_added_later_is_tuned_and_no_array_changes(box: Box) -> None:
     pool = box.say("sha256sum /var/lib/millrace/pool.json")
     ports = box.say("ls /sys/class/net")
     box.machine.qmp("netdev_add", type="user", id="late")
@@ -58,7 +58,7 @@ def test_a_port_that_comes_later_is_tuned_and_no_array_changes(box: Box) -> None
     box.machine.wait_command(f"test '{ports}' = \"$(ls /sys/class/net)\"", "the port to be gone", 120)
 
 
-def test_the_kernels_own_values_come_back_and_serving_goes_on(box: Box) -> None:
+def test_reverted_tuning_restores_kernel_values_while_serving_continues(box: Box) -> None:
     before = box.say("systemctl show -P MainPID smbd; pgrep -xo nfsd")
     box.millrace("tune --revert")
     assert box.array_sysfs("data", "md/group_thread_cnt") == "0"

@@ -25,7 +25,7 @@ def mounts(client: Machine) -> bool:
     return client.run(mount, check=False, seconds=300).status == 0
 
 
-def test_root_of_a_client_is_nobody(box: Box, client: Machine) -> None:
+def test_root_of_a_client_is_mapped_to_nobody(box: Box, client: Machine) -> None:
     uid = box.say("id -u anna")
     box.say("install -o anna -m 600 /dev/null /srv/pool/models/of-anna")
     with nfs(client, "models") as where:
@@ -44,7 +44,7 @@ def test_guests_and_old_dialects_are_refused(client: Machine, options: str) -> N
     assert not opens(client, options)
 
 
-def test_samba_serves_nothing_from_its_registry(box: Box, client: Machine) -> None:
+def test_samba_ignores_shares_of_its_registry(box: Box, client: Machine) -> None:
     assert box.say("testparm -s --parameter-name='registry shares' 2>/dev/null") == "No"
     box.say("net conf addshare evil /etc writeable=n guest_ok=n")
     try:

@@ -13,9 +13,7 @@ MANAGEMENT = "52:54:00:4d:00:00"
 pytestmark = pytest.mark.usefixtures("models")
 
 
-def test_a_port_takes_several_addresses_and_both_servers_listen_on_them(
-    box: Box, client: Machine, trunk: list[str]
-) -> None:
+def test_port_with_several_addresses_is_served_on_each(box: Box, client: Machine, trunk: list[str]) -> None:
     assert any(line.startswith("NFS listens on") for line in trunk)
     assert any(line.startswith("SMB listens on") for line in trunk)
     for address in MORE_ADDRESSES:
@@ -27,7 +25,7 @@ def test_a_port_takes_several_addresses_and_both_servers_listen_on_them(
     assert f"nas.example.org. 300 IN A {MORE_ADDRESSES[0]}" in zone["text"]
 
 
-def test_an_address_of_another_host_is_taken_back_with_the_reason(box: Box, trunk: list[str]) -> None:
+def test_address_of_another_host_is_rolled_back_with_the_reason(box: Box, trunk: list[str]) -> None:
     before = box.shown("port list --json")["ports"]
     (port,) = [one for one in before if f"{MORE_ADDRESSES[0]}/24" in one["addresses"]]
     wanted = f"--address {SERVER_ADDRESSES[0]}/24 --address {CLIENT_ADDRESSES[0]}/24"
@@ -42,7 +40,7 @@ def test_an_address_of_another_host_is_taken_back_with_the_reason(box: Box, trun
     assert after["fixed"] == port["fixed"]
 
 
-def test_a_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
+def test_management_port_serves_no_client(box: Box, trunk: list[str]) -> None:
     (port,) = [one for one in box.shown("port list --json")["ports"] if one["mac"] == MANAGEMENT]
     (address,) = [one.partition("/")[0] for one in port["addresses"] if ":" not in one]
     listens = f"ss -Hltn src {address}:445 | grep -q ."
@@ -70,7 +68,7 @@ BAD = [
 ]
 
 
-def test_bad_addresses_are_one_sentence_and_change_nothing(box: Box, trunk: list[str]) -> None:
+def test_bad_addresses_are_refused_in_one_sentence_and_change_nothing(box: Box, trunk: list[str]) -> None:
     name = box.say(f"ip -o -4 address show to {SERVER_ADDRESSES[0]} | awk '{{print $2}}'")
     state = "sha256sum /var/lib/millrace/config.json /etc/systemd/network/*; ip -4 -br addr"
     before = box.say(state)

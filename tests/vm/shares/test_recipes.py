@@ -39,7 +39,7 @@ def recipes(box: Box, client: Machine) -> dict[str, Result]:
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.
 @pytest.mark.parametrize("protocol", PROTOCOLS)
 @pytest.mark.parametrize(("profile", "way"), WAYS)
-def test_a_recipe_applied_as_it_stands_passes_its_own_check(
+def test_recipe_applied_unchanged_passes_its_check(
     recipes: dict[str, Result], client: Machine, profile: str, way: str, protocol: str
 ) -> None:
     said = recipes[f"{profile} {protocol}"]

@@ -10,13 +10,13 @@ from vm.machine import Machine
 pytestmark = pytest.mark.usefixtures("models")
 
 
-def test_a_user_is_one_command_and_the_password_no_argument(box: Box) -> None:
+def test_user_is_created_with_a_password_from_stdin(box: Box) -> None:
     (anna,) = box.shown("user list --json")["users"]
     assert box.say("id -u anna") == str(anna["uid"])
     assert "anna" in box.say("pdbedit -L")
 
 
-def test_a_share_is_one_command_and_seen_to_be_served(box: Box, models: str) -> None:
+def test_created_share_is_served_and_verification_leaves_nothing(box: Box, models: str) -> None:
     assert "NFS" in models
     assert "SMB" in models
     assert "/srv/pool/models" in box.say("exportfs -s")
@@ -26,7 +26,7 @@ def test_a_share_is_one_command_and_seen_to_be_served(box: Box, models: str) -> 
     assert box.say("ls -d /run/millrace/look-* 2>/dev/null; true") == ""
 
 
-def test_one_owner_on_both_protocols(box: Box, client: Machine) -> None:
+def test_files_have_one_owner_on_both_protocols(box: Box, client: Machine) -> None:
     with smb(client, "models") as where:
         client.run(f"echo from smb > {where}/by-smb")
     uid = box.say("id -u anna")
@@ -39,7 +39,7 @@ def test_one_owner_on_both_protocols(box: Box, client: Machine) -> None:
         assert client.run(f"cat {where}/by-nfs").out == "from nfs\n"
 
 
-def test_a_full_share_says_so_on_both_protocols_and_no_other_suffers(box: Box, client: Machine) -> None:
+def test_full_share_is_reported_on_both_protocols_and_others_keep_working(box: Box, client: Machine) -> None:
     uid = box.say("id -u anna")
     anna = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
     for open_share, become in ((nfs, anna), (smb, "")):
@@ -95,7 +95,7 @@ BAD = [
 ]
 
 
-def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
+def test_bad_input_is_refused_in_one_sentence_and_changes_nothing(box: Box) -> None:
     state = "sha256sum /var/lib/millrace/config.json /etc/exports.d/* /etc/samba/smb.conf; ls / /srv/pool"
     box.say(f"printf '[%.0s' $(seq 100000) > {DEEP}")
     before = box.say(state)
@@ -106,7 +106,7 @@ def test_bad_input_is_one_sentence_and_changes_nothing(box: Box) -> None:
     assert box.say(state) == before
 
 
-def test_commas_and_quotes_in_a_comment_are_only_words(box: Box) -> None:
+def test_commas_and_quotes_in_a_comment_are_kept(box: Box) -> None:
     words = 'it\'s "quoted", with commas; # and = signs [global]'
     box.millrace(["share", "set", "models", "--comment", words], seconds=600)
     (kept,) = [one for one in box.shown("share list --json")["shares"] if one["name"] == "models"]
@@ -114,7 +114,7 @@ def test_commas_and_quotes_in_a_comment_are_only_words(box: Box) -> None:
     assert box.say("testparm -s --section-name=models --parameter-name=comment 2>/dev/null") == words
 
 
-def test_removing_a_share_keeps_its_data_unless_its_name_is_typed(box: Box) -> None:
+def test_removed_share_keeps_its_data_unless_its_name_is_given(box: Box) -> None:
     box.millrace("share create scratch --profile training --smb-user anna", seconds=600)
     box.say("touch /srv/pool/scratch/kept")
     box.millrace("share remove scratch", seconds=600)

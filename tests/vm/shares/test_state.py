@@ -47,14 +47,14 @@ def last_change(box: Box) -> int:
     return max(one["number"] for one in box.shown("config history --json")["changes"])
 
 
-def test_a_change_can_be_taken_back(box: Box) -> None:
+def test_change_is_rolled_back(box: Box) -> None:
     number = last_change(box)
     box.millrace("share set models --comment 'for a \"while\", then not'", seconds=600)
     box.millrace(f"config rollback {number}", seconds=600)
     assert "while" not in json.dumps(shares(box))
 
 
-def test_an_edited_file_is_reported_and_a_foreign_one_stops_nothing(box: Box) -> None:
+def test_edited_file_is_reported_and_foreign_exports_do_not_stop_nfs(box: Box) -> None:
     box.say("echo '# mine' >> /etc/exports.d/millrace.exports; echo 'not an export(' > /etc/exports.d/other.exports")
     box.say("systemctl reload millrace-share.service; systemctl restart nfs-server.service", seconds=300)
     assert box.say("systemctl is-active nfs-server.service") == "active"
@@ -68,7 +68,7 @@ def test_an_edited_file_is_reported_and_a_foreign_one_stops_nothing(box: Box) ->
     assert "# mine" in box.say("cat /var/lib/millrace/replaced/millrace.exports.*")
 
 
-def test_an_exported_state_brings_back_shares_users_and_passwords(box: Box, client: Machine) -> None:
+def test_imported_state_restores_shares_users_and_passwords(box: Box, client: Machine) -> None:
     box.millrace("config export /root/box.json")
     assert box.say("stat -c %a /root/box.json") == "600"
     before = shares(box)
@@ -90,7 +90,7 @@ def test_an_exported_state_brings_back_shares_users_and_passwords(box: Box, clie
     assert refused.status == 1 and "schema 2" in refused.err and len(refused.err.splitlines()) == 1
 
 
-def test_two_hundred_shares_are_one_change_and_listed_within_a_second(box: Box) -> None:
+def test_two_hundred_shares_are_created_in_one_change_and_listed_within_a_second(box: Box) -> None:
     made = box.millrace(
         ["share", "create", *MANY, "--profile", "training", "--smb-user", "anna", "--size", "1G"], seconds=1200
     )
@@ -124,9 +124,7 @@ def damage(box: Box) -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("trunk", "damage")
-def test_a_reboot_with_damaged_state_keys_of_a_later_release_and_drives_in_other_bays_serves_every_share(
-    box: Box, client: Machine
-) -> None:
+def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_share(box: Box, client: Machine) -> None:
     uuids = box.uuids()
     kept = box.say("head -c 64M /dev/urandom > /srv/pool/data/kept && sync && sha256sum /srv/pool/data/kept")
     drives = list(reversed(box.machine.server.drives))
@@ -154,7 +152,7 @@ def test_a_reboot_with_damaged_state_keys_of_a_later_release_and_drives_in_other
     assert len(client.run(f"{mount}; umount -l /mnt", seconds=600).out.split()) == 200
 
 
-def test_a_change_of_many_is_taken_back_in_one(box: Box) -> None:
+def test_change_of_many_shares_is_rolled_back_at_once(box: Box) -> None:
     number = next(
         one["number"]
         for one in box.shown("config history --json")["changes"]

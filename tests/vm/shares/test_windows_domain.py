@@ -78,14 +78,14 @@ def anna(box: Box, joined: str) -> str:
     return box.say("id -u 'AD\\anna'")
 
 
-def test_a_password_that_is_wrong_changes_nothing(box: Box, controller: Machine, before: str) -> None:
+def test_wrong_password_changes_nothing(box: Box, controller: Machine, before: str) -> None:
     refused = box.machine.run(JOIN, stdin="wrong\n", check=False, seconds=600)
     assert refused.status == 1
     assert refused.err.strip() == f"millrace: {ZONE}: the password of Administrator is not right"
     assert box.say(STATE) == before
 
 
-def test_a_server_joins_by_one_command_and_is_trusted(box: Box, joined: str, name: str) -> None:
+def test_server_joins_with_one_command_and_is_trusted(box: Box, joined: str, name: str) -> None:
     assert "AD trusts this server" in joined
     assert "SMB: data" in joined and "listed and accessible" in joined
     assert "succeeded" in box.say("wbinfo -P")
@@ -98,9 +98,7 @@ def test_a_server_joins_by_one_command_and_is_trusted(box: Box, joined: str, nam
     assert [(one["level"], one["todo"]) for one in findings if one["check"] == "domain"] == [("OK", None)]
 
 
-def test_people_of_the_domain_log_in_over_smb_with_the_number_of_every_server(
-    box: Box, client: Machine, anna: str
-) -> None:
+def test_domain_users_sign_in_over_smb_with_the_same_uid_on_every_server(box: Box, client: Machine, anna: str) -> None:
     rid = int(box.say("wbinfo --name-to-sid 'AD\\anna'").split()[0].rsplit("-", 1)[1])
     assert int(anna) == 1_000_000 + rid
     with mounted(client, f"//{HOST}/vault", "-t cifs -o vers=3.1.1,seal,credentials=/run/ad-anna") as where:
@@ -115,7 +113,9 @@ def test_people_of_the_domain_log_in_over_smb_with_the_number_of_every_server(
     assert client.run(f"smbclient -A /run/local-anna //{HOST}/vault -c ls", check=False).status != 0
 
 
-def test_a_ticket_opens_nfs_as_its_owner_and_nothing_else_does(box: Box, client: Machine, anna: str, name: str) -> None:
+def test_kerberos_user_owns_files_over_nfs_and_others_are_refused(
+    box: Box, client: Machine, anna: str, name: str
+) -> None:
     # What membership gives a client: a name, the keys of a machine, the domain's people by their numbers.
     client.run("hostname dc1; cat >> /etc/hosts", stdin=f"{HOST} {name}\n")
     client.run("cat >> /etc/passwd", stdin=f"AD\\anna:x:{anna}:{anna}::/:/bin/sh\n")
@@ -137,7 +137,7 @@ def test_a_ticket_opens_nfs_as_its_owner_and_nothing_else_does(box: Box, client:
     assert box.say("stat -c %u /srv/pool/vault/by-nfs") == anna
 
 
-def test_leaving_leaves_everything_as_it_was(box: Box, controller: Machine, anna: str, before: str) -> None:
+def test_leaving_the_domain_restores_the_previous_state(box: Box, controller: Machine, anna: str, before: str) -> None:
     needed = box.machine.run(LEAVE, stdin=f"{PASSWORD}\n", check=False)
     assert needed.status == 1 and "the share vault names AD\\model makers" in needed.err
     box.millrace("share remove vault --delete-data vault", seconds=600)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people saw when a story failed."""
+"""What users saw when a story failed."""
 
 from contextlib import suppress
 from pathlib import Path
@@ -13,8 +13,8 @@ OUT = Path(__file__).parent / "out"
 
 
 def pytest_exception_interact(node: pytest.Item | pytest.Collector) -> None:
-    """Take a picture of everybody's browser."""
+    """Take a picture of the browser of each user."""
     OUT.mkdir(exist_ok=True)
-    for number, person in enumerate(getattr(node, "funcargs", {}).get("met", [])):
+    for number, user in enumerate(getattr(node, "funcargs", {}).get("users", [])):
         with suppress(Error):
-            person.page.screenshot(path=OUT / f"failed-{node.name}-{number}-{person.user}.png")
+            user.page.screenshot(path=OUT / f"failed-{node.name}-{number}-{user.name}.png")

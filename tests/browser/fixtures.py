@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""People at a console. Whoever imports this brings the fixture `console`."""
+"""Users of a console. A module that imports this defines the fixture `console`."""
 
 from collections.abc import Callable, Iterator
 
@@ -7,48 +7,48 @@ import pytest
 from playwright.sync_api import Browser, expect
 
 from tests.browser.console import Console, started
-from tests.browser.person import PATIENCE, Person
+from tests.browser.user import PATIENCE, User
 from tests.vm.box import ADMIN_PASSWORD
 
-Meet = Callable[..., Person]
+OpenBrowser = Callable[..., User]
 
 
 @pytest.fixture(scope="module")
 def chromium(console: Console) -> Iterator[Browser]:
-    """The browser that everybody of a module uses, as patient as the server is slow."""
+    """The browser of all users of a module; its time limits grow with the slowness of the server."""
     expect.set_options(timeout=PATIENCE * console.slowness)
     with started(console.browser) as browser:
         yield browser
 
 
 @pytest.fixture(scope="module")
-def met() -> list[Person]:
-    """Everybody who sits at the console."""
+def users() -> list[User]:
+    """Every user of a module, in the order in which their browsers were opened."""
     return []
 
 
 @pytest.fixture(scope="module")
-def meet(chromium: Browser, console: Console, met: list[Person]) -> Meet:
-    """A browser for a user with this password."""
+def open_browser(chromium: Browser, console: Console, users: list[User]) -> OpenBrowser:
+    """Opens a browser for a user with this password."""
 
-    def new(user: str, password: str, language: str = "en-US") -> Person:
-        met.append(Person(chromium, console, user, password, language))
-        return met[-1]
+    def new(user: str, password: str, language: str = "en-US") -> User:
+        users.append(User(chromium, console, user, password, language))
+        return users[-1]
 
     return new
 
 
 @pytest.fixture(scope="module")
-def admin(meet: Meet) -> Person:
+def admin(open_browser: OpenBrowser) -> User:
     """The administrator, who is not signed in yet."""
-    return meet("admin", ADMIN_PASSWORD)
+    return open_browser("admin", ADMIN_PASSWORD)
 
 
 @pytest.fixture(autouse=True)
-def nothing_was_complained_of(met: list[Person]) -> Iterator[None]:
+def no_browser_errors(users: list[User]) -> Iterator[None]:
     """In no story does the browser report an error of our pages."""
     yield
-    heard = [one for person in met for one in person.noise.heard]
-    for person in met:
-        person.noise.heard.clear()
+    heard = [one for user in users for one in user.noise.heard]
+    for user in users:
+        user.noise.heard.clear()
     assert heard == []

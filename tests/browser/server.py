@@ -43,7 +43,7 @@ def main(tree: str, scratch: str, golden: str | None = None) -> None:
 
 
 def _blank(root: Path) -> None:
-    """What the kernel and the units of a boot leave behind on a server that nobody approved a plan for."""
+    """What the kernel and the units of a boot leave behind on a server without an approved plan."""
     with tempfile.TemporaryDirectory() as directory:
         with server(Path(directory)):
             pass

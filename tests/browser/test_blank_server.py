@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that nobody approved a plan for, with the real program behind the pages."""
+"""A server without an approved plan, with the real program behind the pages."""
 
 from collections.abc import Iterator
 from pathlib import Path

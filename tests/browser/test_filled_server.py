@@ -14,9 +14,9 @@ from host.layout import REPO
 from tests.browser.console import GOLDEN, Console, from_files
 from tests.browser.failed import OUT
 from tests.browser.fixtures import *  # noqa: F403
-from tests.browser.fixtures import ADMIN_PASSWORD, Meet
-from tests.browser.person import Person
+from tests.browser.fixtures import ADMIN_PASSWORD, OpenBrowser
 from tests.browser.stories.themes import *  # noqa: F403
+from tests.browser.user import User
 
 NAME = "filled"
 Become = Callable[[str], None]
@@ -56,52 +56,52 @@ def become(console: Console) -> Become:
 
 
 @pytest.fixture(scope="module")
-def admin(meet: Meet, become: Become) -> Person:
+def admin(open_browser: OpenBrowser, become: Become) -> User:
     become("1u12-provisioned")
-    admin = meet("admin", ADMIN_PASSWORD)
+    admin = open_browser("admin", ADMIN_PASSWORD)
     admin.sign_in()
     return admin
 
 
-def test_the_overview_is_painted_within_a_second(admin: Person) -> None:
+def test_the_overview_is_painted_within_a_second(admin: User) -> None:
     # the best of three: what else the host does is not the page's fault
     assert min(painted(admin) for _ in range(3)) < FIRST_PAINT
 
 
-def painted(person: Person) -> float:
+def painted(user: User) -> float:
     """Milliseconds from the request of the page to the first text or picture of it."""
-    person.page.reload()
-    person.arrive()
-    return float(person.frame.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
+    user.page.reload()
+    user.wait_for_page()
+    return float(user.frame.evaluate("performance.getEntriesByName('first-contentful-paint')[0].startTime"))
 
 
-def test_german_pages_are_translated_and_fit(meet: Meet, admin: Person) -> None:
-    reader = meet("admin", ADMIN_PASSWORD, "de-DE")
+def test_german_pages_are_translated_and_fit(open_browser: OpenBrowser, admin: User) -> None:
+    reader = open_browser("admin", ADMIN_PASSWORD, "de-DE")
     reader.sign_in()
     wrong = {}
     for number, title in enumerate(GERMAN):
         reader.ours.locator(".mr-tabs a").nth(number).click()
         expect(reader.ours.get_by_role("heading", level=1)).to_have_text(title)
         expect(reader.ours.locator(".mr-loading")).to_have_count(0)
-        if found := reader.cut_off():
+        if found := reader.overflowing():
             wrong[title] = found
     reader.picture(OUT / "german-settings-light.png")
     assert wrong == {}
     reader.page.goto("about:blank")
 
 
-def test_closed_nfs_is_shown_on_the_overview_until_networks_are_confirmed(admin: Person, become: Become) -> None:
+def test_closed_nfs_is_shown_on_the_overview_until_networks_are_confirmed(admin: User, become: Become) -> None:
     become("1u12-closed")
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("nfs-closed").get_by_role("checkbox")).to_have_count(2)
     expect(admin.ours.get_by_role("button", name="Confirm networks")).to_be_enabled()
     admin.picture(OUT / "closed-overview-light.png")
-    assert admin.barriers() + admin.cut_off() == []
+    assert admin.accessibility_problems() + admin.overflowing() == []
     become("1u12-provisioned")
     expect(admin.ours.get_by_test_id("nfs-closed")).to_have_count(0)
 
 
-def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: Person, become: Become) -> None:
+def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: User, become: Become) -> None:
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("verdict")).to_have_attribute("data-level", "WARN")
     become("1u12-degraded")
@@ -110,32 +110,32 @@ def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: Person, become: 
     admin.go("Storage")
     expect(admin.ours.locator("[data-state='missing']")).to_have_count(1)
     admin.picture(OUT / "degraded-storage-light.png")
-    assert admin.barriers() + admin.cut_off() == []
+    assert admin.accessibility_problems() + admin.overflowing() == []
 
 
-def test_rebuild_is_shown_with_the_remaining_time(admin: Person, become: Become) -> None:
+def test_rebuild_is_shown_with_the_remaining_time(admin: User, become: Become) -> None:
     become("1u12-rebuilding")
     progress = admin.ours.get_by_test_id("array-data").get_by_test_id("progress")
     expect(progress).to_contain_text("left")
     admin.picture(OUT / "rebuilding-storage-light.png")
-    assert admin.barriers() + admin.cut_off() == []
+    assert admin.accessibility_problems() + admin.overflowing() == []
 
 
-def test_ports_of_a_remote_numa_node_are_marked(admin: Person, become: Become) -> None:
+def test_ports_of_a_remote_numa_node_are_marked(admin: User, become: Become) -> None:
     become("2u24-far-ports")
     admin.go("Server")
     expect(admin.ours.locator("[data-far='true']")).to_have_count(1)
     admin.picture(OUT / "far-ports-server-light.png")
-    assert admin.barriers() + admin.cut_off() == []
+    assert admin.accessibility_problems() + admin.overflowing() == []
 
 
-def test_invalid_output_of_the_program_is_an_error_with_a_retry(admin: Person, become: Become) -> None:
+def test_invalid_output_of_the_program_is_an_error_with_a_retry(admin: User, become: Become) -> None:
     become("broken")
     admin.go("Shares")
     error = admin.ours.get_by_test_id("share-list").get_by_test_id("error")
     expect(error).to_contain_text("printed invalid output")
     admin.picture(OUT / "broken-shares-light.png")
-    assert admin.barriers() + admin.cut_off() == []
+    assert admin.accessibility_problems() + admin.overflowing() == []
     become("1u12-provisioned")
     error.get_by_role("button", name="Try again").click()
     expect(admin.ours.get_by_test_id("shares")).to_contain_text("models")
@@ -149,11 +149,11 @@ def test_pictures_of_the_manual_are_taken_here_and_small() -> None:
         assert (MANUAL / "pictures" / name).stat().st_size < PICTURE
 
 
-def test_defects_of_a_page_are_detected(admin: Person) -> None:
+def test_defects_of_a_page_are_detected(admin: User) -> None:
     admin.go("Overview")
     admin.frame.evaluate(WRONG)
-    assert any("button-name" in one or "discernible text" in one for one in admin.barriers())
-    assert any("sticks out" in one for one in admin.cut_off())
+    assert any("button-name" in one or "discernible text" in one for one in admin.accessibility_problems())
+    assert any("sticks out" in one for one in admin.overflowing())
     heard = admin.noise.heard
     expect(admin.page.locator("body")).to_be_visible()
     assert any("policy" in one for one in heard) and any("nobody caught" in one for one in heard)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A server that nobody stands beside: what its boot waits for and logs, and what it does when something hangs."""
+"""A server without an operator beside it: what its boot waits for and logs, and what it does when something hangs."""
 
 import json
 import re

@@ -73,7 +73,7 @@ class Box:
     def millrace(
         self, words: str | Sequence[str], *, user: str = "root", seconds: float = 300.0, check: bool = True
     ) -> Result:
-        """Run a command line of `millrace` without starting the program anew (vm.guest)."""
+        """Run a command line of `millrace` without starting the program again (vm.guest)."""
         line = shlex.split(words) if isinstance(words, str) else words
         return self.machine.millrace(line, user=user, seconds=seconds, check=check)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A report on the screen of somebody who has nothing but the file."""
+"""A report in a browser that has nothing but the file."""
 
 from dataclasses import dataclass
 from pathlib import Path

@@ -97,7 +97,7 @@ def test_plan_is_ready_after_the_occupied_drives_are_pulled(box: Box, machine: A
 
 
 def test_approved_hash_builds_the_pool(box: Box) -> None:
-    # over the console, as the person in front of it would
+    # over the console, as an administrator in front of it would
     digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
     box.machine.run(["millrace", "approve", digest], seconds=1200)
     box.wait_serving()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from playwright.sync_api import expect
 
-from tests.browser.person import Person
+from tests.browser.user import User
 from tests.vm import measured
 from tests.vm.box import CLIENT_ADDRESSES, SERVER_ADDRESSES, Box
 from vm.machine import Machine
@@ -16,7 +16,7 @@ from vm.machine import Machine
 BEGIN_SECONDS = 240
 
 
-def test_run_continues_without_the_page_and_is_stopped_from_it(box: Box, admin: Person) -> None:
+def test_run_continues_without_the_page_and_is_stopped_from_it(box: Box, admin: User) -> None:
     patience = 1000 * BEGIN_SECONDS * box.machine.accel.scale
     admin.sign_in()
     admin.go("Benchmark")
@@ -41,7 +41,7 @@ def test_run_continues_without_the_page_and_is_stopped_from_it(box: Box, admin: 
     box.machine.wait_command(over, "the end of the run's clean-up", BEGIN_SECONDS)
 
 
-def test_finished_run_is_drawn_and_downloaded_as_csv(box: Box, admin: Person, tmp_path: Path) -> None:
+def test_finished_run_is_drawn_and_downloaded_as_csv(box: Box, admin: User, tmp_path: Path) -> None:
     done = next(one for one in box.read_json("millrace bench list --json")["runs"] if one["state"] == "done")
     admin.ours.get_by_test_id("history").get_by_role("link", name=done["id"], exact=True).click()
     expect(admin.ours.get_by_role("heading", level=1)).to_have_text(f"Run {done['id']}")
@@ -59,7 +59,7 @@ def test_finished_run_is_drawn_and_downloaded_as_csv(box: Box, admin: Person, tm
     assert {line["rung"] for line in lines} == {rung["id"] for rung in made["rungs"] if rung["state"] == "done"}
 
 
-def test_client_is_added_offered_and_removed(box: Box, client: Machine, admin: Person) -> None:
+def test_client_is_added_offered_and_removed(box: Box, client: Machine, admin: User) -> None:
     patience = 1000 * BEGIN_SECONDS * box.machine.accel.scale
     address = CLIENT_ADDRESSES[0]
     # an earlier story may have added it

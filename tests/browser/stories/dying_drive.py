@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive dies while somebody looks. This story needs a booted server with a pool."""
+"""A drive dies while the overview is open. This story needs a booted server with a pool."""
 
 import time
 
 from playwright.sync_api import expect
 
-from tests.browser.person import Person
+from tests.browser.user import User
 from tests.vm.box import Box
 
 # Seconds on a real server.
@@ -24,7 +24,7 @@ def emulation(box: Box) -> float:
     return 2 * (time.monotonic() - asked)
 
 
-def test_pulled_drive_is_on_the_overview_within_ten_seconds(box: Box, admin: Person) -> None:
+def test_pulled_drive_is_on_the_overview_within_ten_seconds(box: Box, admin: User) -> None:
     admin.sign_in()
     admin.go("Overview")
     expect(admin.ours.get_by_test_id("rate-drives")).to_be_visible()

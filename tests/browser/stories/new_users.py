@@ -7,14 +7,14 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.browser.console import Console
-from tests.browser.fixtures import Meet
-from tests.browser.person import Person
+from tests.browser.fixtures import OpenBrowser
+from tests.browser.user import User
 
 ANNA_PASSWORD = "she-has-a-long-one-7"
 VERA_PASSWORD = "looks-7-but-touches-nothing"
 
 
-def make_user(admin: Person, name: str, password: str, *, looks: bool = False) -> None:
+def make_user(admin: User, name: str, password: str, *, looks: bool = False) -> None:
     """Make a user in the dialog of the page Shares."""
     admin.go("Shares")
     admin.ours.get_by_role("button", name="New user").click()
@@ -29,13 +29,13 @@ def make_user(admin: Person, name: str, password: str, *, looks: bool = False) -
     expect(admin.ours.get_by_test_id("users").get_by_role("rowheader", name=name)).to_be_visible()
 
 
-def test_user_is_created_with_a_password(console: Console, admin: Person) -> None:
+def test_user_is_created_with_a_password(console: Console, admin: User) -> None:
     make_user(admin, "anna", ANNA_PASSWORD)
     users = json.loads(console.run(["millrace", "user", "list", "--json"], ""))["users"]
     assert [(user["name"], user["console"]) for user in users] == [("anna", False)]
 
 
-def test_invalid_input_is_reported_in_the_dialog(admin: Person) -> None:
+def test_invalid_input_is_reported_in_the_dialog(admin: User) -> None:
     admin.ours.get_by_role("button", name="New user").click()
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#user-name").fill("anna")
@@ -49,15 +49,15 @@ def test_invalid_input_is_reported_in_the_dialog(admin: Person) -> None:
 
 
 @pytest.fixture(scope="module")
-def vera(admin: Person, meet: Meet) -> Person:
-    """Somebody who may look."""
+def vera(admin: User, open_browser: OpenBrowser) -> User:
+    """A user with web console access and no administrative access."""
     make_user(admin, "vera", VERA_PASSWORD, looks=True)
-    vera = meet("vera", VERA_PASSWORD)
+    vera = open_browser("vera", VERA_PASSWORD)
     vera.sign_in()
     return vera
 
 
-def test_user_without_administrative_access_reads_every_page(vera: Person, request: pytest.FixtureRequest) -> None:
+def test_user_without_administrative_access_reads_every_page(vera: User, request: pytest.FixtureRequest) -> None:
     for title in request.module.PAGES:
         vera.go(title)
         expect(vera.ours.get_by_role("heading", level=1)).to_have_text(title)
@@ -65,7 +65,7 @@ def test_user_without_administrative_access_reads_every_page(vera: Person, reque
         expect(vera.ours.get_by_test_id("error")).to_have_count(0)
 
 
-def test_disabled_button_names_the_missing_administrative_access(vera: Person) -> None:
+def test_disabled_button_names_the_missing_administrative_access(vera: User) -> None:
     vera.go("Shares")
     button = vera.ours.get_by_role("button", name="New user")
     expect(button).to_have_attribute("aria-disabled", "true")

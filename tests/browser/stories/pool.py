@@ -7,8 +7,8 @@ from typing import Any
 
 from playwright.sync_api import expect
 
-from tests.browser.person import Person
 from tests.browser.stories.new_users import ANNA_PASSWORD
+from tests.browser.user import User
 from tests.vm.box import CLIENT_ADDRESSES, NETWORKS, SERVER_ADDRESSES, Box
 from vm.machine import Machine
 from vm.qemu import FORWARDED_FROM
@@ -25,7 +25,7 @@ def share(box: Box) -> dict[str, Any]:
     return dict(found)
 
 
-def test_approved_plan_is_built_with_visible_progress(box: Box, admin: Person) -> None:
+def test_approved_plan_is_built_with_visible_progress(box: Box, admin: User) -> None:
     admin.go("Storage")
     shown = admin.ours.get_by_test_id("plan-hash").inner_text()
     admin.ours.get_by_role("button", name="Approve…").click()
@@ -53,7 +53,7 @@ def test_nfs_is_closed_before_a_client_network_is_confirmed(box: Box, client: Ma
     assert mount_of_data(client) != 0
 
 
-def test_one_click_confirms_the_networks_of_fixed_addresses(box: Box, client: Machine, admin: Person) -> None:
+def test_one_click_confirms_the_networks_of_fixed_addresses(box: Box, client: Machine, admin: User) -> None:
     admin.go("Overview")
     closed = admin.ours.get_by_test_id("nfs-closed")
     # those of the cables; not that of QEMU's management, whose address DHCP gave
@@ -68,7 +68,7 @@ def test_one_click_confirms_the_networks_of_fixed_addresses(box: Box, client: Ma
     assert mount_of_data(client) == 0
 
 
-def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admin: Person) -> None:
+def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="New share").click()
     admin.ours.locator("#name").fill("models")
@@ -85,7 +85,7 @@ def test_share_is_created_for_a_user_and_served_on_both_protocols(box: Box, admi
     assert "blocks available" in box.say("smbclient -A /run/anna.smb //127.0.0.1/models -c du")
 
 
-def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: Person) -> None:
+def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="Mount models on a client").click()
     recipe = admin.ours.get_by_test_id("recipe")
@@ -111,7 +111,7 @@ def test_client_mounts_the_share_with_the_copied_lines(client: Machine, admin: P
     expect(admin.ours.get_by_test_id("clients")).to_contain_text(CLIENT_ADDRESSES[0])
 
 
-def test_changed_quota_is_set_in_the_file_system(box: Box, admin: Person) -> None:
+def test_changed_quota_is_set_in_the_file_system(box: Box, admin: User) -> None:
     admin.go("Shares")
     admin.ours.get_by_role("button", name="Change models").click()
     admin.ours.locator("#size").fill("192M")

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""By what the server is known."""
+"""The certificate of the server and its domain."""
 
 import json
 
 from playwright.sync_api import expect
 
 from tests.browser.console import Console
-from tests.browser.person import Person
+from tests.browser.user import User
 
 BROKEN = "-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----\n"
 # Prints a certificate and its key.
@@ -19,26 +19,26 @@ rm /run/site.key
 """
 
 
-def test_settings_page_shows_the_certificate_in_use(console: Console, admin: Person) -> None:
+def test_settings_page_shows_the_certificate_in_use(console: Console, admin: User) -> None:
     admin.go("Settings")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     expect(admin.ours.get_by_test_id("certificate")).to_contain_text(report["certificate"]["fingerprint"])
     expect(admin.ours.get_by_test_id("domain")).to_contain_text("Not a member of a domain")
 
 
-def test_invalid_certificate_is_refused_and_changes_nothing(console: Console, admin: Person) -> None:
+def test_invalid_certificate_is_refused_and_changes_nothing(console: Console, admin: User) -> None:
     before = console.run(["millrace", "certificate", "show", "--json"], "")
     admin.ours.get_by_role("button", name="Install a certificate…").click()
     dialog = admin.ours.get_by_role("dialog")
     dialog.locator("#pem").fill(BROKEN)
     dialog.get_by_role("button", name="Install").click()
     expect(dialog.get_by_test_id("error")).to_be_visible()
-    assert admin.barriers() == []
+    assert admin.accessibility_problems() == []
     dialog.get_by_role("button", name="Cancel").click()
     assert console.run(["millrace", "certificate", "show", "--json"], "") == before
 
 
-def test_own_certificate_is_installed_and_removed(console: Console, admin: Person) -> None:
+def test_own_certificate_is_installed_and_removed(console: Console, admin: User) -> None:
     made = console.run(["sh", "-ec", MAKE], "")
     admin.go("Settings")
     certificate = admin.ours.get_by_test_id("certificate")

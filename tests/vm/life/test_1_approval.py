@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Twelve blank drives and nobody who approved: a plan is shown, nothing is written until a person names its hash."""
+"""Twelve blank drives without an approval: a plan is shown, nothing is written until its hash is approved."""
 
 import pytest
 

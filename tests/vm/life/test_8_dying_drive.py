@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive dies while the server serves and somebody looks at it."""
+"""A drive dies while the server serves and its overview is open."""
 
 import pytest
 

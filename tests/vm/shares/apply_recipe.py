@@ -19,7 +19,7 @@ CLEAN = "systemctl stop '*.automount'; umount -a -t nfs4,cifs; : > /etc/fstab; s
 def write(file: dict[str, str], password: str) -> None:
     path = Path(file["path"])
     path.parent.mkdir(parents=True, exist_ok=True)
-    # the one thing that a person adds to a recipe
+    # the one thing that an administrator adds to a recipe
     path.write_text(file["text"].replace("password=\n", f"password={password}\n"))
     path.chmod(int(file["mode"], 8))
 

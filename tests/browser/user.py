@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Somebody at the web console: signs in, opens pages, looks."""
+"""A user of the web console in a browser of their own: signs in, opens pages, reads them."""
 
 import json
 from pathlib import Path
@@ -25,7 +25,7 @@ STICKS_OUT = """
     .filter((one) => getComputedStyle(one).display !== "inline")
     .map((one) => `${one.tagName} ${one.className}: ${one.innerText.slice(0, 60)}`)
 """
-# What turns while a person waits is painted sixty times a second, by a processor that the server needs.
+# What turns while a user waits is painted sixty times a second, by a processor that the server needs.
 STILL = """
 const still = new CSSStyleSheet();
 still.replaceSync("*, ::before, ::after { animation: none !important; transition: none !important; }");
@@ -35,11 +35,11 @@ document.adoptedStyleSheets.push(still);
 Theme = Literal["light", "dark"]
 
 
-class Person:
+class User:
     """A browser of one user."""
 
     def __init__(self, browser: Browser, console: Console, user: str, password: str, language: str = "en-US") -> None:
-        self.console, self.user, self.password = console, user, password
+        self.console, self.name, self.password = console, user, password
         self.context = browser.new_context(
             viewport=VIEW, ignore_https_errors=True, locale=language, color_scheme="light", reduced_motion="reduce"
         )
@@ -71,13 +71,13 @@ class Person:
         assert found is not None
         return found
 
-    def knock(self, rights: bool = True) -> None:
-        """Give name and password at the door."""
+    def submit_login(self, rights: bool = True) -> None:
+        """Fill in the sign-in form and submit it."""
         self.page.goto(f"{self.console.url}/millrace")
         self.page.locator("#login").wait_for()
         how = "any" if rights else "none"
-        self.page.evaluate("([user, how]) => localStorage.setItem(`superuser:${user}`, how)", [self.user, how])
-        self.page.fill("#login-user-input", self.user)
+        self.page.evaluate("([user, how]) => localStorage.setItem(`superuser:${user}`, how)", [self.name, how])
+        self.page.fill("#login-user-input", self.name)
         self.page.fill("#login-password-input", self.password)
         self.page.click("#login-button")
 
@@ -87,17 +87,17 @@ class Person:
         self.page.fill("#conversation-input", text)
         self.page.click("#login-button")
 
-    def arrive(self) -> None:
-        """Wait until the first page is there."""
+    def wait_for_page(self) -> None:
+        """Wait until the first page is loaded."""
         self.page.locator(f"{FRAME}[data-loaded]").wait_for()
         expect(self.ours.get_by_role("heading", level=1)).to_be_visible()
 
     def sign_in(self, rights: bool = True) -> None:
-        """Come in."""
-        self.knock(rights)
-        self.arrive()
+        """Sign in and wait for the first page."""
+        self.submit_login(rights)
+        self.wait_for_page()
 
-    def take_rights(self) -> None:
+    def gain_administrative_access(self) -> None:
         """Switch to administrative access with one's own password."""
         self.page.get_by_role("button", name="Limited access").click()
         dialog = self.page.get_by_role("dialog")
@@ -119,8 +119,8 @@ class Person:
         # the menu fades away, and what is clicked meanwhile is lost
         expect(choice).to_have_count(0)
 
-    def barriers(self) -> list[str]:
-        """What keeps somebody out who cannot see or has no mouse."""
+    def accessibility_problems(self) -> list[str]:
+        """Violations of accessibility rules that are serious or critical, as axe reports them."""
         found = Axe().run(self.frame).response["violations"]
         return [
             f"{one['impact']}: {one['help']}: {node['target']}"
@@ -129,7 +129,7 @@ class Person:
             for node in one["nodes"]
         ]
 
-    def cut_off(self) -> list[str]:
+    def overflowing(self) -> list[str]:
         """What sticks out of its card, or the page out of its window, on a desk and on a telephone."""
         found = []
         for size in (TELEPHONE, VIEW):

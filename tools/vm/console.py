@@ -48,10 +48,10 @@ def sign_in(port: int, user: str, password: str, answers: Sequence[str] = (), tl
             answer = connection.getresponse()
             body = answer.read()
             # The answer that ends a conversation still carries its last prompt.
-            asked = _prompt(answer.getheader("WWW-Authenticate", "")) if answer.status != http.client.OK else None
-            if asked is None:
+            pending = _prompt(answer.getheader("WWW-Authenticate", "")) if answer.status != http.client.OK else None
+            if pending is None:
                 return _end(answer, body, prompts)
-            conversation, prompt = asked
+            conversation, prompt = pending
             prompts.append(prompt)
             if not left:
                 return _end(answer, body, prompts)

@@ -155,7 +155,7 @@ def test_minutes_of_a_checkpoint_count_gibibytes() -> None:
 def test_the_slowest_rank_is_the_checkpoint() -> None:
     rung = waiting("L1/xfs/checkpoint/save")
     repeats = [repeat("write", bandwidth=8e9, slowest=4.0)] * 3
-    saved = figures.worth(figures.completed(rung, repeats, [], 3), "8b")
+    saved = figures.with_training_figures(figures.completed(rung, repeats, [], 3), "8b")
     assert saved.checkpoint is not None
     assert saved.find("bandwidth", "write").median == pytest.approx(2e9)  # type: ignore[union-attr]
     assert saved.checkpoint.save_seconds == pytest.approx(105 * (1 << 30) / 2e9)

@@ -72,21 +72,21 @@ def test_of_each_accelerator_the_repeat_in_the_middle_counts() -> None:
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), repeats, [], 1)
     assert rung.accelerators == [found("H100", 3, 97), found("B200", 1, 91)]
     # what was searched for is not replaced by the formula
-    assert figures.worth(rung, "8b") == rung
+    assert figures.with_training_figures(rung, "8b") == rung
 
 
 def test_training_stream_is_reported_in_accelerators() -> None:
-    read = figures.worth(done("L1/xfs/unet3d/read", 10e9), "8b")
+    read = figures.with_training_figures(done("L1/xfs/unet3d/read", 10e9), "8b")
     assert [(one.accelerator, one.count, one.au) for one in read.accelerators] == [("H100", 3, None), ("B200", 1, None)]
-    pictures = figures.worth(done("L1/xfs/retinanet/read", 10e9), "8b")
+    pictures = figures.with_training_figures(done("L1/xfs/retinanet/read", 10e9), "8b")
     assert [one.accelerator for one in pictures.accelerators] == ["B200"]
     plain = done("L1/xfs/seq/read", 10e9)
-    assert figures.worth(plain, "8b") == plain
+    assert figures.with_training_figures(plain, "8b") == plain
 
 
 def test_checkpoint_is_reported_for_the_measured_path() -> None:
-    saved = figures.worth(done("L1/xfs/checkpoint/save", 1e9), "70b").checkpoint
-    loaded = figures.worth(done("L1/xfs/checkpoint/load", 2e9), "70b").checkpoint
+    saved = figures.with_training_figures(done("L1/xfs/checkpoint/save", 1e9), "70b").checkpoint
+    loaded = figures.with_training_figures(done("L1/xfs/checkpoint/load", 2e9), "70b").checkpoint
     assert saved is not None and loaded is not None
     assert (saved.model, saved.load_seconds, loaded.save_seconds) == ("70b", None, None)
     assert saved.save_seconds == pytest.approx((911 << 30) / 1e9)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.bench.result.figures import middle
+from millrace.bench.result.figures import median_moment
 from millrace.bench.result.model import Moment
 from millrace.bench.run.samples import Sample, Sampler
 
@@ -66,9 +66,9 @@ def test_what_a_kernel_does_not_count_is_unknown_and_not_zero(tmp_path: Path) ->
 
 
 def test_the_middle_of_a_rung_is_a_median_and_keeps_what_is_unknown() -> None:
-    found = middle([Moment(at=1, cpu=0.1), Moment(at=2, cpu=0.9), Moment(at=3, cpu=0.5)])
+    found = median_moment([Moment(at=1, cpu=0.1), Moment(at=2, cpu=0.9), Moment(at=3, cpu=0.5)])
     assert found == Moment(at=3, cpu=0.5)
-    assert middle([]) is None
+    assert median_moment([]) is None
 
 
 def test_what_drives_write_is_not_what_they_read(tmp_path: Path) -> None:

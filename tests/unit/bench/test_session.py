@@ -54,7 +54,7 @@ def test_a_missing_device_is_the_reason_of_its_rungs_alone(tmp_path: Path, monke
     here = site()
     ready = Prepared(wanted, here, sizes(wanted, 1 << 40, 1 << 36, 8), planned_steps(wanted, here))
     order = Order(run="20260101-000000", request=wanted, labels=[], by="admin")
-    made = session.Session(order, ready, Tools(), Event()).go()
+    made = session.Session(order, ready, Tools(), Event()).run_steps()
     reasons = {rung.id: (rung.state, rung.reason or "") for rung in made.rungs}
     state, reason = reasons["L1/array/seq/read"]
     assert state is State.FAILED and "/dev/md/millrace-data" in reason
@@ -91,15 +91,15 @@ class Run:
         self.opened.append(step.id)
         yield Target(directory=directory, write_devices=bool(step.devices) and step.work.writes)
 
-    def go(self) -> tuple[State, str | None, dict[str, tuple[State, str | None]]]:
-        made = self.session.go()
+    def run_steps(self) -> tuple[State, str | None, dict[str, tuple[State, str | None]]]:
+        made = self.session.run_steps()
         assert results.load("latest") == made
         return made.state, made.reason, {rung.id: (rung.state, rung.reason) for rung in made.rungs}
 
 
 def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(tmp_path, monkeypatch, {}, profiles=["seq"], layers=["L1", "L2"])
-    state, reason, rungs = run.go()
+    state, reason, rungs = run.run_steps()
     assert (state, reason) == (State.DONE, None)
     assert {state for state, _ in rungs.values()} == {State.DONE}
     made = run.session.result
@@ -130,7 +130,7 @@ def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: p
 
 def test_a_rung_that_fails_does_not_end_the_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = {"L1/xfs/seq/read": Failed("fio ended with status 3")}
-    state, reason, rungs = Run(tmp_path, monkeypatch, ends, profiles=["seq"], layers=["L1"]).go()
+    state, reason, rungs = Run(tmp_path, monkeypatch, ends, profiles=["seq"], layers=["L1"]).run_steps()
     assert (state, reason) == (State.DONE, "1 of 3 workloads failed")
     assert rungs == {
         "L1/array/seq/read": (State.DONE, None),
@@ -141,7 +141,7 @@ def test_a_rung_that_fails_does_not_end_the_run(tmp_path: Path, monkeypatch: pyt
 
 def test_a_run_of_which_nothing_was_measured_failed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ends = dict.fromkeys(("L1/xfs/meta/create", "L1/xfs/meta/stat", "L1/xfs/meta/delete"), Failed("no"))
-    state, reason, _ = Run(tmp_path, monkeypatch, dict(ends), profiles=["meta"], layers=["L1"]).go()
+    state, reason, _ = Run(tmp_path, monkeypatch, dict(ends), profiles=["meta"], layers=["L1"]).run_steps()
     assert (state, reason) == (State.FAILED, "no")
 
 
@@ -153,7 +153,7 @@ def test_a_run_that_is_stopped_leaves_the_rest_as_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
 ) -> None:
     run = Run(tmp_path, monkeypatch, {"L1/xfs/seq/read": error}, profiles=["seq"], layers=["L1", "L2"])
-    state, said, rungs = run.go()
+    state, said, rungs = run.run_steps()
     assert (state, said) == (State.STOPPED, reason)
     assert rungs["L1/array/seq/read"] == (State.DONE, None)
     assert rungs["L1/xfs/seq/read"] == (State.STOPPED, None)
@@ -167,7 +167,7 @@ def test_what_the_hardware_said_is_the_reason_of_a_stop(tmp_path: Path, monkeypa
     monitor = run.session._monitor()
     monitor.reason = "drive SN003 is gone"
     monkeypatch.setattr(run.session, "_monitor", lambda: monitor)
-    assert run.go()[:2] == (State.STOPPED, "drive SN003 is gone")
+    assert run.run_steps()[:2] == (State.STOPPED, "drive SN003 is gone")
 
 
 def test_a_pool_that_cannot_be_written_ends_the_run_with_its_reason(
@@ -179,7 +179,7 @@ def test_a_pool_that_cannot_be_written_ends_the_run_with_its_reason(
         raise Refused("/srv/pool cannot be written")
 
     monkeypatch.setattr(session.space, "make", make)
-    state, reason, rungs = run.go()
+    state, reason, rungs = run.run_steps()
     assert (state, reason) == (State.FAILED, "/srv/pool cannot be written")
     assert {state for state, _ in rungs.values()} == {State.PENDING}
 
@@ -192,7 +192,7 @@ def test_a_drive_is_looked_at_again_right_before_it_is_written(
     drive = site().blank[0].model_copy(update={"state": state})
     seen = site().inventory.model_copy(update={"drives": [drive]})
     monkeypatch.setattr(session.Linux, "scan", lambda _: seen)
-    ended, reason, rungs = run.go()
+    ended, reason, rungs = run.run_steps()
     if state is DriveState.BLANK:
         assert (ended, rungs["L0/BLANK1/seq/write"]) == (State.DONE, (State.DONE, None))
     else:
@@ -213,7 +213,7 @@ def test_an_order_is_done_once_and_a_signal_stops_it(root: Path, monkeypatch: py
         def __init__(self, *given: Any) -> None:
             made.extend(given)
 
-        def go(self) -> str:
+        def run_steps(self) -> str:
             with pytest.raises(Refused, match="already running"), order.only_run():
                 raise AssertionError
             return "the run"

@@ -90,7 +90,7 @@ def test_a_link_in_the_place_of_its_directory_is_one_sentence(
 ) -> None:
     doing = job(profile, operation)
     (victim.parent / "bench" / doing.work.layout).symlink_to(victim)
-    for act in (lambda: runner(victim)._lay_out(doing, 0, Quiet()), lambda: runner(victim)._ready(doing)):
+    for act in (lambda: runner(victim)._lay_out(doing, 0, Quiet()), lambda: runner(victim)._prepare_repeat(doing)):
         with pytest.raises((Failed, OSError), match=r"is not a directory|cannot be opened|symbolic link"):
             act()
     assert contents(victim) == {"f.0.0": "somebody's"} and owners == {}
@@ -104,7 +104,7 @@ def test_a_link_in_the_place_of_a_file_is_not_followed(
     doing, where = job(Profile.META, operation), victim.parent / "bench/meta"
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(target)
-    runner(victim)._ready(doing)
+    runner(victim)._prepare_repeat(doing)
     assert contents(victim) == {"f.0.0": "somebody's"}
     assert (where / "f.0.0").is_symlink()
     # the others are there, each its own and of the benchmark's user
@@ -122,7 +122,7 @@ def test_files_that_are_to_be_gone_are_gone_and_their_targets_stay(
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "f.0.0").symlink_to(victim / "f.0.0")
     (where / "f.1.0").write_text("x")
-    runner(victim)._ready(doing)
+    runner(victim)._prepare_repeat(doing)
     assert list(where.iterdir()) == []
     assert contents(victim) == {"f.0.0": "somebody's"}
 
@@ -131,7 +131,7 @@ def test_a_directory_that_is_made_new_holds_nothing(victim: Path, owners: dict[i
     doing, where = job(Profile.META, "create"), victim.parent / "bench/meta"
     runner(victim)._lay_out(doing, 0, Quiet())
     (where / "below").symlink_to(victim)
-    runner(victim)._ready(doing)
+    runner(victim)._prepare_repeat(doing)
     assert list(where.iterdir()) == []
     assert where.stat().st_mode & 0o7777 == 0o700
     assert contents(victim) == {"f.0.0": "somebody's"}
@@ -152,7 +152,7 @@ def test_dropping_the_cache_waits_for_nothing_and_leaves_the_directory_at_no_lin
     def drop() -> None:
         with nofollow.directory(where) as at, socket.socket(socket.AF_UNIX) as door:
             door.bind(str(where / "s"))
-            space.forget_cached(at)
+            space.drop_cached(at)
 
     thread = Thread(target=drop, daemon=True)
     thread.start()

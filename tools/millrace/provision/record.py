@@ -42,8 +42,8 @@ def renew_mount_unit(system: System, pool: Pool) -> bool:
 
 def _reload_mount_unit(system: System) -> None:
     """Have systemd read the mount unit again where it knows an older one; one that was missing it finds by itself."""
-    asked = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]
-    if must(system.attempt, asked).strip() != "no":
+    command = ["systemctl", "show", "--property=NeedDaemonReload", "--value", mount_unit_file().name]
+    if must(system.attempt, command).strip() != "no":
         must(system.attempt, ["systemctl", "daemon-reload"])
 
 

@@ -112,12 +112,12 @@ def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:
     Anything else it loads while clients stay connected.
     """
     silent = sorted(str(one) for one in not_listening((one.ip for port in ports for one in port.addresses), SMB_PORT))
-    asked = smbd_restart_marker()
+    marker = smbd_restart_marker()
     if not silent:
-        asked.unlink(missing_ok=True)
+        marker.unlink(missing_ok=True)
     # Once for the same addresses: one on which smbd will not listen must not end the sessions again and again.
-    if silent and (not asked.exists() or asked.read_text().split() != silent):
-        write_text(asked, "\n".join(silent) + "\n")
+    if silent and (not marker.exists() or marker.read_text().split() != silent):
+        write_text(marker, "\n".join(silent) + "\n")
         restart_smbd(run)
         return True
     if changed:

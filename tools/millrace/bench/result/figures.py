@@ -65,13 +65,13 @@ def completed(rung: Rung, repeats: Sequence[Outcome], timeline: Sequence[Moment]
         "parts": _parts(repeats),
         "accelerators": _trained(repeats),
         "timeline": list(timeline),
-        "median": middle(timeline),
+        "median": median_moment(timeline),
     }
     done = rung.model_copy(update=update)
     return done.model_copy(update={"flags": flags(done, repeats)})
 
 
-def middle(moments: Sequence[Moment]) -> Moment | None:
+def median_moment(moments: Sequence[Moment]) -> Moment | None:
     """Return the median of each figure; None of none."""
     if not moments:
         return None
@@ -127,7 +127,7 @@ def _trained(repeats: Sequence[Outcome]) -> list[Accelerators]:
     return found
 
 
-def worth(rung: Rung, model: str) -> Rung:
+def with_training_figures(rung: Rung, model: str) -> Rung:
     """Return the figure for training: accelerators, or minutes of a checkpoint of `model`."""
     read, written = rung.find("bandwidth", "read"), rung.find("bandwidth", "write")
     if rung.workload.profile in (Profile.UNET3D, Profile.RETINANET) and read and not rung.accelerators:

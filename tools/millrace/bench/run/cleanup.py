@@ -33,10 +33,10 @@ def _clean_up(run: Runner) -> list[str]:
     last = live.latest()
     if last is not None and last.state is State.RUNNING:
         live.write(last.model_copy(update={"state": State.INTERRUPTED, "what": WHY, "finished": None}))
-    return found + [f"run {name} is marked as interrupted" for name in mark()]
+    return found + [f"run {name} is marked as interrupted" for name in mark_interrupted()]
 
 
-def mark() -> list[str]:
+def mark_interrupted() -> list[str]:
     """Mark runs without an end as interrupted, with the rungs that they had finished; return their names."""
     marked = []
     for name in results.ids():
@@ -46,7 +46,7 @@ def mark() -> list[str]:
             continue
         if run.state is State.RUNNING:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            rungs = [_given_up(rung) for rung in run.rungs]
+            rungs = [_interrupted(rung) for rung in run.rungs]
             results.save(
                 run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now, "rungs": rungs})
             )
@@ -54,5 +54,5 @@ def mark() -> list[str]:
     return marked
 
 
-def _given_up(rung: Rung) -> Rung:
+def _interrupted(rung: Rung) -> Rung:
     return rung.model_copy(update={"state": State.INTERRUPTED}) if rung.state is State.RUNNING else rung

@@ -50,9 +50,9 @@ def execute(run: Runner = attempt) -> Run:
         signal.signal(number, lambda *_: stop.set())
     try:
         with only_run():
-            cleanup.mark()
+            cleanup.mark_interrupted()
             ready = prepare(order.request)
-            return Session(order, ready, run, stop).go()
+            return Session(order, ready, run, stop).run_steps()
     except MillraceError as error:
         progress = ProgressReporter.without_estimate(order.run)
         progress.end(State.FAILED, str(error))
@@ -84,7 +84,7 @@ class Session:
             rungs=self.rungs,
         )
 
-    def go(self) -> Run:
+    def run_steps(self) -> Run:
         """Run every step; at the end only the result remains, in any case."""
         self._save(State.RUNNING)
         state, reason = State.FAILED, None
@@ -118,7 +118,7 @@ class Session:
             try:
                 with self._target(steps[0][1], directory, nodes, local) as (target, measurer):
                     for number, step in steps:
-                        self._one(number, step, target, runner, measurer)
+                        self._run_step(number, step, target, runner, measurer)
             except Stopped:
                 return State.STOPPED, monitor.reason or "stopped by the user"
             except Full as error:
@@ -142,7 +142,7 @@ class Session:
         with remote.opened(step.target, directory, chosen, self._stop, self._run) as (target, connections):
             yield target, Remote(local, connections)
 
-    def _one(self, number: int, step: Step, target: Target, runner: StepRunner, measurer: Measurer) -> None:
+    def _run_step(self, number: int, step: Step, target: Target, runner: StepRunner, measurer: Measurer) -> None:
         if target.write_devices:
             self._still_blank(step)
         self.rungs[number] = self.rungs[number].model_copy(update={"state": State.RUNNING})

@@ -65,7 +65,7 @@ def remove(mountpoint: str, run: Runner) -> bool:
     return True
 
 
-def forget_cached(at: int) -> None:
+def drop_cached(at: int) -> None:
     """Drop the server's page cache of the files below the descriptor `at`: the next read comes from the drives."""
     for _, _, names, where in os.fwalk(".", dir_fd=at, follow_symlinks=False):
         for name in names:

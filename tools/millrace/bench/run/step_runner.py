@@ -65,12 +65,12 @@ class StepRunner:
         began = time.monotonic()
         if step.work.warmed:
             report(0, None)
-            self._ready(job)
-            measurer.run(self._warm(job))
+            self._prepare_repeat(job)
+            measurer.run(self._warm_up(job))
         repeats: list[Outcome] = []
         for number in range(1, self.sizes.repeats + 1):
             report(number, None)
-            self._ready(job)
+            self._prepare_repeat(job)
             self.monitor.record(True)
             try:
                 found = measurer.run(job, lambda now, number=number: report(number, now))  # type: ignore[misc]
@@ -79,7 +79,7 @@ class StepRunner:
             repeats.append(found)
         raw = [results.keep(self.results, rung.id, number, one.raw) for number, one in enumerate(repeats, start=1)]
         done = figures.completed(rung, repeats, self.monitor.moments(), time.monotonic() - began)
-        return figures.worth(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
+        return figures.with_training_figures(done.model_copy(update={"raw": raw}), self.sizes.checkpoint)
 
     def _job(self, rung: Rung, step: Step, target: Target) -> Job:
         files = self.sizes.files(step.work)
@@ -95,7 +95,7 @@ class StepRunner:
             size = device.seek(0, os.SEEK_END)
         return min(self.sizes.budget, size - 2 * EDGE)
 
-    def _warm(self, job: Job) -> Job:
+    def _warm_up(self, job: Job) -> Job:
         warm = self.sizes.warm if job.seconds is not None else None
         return Job(job.work, job.target, job.jobs, job.files, warm)
 
@@ -116,14 +116,14 @@ class StepRunner:
         """Workloads with fewer jobs use some of the files of those with more."""
         return max(job.jobs, self.sizes.jobs) if job.work.layout == "common" else job.jobs
 
-    def _ready(self, job: Job) -> None:
+    def _prepare_repeat(self, job: Job) -> None:
         """As each repeat must find it: files that are to be made are not there, what is read is in no cache."""
         if not job.target.devices:
             with nofollow.directory(self.directory) as home:
                 for copy in range(job.target.copies):
-                    self._ready_files(home, folder(job.work, copy), job)
+                    self._prepare_files(home, folder(job.work, copy), job)
 
-    def _ready_files(self, home: int, name: str, job: Job) -> None:
+    def _prepare_files(self, home: int, name: str, job: Job) -> None:
         if job.work.operation == "create":
             shutil.rmtree(name, dir_fd=home)
             nofollow.make_directory(name, 0o700, home, self._owner)
@@ -138,7 +138,7 @@ class StepRunner:
                     if file.startswith("f."):
                         os.unlink(file, dir_fd=where)
             else:
-                space.forget_cached(where)
+                space.drop_cached(where)
 
     @property
     def _owner(self) -> tuple[int, int] | None:

@@ -34,8 +34,8 @@ def check(host: Host) -> list[Finding]:
     for one in report.drives:
         if one.serial in present:
             findings += _about(host, one, present[one.serial])
-    asked = [one for one in report.drives if one.known]
-    fine = f"SMART of {len(asked)} drives has no warning." if asked else "No drive of this server has SMART of NVMe."
+    known = [one for one in report.drives if one.known]
+    fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
     if not any(one.level is not Level.OK for one in findings):
         findings.insert(0, Finding(check=NAME, level=Level.OK, sentence=fine))
     return findings

@@ -153,7 +153,7 @@ def _rung(one: Measured, result: ByHand, file: Path) -> tuple[Rung, list[dict[st
         done = figures.completed(rung, repeats, [], one.seconds)
     except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError, Failed) as error:
         raise BadInput(f"{file} has a report of {one.id} that is not one of fio: {error}") from error
-    return figures.worth(done, result.model), one.raw
+    return figures.with_training_figures(done, result.model), one.raw
 
 
 def _clock(seconds: float) -> str:

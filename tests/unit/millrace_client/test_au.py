@@ -202,7 +202,7 @@ def test_a_rung_has_the_repeat_in_the_middle() -> None:
         ("H100", 4, 91.0, 90.0),
         ("B200", 1, 94.0, 90.0),
     ]
-    assert figures.worth(rung, "8b").accelerators == rung.accelerators
+    assert figures.with_training_figures(rung, "8b").accelerators == rung.accelerators
     assert rung.find("bandwidth", "read") is not None
 
 
@@ -224,7 +224,7 @@ def test_a_client_of_the_ladder_reads_the_files_that_fio_laid_out(tmp_path: Path
 
 def test_text_has_the_number_of_accelerators_and_its_source() -> None:
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
-    formula = figures.worth(done("L1/xfs/unet3d/read", 45e9), "8b")
+    formula = figures.with_training_figures(done("L1/xfs/unet3d/read", 45e9), "8b")
     assert text.accelerators(Run.model_construct(rungs=[formula, rung])) == [
         "L1/xfs/unet3d/read keeps busy (at least 90 %): 15 H100 by the formula, 7 B200 by the formula",
         "L1/xfs/unet3d/train keeps busy (at least 90 %): 3 H100 at 92.0 % utilisation, 1 B200 at 94.0 % utilisation",

@@ -117,7 +117,7 @@ function Delivered({ route }: { route: ListedRoute }): JSX.Element {
     return (
         <>
             {/* no label: its text would not wrap on a telephone */}
-            <LevelIcon level={levelOf(route)} /> {words(route)}
+            <span data-level={levelOf(route)}><LevelIcon level={levelOf(route)} /> {words(route)}</span>
             {route.waiting > 0 && (
                 <small className="mr-subtle"> {format(ngettext("$0 message waiting", "$0 messages waiting", route.waiting), route.waiting)}</small>
             )}

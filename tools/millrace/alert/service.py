@@ -39,9 +39,9 @@ from millrace.system.documents import read_model, write_model
 
 Document = TypeVar("Document", bound=BaseModel)
 
-# Seconds between two looks at the files' times.
+# Seconds between two checks of the files' times.
 PAUSE = 1.0
-# Results of tests that are kept for whoever asked.
+# Results of test messages that are kept until the command that started them reads them.
 TESTS = 20
 ROUTES, SECRETS = "routes", "secrets"
 """The names of the credentials in the unit."""

@@ -4,8 +4,9 @@
 import pytest
 
 from millrace.plan.model import Array, Plan, Role
+from millrace.plan.policy import Policy
 from millrace.plan.propose import propose
-from tests.unit.plan.servers import LOG_SIZE, drive, server
+from tests.unit.plan.servers import LOG_SIZE, TB, drive, server
 from tests.unit.plan.shapes import CASES, Case, equal, sn
 
 MIB, GIB = 1 << 20, 1 << 30
@@ -146,3 +147,11 @@ def test_candidates_are_compared_with_numbers_that_add_up() -> None:
             parts = [float(str(row[key])) for key in ("capacity", "stripe", "legs", "nodes")]
             assert float(str(row["score"])) == pytest.approx(sum(parts))
         assert str(decision.value).startswith(str(decision.considered[0]["layout"]))
+
+
+def test_group_of_data_drives_is_chosen_by_what_is_left_after_redundancy() -> None:
+    # nine hold 7 drives' worth as RAID6 and five larger ones 4 × 1.85: more, although they would be less than 8
+    small, large = 2 * TB, 37 * TB // 10
+    plan = propose(server([*equal(9, size=small), *equal(5, size=large, first=9)]), Policy())
+    assert isinstance(plan, Plan)
+    assert sorted(arrays(plan)["data"].members) == sn(*range(9, 14))

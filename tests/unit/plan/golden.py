@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Write the plans of some servers as a terminal shows them, with every decision: `python -m tests.unit.plan.golden`.
+
+A change of a decision, of its reason or of its source is a difference in these files, and is read before it is
+committed.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+from host.layout import REPO
+from millrace.inventory.model import Inventory
+from millrace.plan.explain import as_text as explained
+from millrace.plan.model import Plan
+from millrace.plan.policy import Policy
+from millrace.plan.policy_file import parse_policy
+from millrace.plan.propose import plan_file, propose
+from millrace.plan.table import as_text
+from tests.unit.plan import servers_hw as hw
+from tests.unit.plan.servers import LOG_SIZE, drives_1u12, drives_2u24, server
+from tests.unit.plan.shapes import equal
+
+FILES = Path(__file__).parent / "golden"
+
+# its excluded drive is one of the server
+EXAMPLE = (REPO / "docs/examples/policy.toml").read_text().replace("S6XYZ123", "SN007")
+
+TWO_LEGS = "[layout]\nlegs = 2"
+
+SERVERS: Mapping[str, tuple[Inventory, str]] = {
+    "1u12": (hw.one_u_12(), ""),
+    "2u24": (hw.two_u_24(), ""),
+    "2u24-nics-on-one-socket": (hw.all_nics_on_node_1(), ""),
+    "legs-across-sockets": (
+        hw.machine(hw.on_nodes(drives_2u24(), 0, 0, 1), [hw.port()], hw.nodes(2)),
+        "[layout]\nlegs = 2",
+    ),
+    "20-equal-with-spares": (server(equal(20, 2), nodes=2), ""),
+    "every-key-of-a-policy": (hw.machine(equal(25, 2, 3840 * 10**9), [hw.port()], hw.nodes(2)), EXAMPLE),
+    "policy-unusable": (server(equal(3)), '[log]\nmode = "pair"'),
+    "one-drive": (server(equal(1), cores=8), ""),
+    "hot-and-worn": (hw.hot_and_worn(), ""),
+    "desktop": (hw.desktop(), ""),
+    "duplicate-serials": (hw.duplicate_serials(), ""),
+    "unequal": (server([*equal(4), *equal(3, size=LOG_SIZE, first=4), *drives_1u12()[-1:]]), ""),
+}
+
+
+def texts() -> dict[str, str]:
+    """Return the text of every file by its name."""
+    return {f"{name}.txt": _text(*one) for name, one in SERVERS.items()}
+
+
+def _text(inventory: Inventory, policy: str) -> str:
+    proposal = propose(inventory, parse_policy(policy, "policy.toml") if policy else Policy())
+    shown = [as_text(plan_file(proposal), colour=False)]
+    if isinstance(proposal, Plan):
+        shown += [explained(one, colour=False) for one in proposal.decisions]
+    return re.sub(r" +$", "", "\n".join(shown), flags=re.MULTILINE)
+
+
+def main() -> None:
+    """Write the files, and remove those of servers that are no more."""
+    FILES.mkdir(exist_ok=True)
+    made = texts()
+    for name, text in made.items():
+        (FILES / name).write_text(text)
+    for path in FILES.iterdir():
+        if path.name not in made:
+            path.unlink()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive is pulled and comes back: a webhook on the client gets its bay and serial in time, and the end once."""
+
+import json
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.webhook import ROUTE, Webhook, webhook
+from vm.accel import calibrate
+from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+ARRAY = "/dev/md/millrace-data"
+REPORT = "/run/millrace-alert/report.json"
+KEY = "arrays/data"
+# The promise, from the moment that the drive is gone.
+FINDING_SECONDS, WEBHOOK_SECONDS = 10, 30
+# Health is checked every 90 s here (box.SELDOM), and the second check without the problem ends it.
+END_SECONDS = 420
+
+
+@pytest.fixture(scope="module")
+def hook(box: Box, client: Machine) -> Iterator[Webhook]:
+    """A route to a webhook on the client; all is in sync, and what was open before has been delivered."""
+    box.say(f"mdadm {ARRAY} --remove detached; true")
+    box.machine.wait_command("! grep -E 'resync|recovery|check' /proc/mdstat", "arrays in sync", 900)
+    box.say("systemctl start millrace-health.timer millrace-health.service")
+    with webhook(box, client) as hook:
+        box.machine.wait_command(f"grep -q '\"queued\": {{}}' {REPORT}", "an empty queue", 300)
+        assert KEY not in box.say(f"cat {REPORT}")
+        yield hook
+
+
+@pytest.fixture(scope="module")
+def drive(box: Box) -> dict[str, str]:
+    """The member that is pulled, as it is listed before: the last one, which no story before put in."""
+    serial = max(box.members_by_serial("data"))
+    (row,) = [one for one in box.shown("drive list --json")["drives"] if one["serial"] == serial]
+    assert row["verdict"] == "in-sync"
+    return dict(row)
+
+
+def events(hook: Webhook) -> list[str]:
+    """What was reported of the array, in its order."""
+    return [one["event"] for one in hook.messages if any(alert["key"] == KEY for alert in one["alerts"])]
+
+
+def put_back(box: Box, serial: str) -> None:
+    box.machine.put_in(serial)
+    box.say(f"mdadm {ARRAY} --remove detached; true")
+    box.say("millrace assemble", seconds=600)
+
+
+def test_pulled_drive_reaches_the_webhook_in_time(box: Box, hook: Webhook, drive: dict[str, str]) -> None:
+    serial = drive["serial"]
+    seen = f"grep -q '({serial}) is' /run/millrace/health.json"
+    # of this moment: other programs use the host as well
+    scale = max(box.machine.accel.scale, calibrate())
+    began = time.monotonic()
+    box.machine.release(serial)
+    box.machine.wait_for(lambda: box.machine.run(seen, check=False).status == 0, "the finding", 10 * FINDING_SECONDS)
+    finding = time.monotonic() - began
+    hook.wait_message("opened", serial, 1, 10 * WEBHOOK_SECONDS)
+    told = time.monotonic() - began
+    print(f"event to finding {finding:.1f} s, to webhook {told:.1f} s; deadlines of this host are {scale:.2f} as long")
+    print(box.say("journalctl -b -o short-precise -n 60 -u mdmonitor -u 'millrace-*' -k"))
+    (message,) = [one for one in hook.messages if serial in one["text"]]
+    (alert,) = message["alerts"]
+    assert (alert["key"], alert["level"], alert["todo"]) == (KEY, "WARN", "Replace the drive.")
+    assert f"bay {drive['bay']} ({serial}) is " in alert["sentence"]
+    assert "survives 1 more failure" in alert["sentence"]
+    assert "To do: Replace the drive." in message["text"]
+    assert finding <= FINDING_SECONDS * scale
+    assert told <= WEBHOOK_SECONDS * scale
+
+
+def test_drive_that_is_back_ends_the_alert_once(box: Box, hook: Webhook, drive: dict[str, str]) -> None:
+    put_back(box, drive["serial"])
+    hook.wait_message("closed", KEY, 1, END_SECONDS)
+    assert events(hook) == ["opened", "closed"]
+
+
+def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
+    box: Box, hook: Webhook, drive: dict[str, str]
+) -> None:
+    hook.reply(500)
+    box.machine.pull(drive["serial"])
+    box.machine.wait_command(f"grep -q 'replied with status 500' {REPORT}", "the first attempt", 300)
+    hook.die()
+    box.say("systemctl kill --signal=KILL millrace-alert.service")
+    box.machine.wait_command(f"grep -q 'Connection refused' {REPORT}", "an attempt after the restart", 300)
+    (route,) = [one for one in box.shown("alert route list --json")["routes"] if one["name"] == ROUTE]
+    assert route["waiting"] == json.loads(box.say(f"cat {REPORT}"))["queued"][ROUTE] >= 1
+    assert events(hook) == ["opened", "closed"]
+    hook.listen()
+    # the longest pause is 5 minutes
+    hook.wait_message("opened", KEY, 2, 360)
+    put_back(box, drive["serial"])
+    hook.wait_message("closed", KEY, 2, END_SECONDS)
+    assert events(hook) == ["opened", "closed", "opened", "closed"]
+    assert [one["number"] for one in hook.messages] == sorted({one["number"] for one in hook.messages})

@@ -10,9 +10,9 @@ from millrace.drive.model import DriveRow
 from millrace.errors import BadInput, Refused
 from millrace.inventory.boot_disk import SYSTEM_MOUNTS
 from millrace.inventory.model import Drive, DriveState
-from millrace.inventory.surface import MARK_SIZE
 from millrace.pool.arrays import MISSING
 from millrace.provision.erasure import INTERRUPTED, RUNNING
+from millrace.provision.overwrite import SMALLEST
 from millrace.system.text import shown
 
 IN_USE = ("holders", "exclusive open")
@@ -55,7 +55,7 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return f"{row.what}: wait until that has ended: millrace drive show {row.serial}"
     if row.verdict == "returned":
         return _returned(facts)
-    if drive.size < 2 * MARK_SIZE:
+    if drive.size < SMALLEST:
         return f"has {drive.size} bytes only: replace it"
     if begun(facts, row.what, row.serial):
         # whoever began to erase it has said already that what was on it is not needed
@@ -68,7 +68,7 @@ def _foreign(row: DriveRow) -> str | None:
     anyway = f"to erase it nevertheless: millrace drive erase {row.serial} --foreign"
     if row.verdict == "other pool":
         # no sentence of ours proposes to erase a pool
-        return f"carries another Millrace pool ({row.what}): put it back into its server, or read about --foreign in --help"
+        return f"carries another Millrace pool ({row.what}): put it back into its server, or see --foreign in --help"
     if row.verdict == "foreign":
         return f"carries data of another system ({row.what}); {anyway}"
     if row.verdict == "unknown":

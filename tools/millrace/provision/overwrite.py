@@ -12,6 +12,8 @@ from millrace.errors import Failed, Refused
 from millrace.inventory.surface import ERASE_MARK, MARK_SIZE, WINDOW, ZEROS
 
 CHUNK = WINDOW
+SMALLEST = 2 * WINDOW
+"""Bytes that a drive must have."""
 SAMPLES = 128
 SAMPLE = 16 * MARK_SIZE
 
@@ -41,8 +43,7 @@ class RawDrive:
 
         Failed: the drive cannot be written or read, or returns something else than zeros.
         """
-        end = self.size - min(WINDOW, self.size // 2 // MARK_SIZE * MARK_SIZE)
-        start = min(WINDOW, end)
+        start, end = WINDOW, self.size - WINDOW
         total, done = 2 * self.size, 0
         # the tail before the head, where the inventory looks first
         for begin, until in ((start, end), (end, self.size), (0, start)):
@@ -55,18 +56,17 @@ class RawDrive:
 
     def clear_ends(self) -> None:
         """Write zeros to both ends of a drive that erased itself, and read them back. Failed: as for `overwrite`."""
-        window = min(WINDOW, self.size)
-        for offset in (self.size - window, 0):
-            self._zero(offset, window)
+        for offset in (self.size - WINDOW, 0):
+            self._zero(offset, WINDOW)
             os.fsync(self._descriptor)
-            self._verify(offset, window)
+            self._verify(offset, WINDOW)
 
     def samples(self) -> Mapping[int, bytes]:
         """Return digests of what stands at places all over the drive, the marks included, where there are no zeros.
 
         Failed: the drive cannot be read.
         """
-        step = max((self.size - SAMPLE) // (SAMPLES - 1) // MARK_SIZE * MARK_SIZE, MARK_SIZE)
+        step = (self.size - SAMPLE) // (SAMPLES - 1) // MARK_SIZE * MARK_SIZE
         places = {*range(0, self.size - SAMPLE, step), self.size - SAMPLE}
         read = {place: self._bytes(place, SAMPLE) for place in sorted(places)}
         return {place: hashlib.sha256(data).digest() for place, data in read.items() if data != ZEROS[:SAMPLE]}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether a drive may be erased. Pure functions of what is known of the server and of a fresh look at the drive."""
+"""Whether a drive may be erased. Pure functions of the server and of a drive that was examined just now."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -115,7 +115,7 @@ def begun(facts: Facts, what: str | None, serial: str) -> bool:
 
 
 def possible(facts: Facts, judgement: Judgement, serial: str) -> bool:
-    """Whether a drive can be erased, from what is known without a look at it."""
+    """Whether a drive can be erased, from what is known without a command to it."""
     if judgement.verdict == "returned":
         return intact(facts)
     if judgement.verdict == "unknown":

@@ -42,7 +42,7 @@ class Ready:
 
 
 def ready(system: System, serial: str, foreign: bool) -> Ready:
-    """Look at a drive and decide. Refused: it is not erased, or another change runs; nothing was written."""
+    """Examine a drive and decide. Refused: it is not erased, or another change runs; nothing was written."""
     only_root()
     with provision_lock():
         return _ready(system, serial, foreign)
@@ -111,7 +111,7 @@ def execute(system: System) -> Erasure:
 
 
 def clean_up(system: System) -> None:
-    """Record an erasure that was killed as interrupted, and look at its drive; what the unit runs at its end."""
+    """Record an erasure that was killed as interrupted and examine its drive; what the unit runs at its end."""
     paths.erase_order_file().unlink(missing_ok=True)
     here = {one.serial: one.name for one in present()}
     for one in erasure.load():

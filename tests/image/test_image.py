@@ -52,6 +52,7 @@ ENABLED = {
 EXPOSURE = {
     "millrace-inventory.service": 35,
     "millrace-plan.service": 13,
+    "millrace-erase.service": 35,
     "millrace-provision.service": 43,
     "millrace-assemble.service": 39,
     "millrace-pool.service": 23,

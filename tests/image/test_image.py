@@ -68,6 +68,7 @@ EXPOSURE = {
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
+    "millrace-locate@.service": 15,
     "millrace-members.service": 20,
     "millrace-unclean.service": 15,
     "millrace-journal.service": 13,

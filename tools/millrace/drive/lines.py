@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from millrace.drive.model import DriveRow
+from millrace.drive.model import DriveRow, Located
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure
 from millrace.system.text import size
 
@@ -87,6 +87,12 @@ def erased(ended: Erasure) -> Iterator[str]:
     yield f"drive {ended.serial} is erased and blank ({ended.method})"
     if ended.unproved:
         yield f"Not proved: {ended.unproved}."
+
+
+def located(found: Located) -> Iterator[str]:
+    """Return which LED of a drive blinked, and where."""
+    place = f"bay {found.bay} ({found.serial})" if found.bay else f"drive {found.serial}"
+    yield f"{place}: the {found.by} was on"
 
 
 def erase_bar(lines: Iterable[EraseLine]) -> EraseLine | None:

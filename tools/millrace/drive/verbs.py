@@ -8,7 +8,7 @@ from millrace.system.output import Output, prints
 
 @click.group()
 def drive() -> None:
-    """List, show and erase the drives of this server."""
+    """List, show, locate and erase the drives of this server."""
 
 
 @drive.command("list")
@@ -72,6 +72,27 @@ def erase(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
         reason = ended.reason if isinstance(ended, Erasure) else None
         raise Failed(f"{decision.named(ready.row)} is not erased: {reason}; run it again")
     show.text(erased(ended))
+
+
+@drive.command()
+@click.argument("serial")
+@click.option("--seconds", type=click.IntRange(1, 3600), default=60, show_default=True, help="How long the LED blinks.")
+@click.option("--off", is_flag=True, help="Switch it off.")
+@prints("millrace.drive.model:Located")
+def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
+    """Light the LED of the drive SERIAL, until Ctrl-C or the seconds are over.
+
+    Where the enclosure has no locate LED, the drive is read so that its activity LED blinks, one second on, one off.
+    """
+    from millrace.drive import locate as leds
+    from millrace.drive.lines import located
+    from millrace.provision.system import Linux
+
+    if off:
+        show(leds.off(Linux(), serial), lambda _: [f"drive {serial}: off"])
+        return
+    show.text([f"drive {serial} blinks for {seconds} s; Ctrl-C ends it"])
+    show(leds.locate(Linux(), serial, seconds), located)
 
 
 @drive.command("erase-execute", hidden=True)

@@ -137,24 +137,6 @@ def test_drives_that_somebody_needs_are_refused_and_not_written(shelf: Box) -> N
     assert row(shelf, member)["verdict"] == "in-sync"
 
 
-def test_located_drive_is_read_for_a_while_and_no_longer(shelf: Box) -> None:
-    member = shelf.plan["arrays"][0]["members"][0]
-    for serial in (FOREIGN, member):
-        found = json.loads(shelf.millrace(f"drive locate {serial} --seconds 8 --json").out)
-        print(found)
-        assert found["by"] == "activity LED"
-        assert found["reads"] >= 50
-    active = "systemctl list-units --no-legend --state=active,activating,deactivating 'millrace-locate@*'"
-    shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
-    # a verb that is killed leaves nothing behind that goes on
-    name = shelf.say(f"basename $({node(FOREIGN)})")
-    shelf.say(f"systemctl start millrace-locate@{name}:3.service")
-    shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
-    stopped = shelf.say(f"cut -d ' ' -f 1-10 < /sys/block/{name}/stat; sleep 3; cat /sys/block/{name}/stat").split()
-    assert stopped[0] == stopped[len(stopped) // 2]
-    assert shelf.failed_units() == []
-
-
 def test_nvme_drive_erases_itself_and_is_blank(shelf: Box) -> None:
     done = shelf.millrace(
         ["drive", "erase", FOREIGN, f"--serial-again={FOREIGN}", "--foreign", "--json"], seconds=600, check=False
@@ -209,4 +191,22 @@ def test_killed_overwrite_is_never_blank_and_is_run_again(shelf: Box) -> None:
     assert erase(shelf, SLOW)[0] == 0
     assert is_zero(shelf, SLOW)
     assert row(shelf, SLOW)["verdict"] == "too small"
+    assert shelf.failed_units() == []
+
+
+def test_located_drive_is_read_for_a_while_and_no_longer(shelf: Box) -> None:
+    member = shelf.plan["arrays"][0]["members"][0]
+    for serial in (FOREIGN, member):
+        found = json.loads(shelf.millrace(f"drive locate {serial} --seconds 8 --json").out)
+        print(found)
+        assert found["by"] == "activity LED"
+        assert found["reads"] >= 50
+    active = "systemctl list-units --no-legend --state=active,activating,deactivating 'millrace-locate@*'"
+    shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
+    # a verb that is killed leaves nothing behind that goes on
+    name = shelf.say(f"basename $({node(FOREIGN)})")
+    shelf.say(f"systemctl start millrace-locate@{name}:3.service")
+    shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
+    stopped = shelf.say(f"cut -d ' ' -f 1-10 < /sys/block/{name}/stat; sleep 3; cat /sys/block/{name}/stat").split()
+    assert stopped[0] == stopped[len(stopped) // 2]
     assert shelf.failed_units() == []

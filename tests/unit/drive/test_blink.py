@@ -4,8 +4,8 @@
 import os
 import signal
 import time
-from pathlib import Path
 from itertools import pairwise
+from pathlib import Path
 from threading import Event
 
 import pytest

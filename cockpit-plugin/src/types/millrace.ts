@@ -843,6 +843,19 @@ export interface LiveFilesystem {
 }
 
 /**
+ * A drive whose LED was lit: the locate LED of its bay, else its activity LED.
+ *
+ * `reads` how many reads the drive answered meanwhile, those of others included.
+ */
+export interface Located {
+    schema_version: 1;
+    serial: string;
+    bay: string | null;
+    by: "locate LED" | "activity LED";
+    reads: number;
+}
+
+/**
  * One md array. Members are serials of drives, or names of arrays for a raid0 over legs. Sizes in bytes.
  *
  * `data_members` is the number of members whose capacity holds data, per full stripe. A raid1 may have one member,
@@ -1936,6 +1949,7 @@ export interface Outputs {
     "domain show": DomainReport;
     "drive erase": EraseProgress | Erasure;
     "drive list": DriveList;
+    "drive locate": Located;
     "drive show": DriveReport;
     "group create": AccountReport;
     "group list": GroupList;

@@ -46,9 +46,8 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if drive is None:
         return "is not in this server: put it in first"
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
-        verb = "remove" if row.verdict in ("spare", "faulty") else "replace"
         arrays = ", ".join(row.arrays)
-        return f"belongs to this pool (array {arrays}, {row.verdict}): first: millrace drive {verb} {row.serial}"
+        return f"belongs to this pool (array {arrays}, {row.verdict}): take it out of the pool first"
     if reason := _used(row, drive):
         return reason
     if (row.what or "").startswith(RUNNING):

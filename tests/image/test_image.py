@@ -52,6 +52,7 @@ ENABLED = {
 EXPOSURE = {
     "millrace-inventory.service": 35,
     "millrace-plan.service": 13,
+    "millrace-erase.service": 35,
     "millrace-provision.service": 43,
     "millrace-assemble.service": 39,
     "millrace-pool.service": 23,
@@ -67,6 +68,7 @@ EXPOSURE = {
     "millrace-nvme-hostid.service": 33,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
+    "millrace-locate@.service": 15,
     "millrace-members.service": 20,
     "millrace-readd.service": 26,
     "millrace-unclean.service": 15,

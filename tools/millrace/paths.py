@@ -72,6 +72,21 @@ def pool_file() -> Path:
     return state_dir() / "pool.json"
 
 
+def erase_file() -> Path:
+    """The erasures of drives and how they ended."""
+    return state_dir() / "erase.json"
+
+
+def erase_order_file() -> Path:
+    """What millrace-erase.service is to erase."""
+    return run_dir() / "erase/order.json"
+
+
+def erase_progress_file() -> Path:
+    """How far the active erasure is."""
+    return run_dir() / "erase/progress.json"
+
+
 def in_sync_file() -> Path:
     """The members that were in sync when they were last recorded, for each array."""
     return state_dir() / "in-sync.json"

@@ -515,6 +515,37 @@ export interface Environment {
     settings: Record<string, string>;
 }
 
+/** How far an erasure is: bytes done of all, what it does now. Null is what the drive does not say. */
+export interface EraseProgress {
+    schema_version: 1;
+    serial: string;
+    what: string;
+    done: number | null;
+    total: number | null;
+    bytes_per_second: number | null;
+    seconds_left: number | null;
+}
+
+/**
+ * One erasure, by the `id` of its order; `method` is null until it is done. `boot` is the kernel's id of its boot.
+ *
+ * `reason` is why it did not end well, `unproved` what nobody can verify from outside of the drive.
+ */
+export interface Erasure {
+    schema_version: 1;
+    id: string;
+    serial: string;
+    wwid: string;
+    bay: string | null;
+    state: "running" | "done" | "failed" | "interrupted";
+    method: "sanitize-block" | "sanitize-crypto" | "format" | "format-crypto" | "overwrite" | null;
+    boot: string;
+    began: string;
+    ended: string | null;
+    reason: string | null;
+    unproved: string | null;
+}
+
 /** Expected duration and size of a run: seconds, bytes in the pool at most, bytes written in all. */
 export interface Estimate {
     schema_version: 1;
@@ -809,6 +840,19 @@ export interface LiveFilesystem {
     size: number | null;
     used: number | null;
     free: number | null;
+}
+
+/**
+ * A drive whose LED was lit: the locate LED of its bay, else its activity LED.
+ *
+ * `reads` how many reads the drive answered meanwhile, those of others included.
+ */
+export interface Located {
+    schema_version: 1;
+    serial: string;
+    bay: string | null;
+    by: "locate LED" | "activity LED";
+    reads: number;
 }
 
 /**
@@ -1903,7 +1947,9 @@ export interface Outputs {
     "domain join": MembershipChange;
     "domain leave": MembershipChange;
     "domain show": DomainReport;
+    "drive erase": EraseProgress | Erasure;
     "drive list": DriveList;
+    "drive locate": Located;
     "drive show": DriveReport;
     "group create": AccountReport;
     "group list": GroupList;
@@ -1946,4 +1992,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive erase" | "watch";

@@ -163,8 +163,8 @@ test("every drive has a row with bay, verdict and what it said last", async () =
     const table = within(await screen.findByTestId("drives-list"));
     const cells = (serial: string) => within(table.getByRole("row", { name: new RegExp(serial) })).getAllByRole("cell").map(({ textContent }) => textContent);
     expect(table.getAllByRole("row")).toHaveLength(1 + golden("1u12-degraded", "drive list").drives.length);
-    expect(cells("MRD00000000004").slice(1)).toEqual(["7.68\u00a0TB", "data", "missing", "–", "3%"]);
-    expect(cells("MRD00000000005").slice(1)).toEqual(["7.68\u00a0TB", "data", "in sync", "40 °C", "3%"]);
+    expect(cells("MRD00000000004").slice(1, -1)).toEqual(["7.68\u00a0TB", "data", "missing", "–", "3%"]);
+    expect(cells("MRD00000000005").slice(1, -1)).toEqual(["7.68\u00a0TB", "data", "in sync", "40 °C", "3%"]);
 });
 
 test("a drive says why it is no replacement, and when it is worn out", async () => {
@@ -183,7 +183,74 @@ test("a drive says why it is no replacement, and when it is worn out", async () 
     const rows = within(await screen.findByTestId("drives-list")).getAllByRole("row").map(({ textContent }) => textContent);
     expect(rows[1]).toContain("80% (100% on Mar 1, 2027)");
     expect(rows[2]).toContain("nonetoo small by 12\u00a0GB");
-    expect(rows[3]).toMatch(/foreign data: XFS file system40 °C–$/);
+    expect(rows[3]).toMatch(/foreign data: XFS file system40 °C–Locate/);
     expect(rows[4]).toContain("–datastate unknown");
     expect(rows[5]).toContain("in sync: not in array log");
+});
+
+const FOREIGN = { verdict: "foreign", what: "XFS file system", role: "none", arrays: [], actions: ["erase", "locate"] } as const;
+
+async function actionsOf(serial: string): Promise<ReturnType<typeof within>> {
+    const table = within(await screen.findByTestId("drives-list"));
+    const row = table.getAllByRole("row").find(({ textContent }) => textContent.includes(serial));
+    if (row === undefined) throw new Error(`no drive ${serial}`);
+    return within(row);
+}
+
+function withForeignDrive(): string {
+    const { drives } = golden("1u12-provisioned", "drive list");
+    const [first, ...rest] = drives;
+    if (first === undefined) throw new Error("a server without drives");
+    serverIs("1u12-provisioned");
+    says("drive list", { schema_version: 1, drives: [{ ...first, ...FOREIGN, actions: [...FOREIGN.actions], arrays: [] }, ...rest] });
+    return first.serial;
+}
+
+test("a drive is erased only after its serial number was typed, and what others left is named", async () => {
+    const serial = withForeignDrive();
+    let erasing: Call | undefined;
+    does("drive erase", (call) => { erasing = call; });
+    render(<App />);
+    await userEvent.click((await actionsOf(serial)).getByRole("button", { name: `Erase drive ${serial}` }));
+    const dialog = within(await screen.findByRole("dialog", { name: new RegExp(`Erase the drive ${serial}`) }));
+    expect(dialog.getByText(/XFS file system/)).toBeTruthy();
+    const button = dialog.getByRole<HTMLButtonElement>("button", { name: "Erase drive" });
+    expect(button.disabled).toBe(true);
+    await userEvent.type(dialog.getByLabelText(/to confirm/), serial.slice(1));
+    expect(button.disabled).toBe(true);
+    await userEvent.clear(dialog.getByLabelText(/to confirm/));
+    await userEvent.type(dialog.getByLabelText(/to confirm/), serial);
+    await userEvent.click(button);
+    await waitFor(() => expect(erasing).toBeDefined());
+    expect(erasing?.argv).toEqual(["millrace", "drive", "erase", serial, `--serial-again=${serial}`, "--foreign", "--json"]);
+    expect(erasing?.options.superuser).toBe("require");
+    const line = { schema_version: 1, serial, what: "writing zeros", done: 50, total: 200, bytes_per_second: 10, seconds_left: 15 };
+    erasing?.print(`${JSON.stringify(line)}\n`);
+    await waitFor(() => expect(dialog.getByTestId("progress").textContent).toContain("25"));
+    erasing?.end("");
+    await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
+});
+
+test("a drive that is refused stays as it is, with the program's sentence", async () => {
+    const serial = withForeignDrive();
+    does("drive erase", (call) => call.fail({ exit_status: 1, message: "millrace: drive X is in use: end its use first" }));
+    render(<App />);
+    await userEvent.click((await actionsOf(serial)).getByRole("button", { name: `Erase drive ${serial}` }));
+    await userEvent.type(await screen.findByLabelText(/to confirm/), serial);
+    await userEvent.click(screen.getByRole("button", { name: "Erase drive" }));
+    expect((await screen.findByTestId("error")).textContent).toContain("is in use: end its use first");
+});
+
+test("a drive blinks when it is to be located, members too", async () => {
+    serverIs("1u12-provisioned");
+    const [first] = golden("1u12-provisioned", "drive list").drives;
+    const serial = first?.serial ?? "";
+    let locating: Call | undefined;
+    does("drive locate", (call) => { locating = call; });
+    render(<App />);
+    const actions = await actionsOf(serial);
+    expect(actions.queryByRole("button", { name: /Erase/ })).toBeNull();
+    await userEvent.click(actions.getByRole("button", { name: `Locate drive ${serial}` }));
+    await waitFor(() => expect(locating?.argv).toEqual(["millrace", "drive", "locate", serial, "--seconds=60", "--json"]));
+    expect((await actionsOf(serial)).getByText("Blinking")).toBeTruthy();
 });

@@ -8,7 +8,9 @@ import pytest
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judge, Judgement
 from millrace.inventory.model import DriveState
+from millrace.inventory.surface import ERASE_INTERRUPTED
 from millrace.pool.model import MemberState
+from millrace.provision.erasure import INTERRUPTED
 from tests.unit.drive.servers import NEEDED, ON_DISK, drive, examined, server
 
 FOREIGN_UUID = "deadbeef-0000-0000-0000-000000000000"
@@ -146,3 +148,17 @@ def test_without_an_inventory_any_drive_may_be_the_one_that_boots() -> None:
     facts = dataclasses.replace(server(contents={"BOOT": TABLE}), examined=[])
     assert verdict(facts, "BOOT").verdict == "unknown"
     assert verdict(facts, "D1").verdict == "in-sync"
+
+
+def test_a_drive_whose_erase_did_not_end_is_never_blank() -> None:
+    blank = [examined("X", DriveState.BLANK)]
+    facts = dataclasses.replace(server(drive("X"), at_boot=blank), unfinished={"X": INTERRUPTED, "D1": INTERRUPTED})
+    assert verdict(facts, "X") == Judgement("unknown", INTERRUPTED)
+    # a drive that became a member since then is one
+    assert verdict(facts, "D1") == Judgement("in-sync")
+
+
+def test_the_mark_of_an_erase_in_another_server_is_known() -> None:
+    marked = examined("X", DriveState.FOREIGN, ERASE_INTERRUPTED)
+    assert verdict(server(drive("X"), at_boot=[marked]), "X") == Judgement("unknown", INTERRUPTED)
+    assert verdict(server(drive("X"), at_boot=[marked], contents={"X": TABLE}), "X").verdict == "foreign"

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every drive has one row: bay, role, verdict, what it said last, and the actions that are possible now."""
 
+import dataclasses
 from datetime import date, timedelta
 
 import pytest
 
+from millrace.drive.facts import Contents
 from millrace.drive.history import KnownDrive
 from millrace.drive.model import DriveRow
 from millrace.drive.rows import row, rows
@@ -12,7 +14,8 @@ from millrace.drive.smart import DriveSmart
 from millrace.drive.wear import WearStep
 from millrace.errors import Refused
 from millrace.inventory.model import DriveState
-from tests.unit.drive.servers import DATA, NEEDED, TODAY, drive, examined, server
+from millrace.provision.erasure import INTERRUPTED, RUNNING
+from tests.unit.drive.servers import DATA, NEEDED, ON_DISK, TODAY, drive, examined, server
 
 
 def by_serial(found: list[DriveRow]) -> dict[str, DriveRow]:
@@ -112,14 +115,34 @@ def test_a_replacement_needs_another_drive_that_is_large_enough(size: int | None
 @pytest.mark.parametrize(
     ("state", "actions"),
     [
-        (DriveState.BLANK, ["add", "locate"]),
+        (DriveState.BLANK, ["add", "erase", "locate"]),
         (DriveState.FOREIGN, ["erase", "locate"]),
         (DriveState.BOOT, ["locate"]),
-        (DriveState.UNKNOWN, []),
+        (DriveState.UNKNOWN, ["locate"]),
     ],
 )
 def test_a_drive_outside_the_pool_allows_what_cannot_hurt(state: DriveState, actions: list[str]) -> None:
     assert by_serial(rows(server(drive("X"), at_boot=[examined("X", state, "it")])))["X"].actions == actions
+
+
+def test_a_returned_drive_is_erased_only_where_the_pool_does_not_need_it() -> None:
+    ours = {"OLD": Contents(frozenset([ON_DISK["data"]]), millrace=True)}
+    found = by_serial(rows(server(drive("OLD"), contents=ours)))["OLD"]
+    assert (found.verdict, found.actions) == ("returned", ["add", "erase", "locate"])
+    found = by_serial(rows(server(drive("OLD"), contents=ours, states={"D1": "rebuilding"})))["OLD"]
+    assert (found.verdict, found.actions) == ("returned", ["add", "locate"])
+
+
+@pytest.mark.parametrize(("what", "actions"), [(INTERRUPTED, ["erase", "locate"]), (f"{RUNNING}, 3 %", ["locate"])])
+def test_an_erase_that_did_not_end_can_be_run_again(what: str, actions: list[str]) -> None:
+    facts = server(drive("X"), at_boot=[examined("X", DriveState.BLANK)])
+    found = by_serial(rows(dataclasses.replace(facts, unfinished={"X": what})))["X"]
+    assert (found.verdict, found.what, found.actions) == ("unknown", what, actions)
+
+
+def test_drives_with_one_serial_number_allow_nothing() -> None:
+    twins = rows(server(drive("X"), drive("X", name="nvme-twin")))
+    assert [one.actions for one in twins if one.serial == "X"] == [[], []]
 
 
 def test_a_drive_without_a_serial_number_allows_nothing() -> None:

@@ -5,7 +5,7 @@ No privileges are needed, and a drive that hangs delays no caller.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
 from millrace import paths
@@ -21,6 +21,7 @@ from millrace.inventory.present import present
 from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
+from millrace.provision import erasure
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
@@ -40,7 +41,7 @@ class Contents:
 @dataclass(frozen=True)
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
-    serial.
+    serial; `unfinished` is why a drive whose erasure began is not blank, by serial.
     """
 
     present: Sequence[Drive]
@@ -51,6 +52,7 @@ class Facts:
     smart: Mapping[str, DriveSmart]
     history: Mapping[str, KnownDrive]
     today: date
+    unfinished: Mapping[str, str] = field(default_factory=dict)
 
 
 def facts() -> Facts:
@@ -65,6 +67,7 @@ def facts() -> Facts:
         smart={one.serial: one for one in report.drives} if report else {},
         history={one.serial: one for one in history.load().drives},
         today=datetime.now(UTC).date(),
+        unfinished=erasure.unfinished(),
     )
 
 

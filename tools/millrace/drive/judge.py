@@ -9,8 +9,10 @@ from functools import cached_property
 from millrace.drive.facts import Contents, Facts
 from millrace.drive.model import DriveAction, Verdict
 from millrace.inventory.model import Drive, DriveState
+from millrace.inventory.surface import ERASE_INTERRUPTED
 from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
+from millrace.provision.erasure import INTERRUPTED
 from millrace.provision.feasibility import TABLE_END
 from millrace.provision.md import same_uuid
 from millrace.provision.partition import START
@@ -24,15 +26,15 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "spare": ["remove", "locate"],
     "faulty": ["replace", "remove", "locate"],
     "missing": ["replace"],
-    "returned": ["add", "locate"],
-    "blank": ["add", "locate"],
-    "too small": ["locate"],
+    "returned": ["add", "erase", "locate"],
+    "blank": ["add", "erase", "locate"],
+    "too small": ["erase", "locate"],
     "foreign": ["erase", "locate"],
     "other pool": ["erase", "locate"],
     "boot": ["locate"],
-    "unknown": ["locate"],
+    "unknown": ["erase", "locate"],
 }
-"""`replace` takes another drive besides, `add` a pool."""
+"""`replace` takes another drive besides, `add` a pool; `erase` one that does not need what is on the drive."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,17 @@ class Judge:
             return Judgement("unknown", f"{self._times[drive.serial]} drives have the serial number {drive.serial}")
         if drive.serial and (member := self._member(drive.serial)):
             return member
+        if drive.serial in self._facts.unfinished:
+            return Judgement("unknown", self._facts.unfinished[drive.serial])
         contents = self._facts.contents.get(drive.name, Contents())
         if ours := self._ours(contents):
             stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
             return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else Judgement("returned")
         return self._stranger(drive, contents)
+
+    def times(self, serial: str) -> int:
+        """Return how many drives of this server have a serial number."""
+        return self._times[serial]
 
     def needs(self, serial: str) -> int:
         """Return how many bytes a drive must have to take the place of this one; 0 where that is not recorded."""
@@ -119,6 +127,8 @@ class Judge:
             return Judgement("foreign", contents.other)
         if before is None:
             return Judgement("unknown", NOT_EXAMINED)
+        if any(one.finding == ERASE_INTERRUPTED for one in before.evidence):
+            return Judgement("unknown", INTERRUPTED)
         if before.state is DriveState.FOREIGN:
             return Judgement("foreign", found)
         if before.state is DriveState.OURS:

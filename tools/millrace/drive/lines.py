@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The text of `millrace drive list` and `millrace drive show`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
-from millrace.drive.model import DriveRow
+from millrace.drive.model import DriveRow, Located
+from millrace.provision.erasure import EraseLine, EraseProgress, Erasure
 from millrace.system.text import size
 
 HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
@@ -72,3 +73,43 @@ def _size(count: int | None) -> str:
 
 def _unit(number: int | None, unit: str = "") -> str:
     return "" if number is None else f"{number} {unit}".rstrip()
+
+
+def before_erase(drive: DriveRow) -> Iterator[str]:
+    """Return what is about to be erased."""
+    yield f"All data on this drive will be lost: {drive.serial}, {drive.model}, {_size(drive.size_bytes)}"
+    yield f"  Bay:      {drive.bay or 'unknown'}"
+    yield f"  Verdict:  {verdict(drive)}"
+
+
+def erased(ended: Erasure) -> Iterator[str]:
+    """Return how a drive was erased, and what that does not prove."""
+    yield f"drive {ended.serial} is erased and blank ({ended.method})"
+    if ended.unproved:
+        yield f"Not proved: {ended.unproved}."
+
+
+def located(found: Located) -> Iterator[str]:
+    """Return which LED of a drive blinked, and where."""
+    place = f"bay {found.bay} ({found.serial})" if found.bay else f"drive {found.serial}"
+    yield f"{place}: the {found.by} was on"
+
+
+def erase_bar(lines: Iterable[EraseLine]) -> EraseLine | None:
+    """Show the progress of an erasure as a bar on stderr; return the last document."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn
+
+    with Progress(TextColumn("{task.description}"), BarColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("starting", total=None)
+        last = None
+        for last in lines:
+            if isinstance(last, EraseProgress):
+                bar.update(task, description=_pace(last), completed=last.done or 0, total=last.total)
+    return last
+
+
+def _pace(progress: EraseProgress) -> str:
+    rate = f", {size(progress.bytes_per_second)}/s" if progress.bytes_per_second else ""
+    left = f", {progress.seconds_left // 60 + 1} min left" if progress.seconds_left else ""
+    return f"{progress.what}{rate}{left}"

@@ -70,3 +70,16 @@ class DriveReport(Contract):
 
     schema_version: Literal[1] = 1
     drive: DriveRow
+
+
+class Located(Contract):
+    """A drive whose LED was lit: the locate LED of its bay, else its activity LED.
+
+    `reads` how many reads the drive answered meanwhile, those of others included.
+    """
+
+    schema_version: Literal[1] = 1
+    serial: str
+    bay: str | None
+    by: Literal["locate LED", "activity LED"]
+    reads: int

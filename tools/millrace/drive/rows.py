@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from millrace.drive import wear
+from millrace.drive import erase, wear
 from millrace.drive.facts import Facts
 from millrace.drive.judge import ALLOWED, Judge, Judgement
 from millrace.drive.model import DriveAction, DriveRow, RowRole
@@ -131,8 +131,12 @@ def _actions(
 
     Nothing for drives that cannot be distinguished, and no replacement without another drive.
     """
-    if not one.serial or judgement.verdict == "unknown":
+    if not one.serial or judge.times(one.serial) > 1:
         return []
     able = facts.pool is not None
-    possible = {"replace": able and any(size >= judge.needs(one.serial) for size in sizes), "add": able}
+    possible = {
+        "replace": able and any(size >= judge.needs(one.serial) for size in sizes),
+        "add": able,
+        "erase": erase.possible(facts, judgement, one.serial),
+    }
     return [each for each in ALLOWED[judgement.verdict] if possible.get(each, True)]

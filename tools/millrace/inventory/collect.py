@@ -5,6 +5,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from millrace import paths
 from millrace.inventory import cpus, features, memory, pci
 from millrace.inventory.boot_disk import InUse, drives_in_use
 from millrace.inventory.drives import Places, Verdict, block_dir, describe, drive_names, pci_functions
@@ -13,6 +14,7 @@ from millrace.inventory.finding import SurfaceReader
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.inventory.nics import nics, port_functions
 from millrace.inventory.partitions import are_ours, partitions
+from millrace.inventory.present import present
 from millrace.inventory.probe import probe, run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
@@ -54,6 +56,16 @@ def drives(sysroot: Path, run: Runner, read: SurfaceReader) -> list[Drive]:
 
     with ThreadPoolExecutor(PROBES_AT_ONCE) as pool:
         return mark_duplicates(list(pool.map(probed, drive_names(sysroot))))
+
+
+def examine(name: str, run: Runner = run_tool, read: SurfaceReader = surface) -> Drive:
+    """Probe one drive of this server by its kernel name; all others are known from sysfs alone."""
+    places = Places(pci.slots(paths.ROOT), bays(paths.ROOT))
+    verdict = _verdict(paths.ROOT, name, drives_in_use(paths.ROOT), run, read)
+    found = describe(paths.ROOT, name, verdict, places, run)
+    here = present()
+    same_wwid = sum(one.wwid == found.wwid for one in here) if found.wwid else 0
+    return _with_identity(found, sum(one.serial == found.serial for one in here), same_wwid)
 
 
 def mark_duplicates(found: list[Drive]) -> list[Drive]:

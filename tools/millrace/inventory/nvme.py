@@ -2,6 +2,7 @@
 """What an NVMe drive reports beyond sysfs. All of it is optional: a drive that hangs reports nothing."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TypedDict
 
@@ -42,7 +43,7 @@ class Smart(TypedDict):
 
 def smart(controller: Path, device: Path, run: Runner) -> Smart | None:
     """Read the SMART log of a drive; None where it fails. `controller` is its sysfs directory."""
-    health = _query("smart-log", device, run)
+    health = query("smart-log", device, run)
     return _smart(health, controller) if health else None
 
 
@@ -50,24 +51,24 @@ def _smart(health: Answer, controller: Path) -> Smart:
     warning = health.get("critical_warning")
     return Smart(
         temperature=_celsius(health.get("temperature"), controller),
-        wear=_integer(health.get("percent_used", health.get("percentage_used"))),
-        critical_warning=_integer(warning.get("value") if isinstance(warning, dict) else warning),
-        available_spare=_integer(health.get("avail_spare", health.get("available_spare"))),
-        spare_threshold=_integer(health.get("spare_thresh", health.get("available_spare_threshold"))),
-        media_errors=_integer(health.get("media_errors")),
-        power_on_hours=_integer(health.get("power_on_hours")),
+        wear=integer(health.get("percent_used", health.get("percentage_used"))),
+        critical_warning=integer(warning.get("value") if isinstance(warning, dict) else warning),
+        available_spare=integer(health.get("avail_spare", health.get("available_spare"))),
+        spare_threshold=integer(health.get("spare_thresh", health.get("available_spare_threshold"))),
+        media_errors=integer(health.get("media_errors")),
+        power_on_hours=integer(health.get("power_on_hours")),
     )
 
 
 def details(drive: Path, controller: Path, device: Path, run: Runner) -> Details:
     """Read the details of a drive. `drive` and `controller` are its sysfs directories, `device` its node."""
-    namespace, health = _query("id-ns", device, run), _smart(_query("smart-log", device, run), controller)
+    namespace, health = query("id-ns", device, run), _smart(query("smart-log", device, run), controller)
     cache = write_cache(drive)
     return Details(
         eui64=_identifier(sysfs.text(drive / "eui") or namespace.get("eui64")),
         nguid=_identifier(sysfs.text(drive / "nguid") or namespace.get("nguid")),
         lba_formats=_formats(namespace),
-        dlfeat=_integer(namespace.get("dlfeat")),
+        dlfeat=integer(namespace.get("dlfeat")),
         volatile_write_cache=_controller_cache(device, run) if cache is None else cache,
         temperature=health["temperature"],
         wear=health["wear"],
@@ -82,12 +83,13 @@ def write_cache(drive: Path) -> bool | None:
 
 
 def _controller_cache(device: Path, run: Runner) -> bool | None:
-    present = _integer(_query("id-ctrl", device, run).get("vwc"))
+    present = integer(query("id-ctrl", device, run).get("vwc"))
     return None if present is None else bool(present & 1)
 
 
-def _query(what: str, device: Path, run: Runner) -> Answer:
-    result = run(["nvme", what, str(device), "--output-format=json"])
+def query(what: str, device: Path, run: Runner, options: Sequence[str] = ()) -> Answer:
+    """Return what a drive says to a question of nvme-cli, with keys in lower case; nothing where that fails."""
+    result = run(["nvme", what, str(device), *options, "--output-format=json"])
     try:
         said = json.loads(result.out) if result.status == 0 else {}
     except ValueError:
@@ -97,22 +99,22 @@ def _query(what: str, device: Path, run: Runner) -> Answer:
 
 
 def _formats(namespace: Answer) -> list[LbaFormat]:
-    formats, flbas = namespace.get("lbafs"), _integer(namespace.get("flbas"))
+    formats, flbas = namespace.get("lbafs"), integer(namespace.get("flbas"))
     if not isinstance(formats, list) or flbas is None:
         return []
     used = flbas & LBA_FORMAT_LOW | (flbas & LBA_FORMAT_HIGH) >> 1
     found = []
     for number, entry in enumerate(formats):
-        shift = _integer(entry.get("ds")) if isinstance(entry, dict) else None
+        shift = integer(entry.get("ds")) if isinstance(entry, dict) else None
         # 0 is an entry that is not available
         if shift:
-            metadata, performance = _integer(entry.get("ms")) or 0, _integer(entry.get("rp")) or 0
+            metadata, performance = integer(entry.get("ms")) or 0, integer(entry.get("rp")) or 0
             found.append(LbaFormat(block=1 << shift, metadata=metadata, performance=performance, in_use=number == used))
     return found
 
 
 def _celsius(kelvin: object, controller: Path) -> int | None:
-    said = _integer(kelvin)
+    said = integer(kelvin)
     if said is not None and said > COLDEST_KELVIN:
         return said + ABSOLUTE_ZERO
     for name in sysfs.names(controller):
@@ -137,8 +139,8 @@ def _identifier(said: object) -> str | None:
     return digits if digits.strip("0") else None
 
 
-def _integer(said: object) -> int | None:
-    """A number; counters of 128 bits come as text from some releases of nvme-cli."""
+def integer(said: object) -> int | None:
+    """Return a number, None for what is none; counters of 128 bits come as text from some releases of nvme-cli."""
     if isinstance(said, str) and said.isdecimal():
         return int(said)
     return said if isinstance(said, int) and not isinstance(said, bool) else None

@@ -17,6 +17,10 @@ ZFS_UBERBLOCKS = 128 * KIB
 ZFS_MAGIC = 0x00BAB10C
 MD_MAGIC = (0xA92B4EFC).to_bytes(4, "little")
 MD_RESERVED = 64 * KIB
+ERASE_MARK = b"Millrace: an erase of this drive was interrupted\n"
+"""At both ends of a drive while it is erased: a drive that is half erased is not blank, in any server."""
+ERASE_INTERRUPTED = "mark of an erase that was interrupted"
+MARK_SIZE = 4 * KIB
 
 
 @dataclass(frozen=True)
@@ -116,6 +120,8 @@ def _zfs(place: Callable[[int], int]) -> Callable[[Surface], bool]:
 
 # Places: UEFI specification; md(4) and the kernel's md_p.h; OpenZFS on-disk format; file systems' own headers.
 KNOWN_PLACES: list[tuple[str, Callable[[Surface], bool]]] = [
+    (ERASE_INTERRUPTED, _magic(0, ERASE_MARK)),
+    (ERASE_INTERRUPTED, _magic(-MARK_SIZE, ERASE_MARK)),
     ("MBR boot sector", _magic(510, b"\x55\xaa")),
     ("GPT header", _magic(512, b"EFI PART")),
     ("GPT header", _magic(4096, b"EFI PART")),

@@ -9,6 +9,7 @@ import { Loaded } from "../../components/States";
 import { bytes, day, number, percent, UNKNOWN } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
+import { DriveActions } from "./DriveActions";
 import { driveLevel, driveRole, driveVerdict } from "./words";
 
 /** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
@@ -22,13 +23,13 @@ export function DrivesPanel({ live }: { live: Job[] }): JSX.Element {
     return (
         <Panel title={_("Drives")} wide testId="drives">
             <Loaded of={drives} what={_("Loading drives")}>
-                {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : <Drives rows={data.drives} />)}
+                {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : <Drives rows={data.drives} reload={reload} />)}
             </Loaded>
         </Panel>
     );
 }
 
-function Drives({ rows }: { rows: DriveRow[] }): JSX.Element {
+function Drives({ rows, reload }: { rows: DriveRow[]; reload: () => void }): JSX.Element {
     return (
         <DataTable label={_("Drives of this server")} testId="drives-list" rows={rows} rowKey={({ serial, name }) => `${serial} ${name ?? ""}`} columns={[
             { title: _("Bay"), cell: ({ bay }) => bay ?? UNKNOWN, sort: ({ bay }) => bay ?? "~", heads: true },
@@ -38,6 +39,7 @@ function Drives({ rows }: { rows: DriveRow[] }): JSX.Element {
             { title: _("State"), cell: (one) => <HealthLabel level={driveLevel(one)}>{driveVerdict(one)}</HealthLabel>, sort: driveVerdict },
             { title: _("Temperature"), cell: ({ temperature_celsius: at }) => (at === null ? UNKNOWN : `${number(at)} °C`), sort: ({ temperature_celsius }) => temperature_celsius ?? -1, figures: true },
             { title: _("Wear"), cell: wear, sort: ({ wear_percent }) => wear_percent ?? -1, figures: true },
+            { title: _("Actions"), cell: (one) => <DriveActions drive={one} onDone={reload} /> },
         ]} />
     );
 }

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+/** What can be done with one drive: the actions of its row that the pages offer. */
+import { useState, type JSX } from "react";
+import type { DriveRow } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { ErrorAlert } from "../../components/States";
+import { useChange } from "../../lib/hooks";
+import { _, format } from "../../lib/i18n";
+import { EraseDrive } from "./EraseDrive";
+
+type Action = (props: { drive: DriveRow; onDone: () => void }) => JSX.Element;
+
+const ACTIONS: Partial<Record<DriveRow["actions"][number], Action>> = { locate: Locate, erase: Erase };
+/** Seconds that a drive blinks, and what the program may take besides. */
+const BLINKS = 60;
+const STARTS = 60;
+
+export function DriveActions({ drive, onDone }: { drive: DriveRow; onDone: () => void }): JSX.Element {
+    return (
+        <>
+            {drive.actions.map((name) => {
+                const Button = ACTIONS[name];
+                return Button && <Button key={name} drive={drive} onDone={onDone} />;
+            })}
+        </>
+    );
+}
+
+function Locate({ drive }: { drive: DriveRow }): JSX.Element {
+    const locate = useChange("drive locate", { timeout: BLINKS + STARTS });
+    return (
+        <>
+            <AdminButton variant="link" isInline isLoading={locate.busy} isDisabled={locate.busy}
+                aria-label={format(_("Locate drive $0"), drive.serial)}
+                onClick={() => void locate.go([drive.serial, `--seconds=${BLINKS}`])}>
+                {locate.busy ? _("Blinking") : _("Locate")}
+            </AdminButton>{" "}
+            <ErrorAlert error={locate.error} />
+        </>
+    );
+}
+
+function Erase({ drive, onDone }: { drive: DriveRow; onDone: () => void }): JSX.Element {
+    const [open, setOpen] = useState(false);
+    return (
+        <>
+            <AdminButton variant="link" isInline isDanger aria-label={format(_("Erase drive $0"), drive.serial)} onClick={() => setOpen(true)}>
+                {_("Erase…")}
+            </AdminButton>{" "}
+            {open && <EraseDrive drive={drive} onDone={onDone} onClose={() => setOpen(false)} />}
+        </>
+    );
+}

@@ -53,6 +53,7 @@ EXPOSURE = {
     "millrace-inventory.service": 35,
     "millrace-plan.service": 13,
     "millrace-provision.service": 43,
+    "millrace-drive.service": 43,
     "millrace-assemble.service": 39,
     "millrace-pool.service": 23,
     "millrace-share.service": 37,

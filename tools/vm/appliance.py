@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The built image, unmodified, in a virtual server."""
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -78,7 +79,19 @@ class Appliance(Machine):
 
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
-        number = self._bay(serial)
+        self._insert(self._bay(serial), serial)
+
+    def replace(self, old: str, new: str) -> None:
+        """Put a blank drive with the serial number `new` into the bay of `old`, which was pulled; it stays there."""
+        self.erase(old)
+        number = self._bay(old)
+        self.files.drive(old).rename(self.files.drive(new))
+        drives = list(self.server.drives)
+        drives[number] = dataclasses.replace(drives[number], serial=new)
+        self.server = dataclasses.replace(self.server, drives=tuple(drives))
+        self._insert(number, new)
+
+    def _insert(self, number: int, serial: str) -> None:
         place = {"bus": f"bay{number}", "subsys": f"subsys{number}"}
         self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, **place)
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"

@@ -57,7 +57,7 @@ class JoinStep:
     def inspect(self) -> Found:
         """Read md and the superblock of the partition.
 
-        Refused: the partition holds something else. Failed: the array does not run, or the drive is gone.
+        Refused: the partition holds something else. LostDrive: the drive is gone. Failed: the array does not run.
         """
         now = _running(self._system, self._record)
         mine = now.partition(self._partition.partuuid)

@@ -25,6 +25,8 @@ def settle(world: Hardware, array: Running) -> None:
 def rebuilt(world: Hardware) -> None:
     """Every rebuild and every copy comes to its end; a member that was copied has failed for md."""
     for array in world.arrays.values():
+        if array.level != "raid0":
+            settle(world, array)
         for held in members_of(world, array):
             held.pop("recovering", None)
             if held.pop("replacement", None):

@@ -10,7 +10,7 @@ from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
 from vm.qemu import Files, Options, server_command
-from vm.server import Server
+from vm.server import Drive, Server
 
 # Emulation is slow and uneven: what a real server does in seconds may take minutes.
 PATIENCE = (
@@ -79,21 +79,26 @@ class Appliance(Machine):
 
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
-        self._insert(self._bay(serial), serial)
+        number = self._bay(serial)
+        self._insert(number, serial, subsys=f"subsys{number}")
 
-    def replace(self, old: str, new: str) -> None:
-        """Put a blank drive with the serial number `new` into the bay of `old`, which was pulled; it stays there."""
-        self.erase(old)
+    def replace(self, old: str, new: Drive) -> None:
+        """Put the blank drive `new` into the bay of `old`, which was pulled; it is there at the next start, too."""
         number = self._bay(old)
-        self.files.drive(old).rename(self.files.drive(new))
         drives = list(self.server.drives)
-        drives[number] = dataclasses.replace(drives[number], serial=new)
+        drives[number] = new
         self.server = dataclasses.replace(self.server, drives=tuple(drives))
-        self._insert(number, new)
+        path = self.files.drive(new.serial)
+        with path.open("wb") as file:
+            file.truncate(new.size)
+        # QEMU's subsystem of a bay keeps the serial number of its first drive
+        node = f"drive-{new.serial}"
+        file_node = {"driver": "file", "filename": str(path)}
+        self.qmp("blockdev-add", driver="raw", **{"node-name": node, "discard": "unmap", "file": file_node})
+        self._insert(number, new.serial, drive=node, logical_block_size=new.block, physical_block_size=new.block)
 
-    def _insert(self, number: int, serial: str) -> None:
-        place = {"bus": f"bay{number}", "subsys": f"subsys{number}"}
-        self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, **place)
+    def _insert(self, number: int, serial: str, **more: object) -> None:
+        self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, bus=f"bay{number}", **more)
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(present, f"drive {serial} to be there", seconds=120)
 

@@ -12,6 +12,7 @@ from tests.vm.box import Box
 from tests.vm.drives.conftest import SMALL, new_drive
 
 MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+UNIT = "millrace-drive.service"
 FILE = "/srv/pool/written"
 BLOCK = 65536
 # Every block can be told from every other, and from one that was not written.
@@ -157,7 +158,7 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     show(box)
     box.say("systemctl kill --signal=KILL millrace-drive.service")
     box.machine.wait_command(
-        'test "$(systemctl show -P NRestarts millrace-drive.service)" = 1 && systemctl is-active millrace-drive.service',
+        f"test $(systemctl show -P NRestarts {UNIT}) = 1 && systemctl is-active {UNIT}",
         "the unit to go on",
         120,
     )

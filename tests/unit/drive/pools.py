@@ -45,7 +45,7 @@ def replacing(old: str, new: str | None = None) -> Callable[[Server], DrivePlan]
 
 
 def proposed(world: World, old: str, new: str | None = None) -> DriveProposal:
-    return changes.proposed(world, replacing(old, new))
+    return changes.proposed(world, replacing(old, new), old)
 
 
 def confirmed(world: World, old: str, new: str | None = None) -> DriveChange:

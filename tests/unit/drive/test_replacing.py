@@ -142,12 +142,10 @@ def test_without_a_blank_drive_the_size_that_is_needed_is_named(world: World) ->
     assert refused(world, "D1") == f"cannot replace drive D1: drive N1 is too small by 4096 bytes; {need}"
 
 
-def test_what_is_no_member_is_not_replaced(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_no_member_is_not_replaced(world: World) -> None:
     assert refused(world, "FOREIGN") == (
         "no array of the pool has a member 'FOREIGN'; for all drives: millrace drive list"
     )
-    seen(world, monkeypatch, FOREIGN={"state": DriveState.BOOT})
-    assert "is the boot drive" in refused(world, "FOREIGN")
 
 
 def test_serial_number_of_two_drives_is_refused(world: World) -> None:

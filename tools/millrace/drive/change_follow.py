@@ -42,8 +42,8 @@ def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProg
     """Start the unit and yield progress until the change has ended, the end included. Failed: it stopped, and why."""
     must(system.attempt, ["systemctl", "reset-failed", UNIT])
     must(system.attempt, ["systemctl", "start", "--no-block", UNIT])
-    shown = None
-    while True:
+    shown, over = None, False
+    while not over:
         active = _active(system)
         found = change_journal.last()
         if found is None or found.id != change.id:
@@ -52,11 +52,11 @@ def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProg
         if progress != shown:
             yield progress
             shown = progress
-        if found.ended or not active:
-            if found.error or not found.ended:
-                raise Failed(found.error or f"{UNIT} ended before the change was done; see `journalctl -u {UNIT}`")
-            return
-        system.wait(POLL)
+        over = bool(found.ended) or not active
+        if not over:
+            system.wait(POLL)
+        elif found.error or not found.ended:
+            raise Failed(found.error or f"{UNIT} ended before the change was done; see `journalctl -u {UNIT}`")
 
 
 def _active(system: System) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from millrace.drive import history
 from millrace.drive.change_words import steps_in_words
-from millrace.drive.replacing import Server, replacement
+from millrace.drive.replacing import Server, replacement, require_member
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
 from millrace.provision.change import carry_out_change
@@ -22,8 +22,12 @@ SHORTEST_PREFIX = 12
 Decide = Callable[[Server], DrivePlan]
 
 
-def proposed(system: System, decide: Decide) -> DriveProposal:
-    """Examine all drives, and return what `decide` plans. Refused: it is not possible, in one sentence."""
+def proposed(system: System, decide: Decide, old: str) -> DriveProposal:
+    """Examine all drives, and return what `decide` plans for the member `old`.
+
+    Refused: it is no member, or the change is not possible; one sentence.
+    """
+    require_member(load_pool(), old)
     plan = decide(_server(system, system.scan()))
     return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
 

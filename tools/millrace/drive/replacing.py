@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from millrace.drive.candidates import Need, chosen, named, the_one
 from millrace.errors import Refused
-from millrace.inventory.model import Drive, DriveState
+from millrace.inventory.model import Drive
 from millrace.plan.model import Role
 from millrace.provision import md
 from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
@@ -34,12 +34,8 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
 
     Refused: it is no member, its arrays do not allow it now, or no drive fits; one sentence with the remedy.
     """
-    present = server.present(old)
-    if present is not None and present.state is DriveState.BOOT:
-        raise Refused(f"drive {old} is the boot drive, which has no part of the pool; nothing was written")
+    require_member(server.pool, old)
     records = _arrays_of(server, old)
-    if not records:
-        raise Refused(f"no array of the pool has a member {shown(old)}; for all drives: millrace drive list")
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
     need = Need(sum(one.size for one in layout.partitions), _sector(server, records))
@@ -63,6 +59,12 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
         partitions=partitions,
         leaves=[one.array.name for one in _log_first(records) if server.arrays[one.array.name].member(old) is not None],
     )
+
+
+def require_member(pool: Pool, serial: str) -> None:
+    """Verify that a drive is recorded as a member or hot spare of an array. Refused: it is not."""
+    if not any(one.serial == serial for record in pool.arrays for one in (*record.members, *record.spares)):
+        raise Refused(f"no array of the pool has a member {shown(serial)}; for all drives: millrace drive list")
 
 
 def changed(server: Server, serial: str, records: Sequence[ArrayRecord]) -> ChangedDrive:

@@ -64,7 +64,7 @@ def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: b
     """
     from millrace.drive.replacing import replacement
 
-    _change(lambda server: replacement(server, old, new), _Confirmation(yes, digest, dry_run), show)
+    _change(old, lambda server: replacement(server, old, new), _Confirmation(yes, digest, dry_run), show)
 
 
 @drive.command()
@@ -104,7 +104,7 @@ class _Confirmation:
     dry_run: bool
 
 
-def _change(decide: "Decide", given: _Confirmation, show: Output) -> None:
+def _change(old: str, decide: "Decide", given: _Confirmation, show: Output) -> None:
     from millrace.drive import change_follow, changes
     from millrace.drive.change_words import proposal_lines, result
     from millrace.provision.system import Linux
@@ -113,7 +113,7 @@ def _change(decide: "Decide", given: _Confirmation, show: Output) -> None:
     only_root()
     system = Linux()
     with as_root():
-        proposal = changes.proposed(system, decide)
+        proposal = changes.proposed(system, decide, old)
         show(proposal, proposal_lines)
         if given.dry_run:
             return

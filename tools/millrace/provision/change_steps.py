@@ -4,6 +4,7 @@
 Each looks at what md has and does what is missing, so that it can be done again after a kill or a power cut.
 """
 
+from itertools import repeat
 from typing import Protocol
 
 from millrace.errors import Failed, Refused
@@ -15,6 +16,7 @@ from millrace.provision.standing import ArrayNow, MemberNow, array_now
 from millrace.provision.step import Found
 from millrace.provision.system import System
 from millrace.system.run import must
+from millrace.system.wait import wait_until
 
 POLL = 2.0
 """Seconds between two looks at a rebuild."""
@@ -114,19 +116,20 @@ class RebuildTask:
 
     def perform(self) -> str:
         """Wait. LostDrive: the new drive is gone or failed. Failed: the array does not run."""
-        while True:
-            now = _running(self._system, self._record)
-            mine = now.partition(self._partition.partuuid)
-            if mine is None or mine.standing == "faulty":
-                raise LostDrive(
-                    f"{self.title}: md has lost the new member {self._partition.label}; see `journalctl -k` for the "
-                    "reason, then replace the drive again with another one"
-                )
-            if mine.standing == "in-sync":
-                return f"{self._partition.label} is in sync"
-            if mine.standing == "spare" and not now.waiting:
-                return f"{self._partition.label} is a hot spare"
-            self._system.wait(POLL)
+        return wait_until(self._filled, bool, repeat(POLL), self._system.wait)
+
+    def _filled(self) -> str:
+        """What became of the new member; empty while md fills it."""
+        now = _running(self._system, self._record)
+        mine = now.partition(self._partition.partuuid)
+        if mine is None or mine.standing == "faulty":
+            raise LostDrive(
+                f"{self.title}: md has lost the new member {self._partition.label}; see `journalctl -k` for the "
+                "reason, then replace the drive again with another one"
+            )
+        if mine.standing == "in-sync":
+            return f"{self._partition.label} is in sync"
+        return f"{self._partition.label} is a hot spare" if mine.standing == "spare" and not now.waiting else ""
 
 
 class LeaveTask:

@@ -36,6 +36,7 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     """
     require_member(server.pool, old)
     records = _arrays_of(server, old)
+    leaving = changed(server, old, records)
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
     need = Need(sum(one.size for one in layout.partitions), _sector(server, records))
@@ -54,7 +55,7 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     ]
     return DrivePlan(
         verb="replace",
-        old=changed(server, old, records),
+        old=leaving,
         new=as_changed(drive),
         partitions=partitions,
         leaves=[one.array.name for one in _log_first(records) if server.arrays[one.array.name].member(old) is not None],

@@ -174,7 +174,7 @@ def test_member_that_is_being_filled_is_not_replaced(world: World) -> None:
 def test_array_that_does_not_run_is_not_changed(world: World) -> None:
     world.boot()
     put_in(world, "N1")
-    assert refused(world, "D1").startswith("RAID6 data does not run, so that no drive of it can be replaced")
+    assert refused(world, "D1").startswith("RAID6 data does not run, so that its drives cannot be changed")
 
 
 def test_faulty_member_is_rebuilt_and_not_copied(world: World) -> None:

@@ -61,7 +61,7 @@ def test_options_that_print_another_model_are_options_of_their_verb() -> None:
 
 
 def test_streams_are_the_verbs_that_report_progress() -> None:
-    assert LINES == ["approve", "bench follow", "bench run", "drive replace", "watch"]
+    assert LINES == ["approve", "bench follow", "bench run", "drive add", "drive remove", "drive replace", "watch"]
 
 
 def test_every_reference_leads_to_a_definition() -> None:

@@ -12,6 +12,7 @@ from tests.vm.box import Box
 from tests.vm.drives.conftest import SMALL, new_drive
 
 MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+NEW = [f"MRN0000000000{number}" for number in range(3)]
 UNIT = "millrace-drive.service"
 FILE = "/srv/pool/written"
 BLOCK = 65536
@@ -100,7 +101,7 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
     refused = box.machine.run(["millrace", "drive", "replace", dead, "--yes"], seconds=600, check=False)
     print(refused.err)
     assert refused.status == 1 and "is too small by" in refused.err and SMALL.serial in refused.err
-    box.machine.replace(dead, new_drive("MRN00000000001"))
+    box.machine.replace(dead, new_drive(NEW[0]))
     with written(box):
         done = box.machine.run(["millrace", "drive", "replace", dead, "--yes", "--json"], seconds=1200, check=False)
         print(done.out[:1500], done.out[-1500:], done.err)
@@ -108,17 +109,17 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
         assert done.status == 0
     proposal, *progress, end = lines(done.out)
     plan = proposal["plan"]
-    assert (plan["old"]["serial"], plan["new"]["serial"]) == (dead, "MRN00000000001")
+    assert (plan["old"]["serial"], plan["new"]["serial"]) == (dead, NEW[0])
     assert {one["array"] for one in plan["partitions"]} == {"log", "data"}
     steps = [one["step"] for one in progress]
     assert "rebuild data" in steps and steps[-1] is None
     assert (end["error"], bool(end["ended"])) == (None, True)
     assert box.say(f"cat {MD}/degraded") == "0"
-    assert "MRN00000000001" in record(box, "data") and dead not in record(box, "data")
+    assert NEW[0] in record(box, "data") and dead not in record(box, "data")
     assert box.pool["generation"] > generation
     partitions = {one["serial"]: len(one["partitions"]) for one in box.pool["drives"]}
-    assert partitions["MRN00000000001"] == 2 and dead not in partitions
-    found = row(box, "MRN00000000001")
+    assert partitions[NEW[0]] == 2 and dead not in partitions
+    found = row(box, NEW[0])
     assert (found["verdict"], found["role"], found["arrays"]) == ("in-sync", "data", ["data", "log"])
     assert box.say("ls /var/lib/millrace/drive-change.json 2>&1; true").endswith("No such file or directory")
 
@@ -149,7 +150,7 @@ def test_server_is_healthy_after_a_reboot_and_waits_for_no_drive(box: Box, dead:
 def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box: Box, dead: str) -> None:
     old = record(box, "data")[1]
     box.machine.pull(SMALL.serial)
-    box.machine.replace(SMALL.serial, new_drive("MRN00000000002"))
+    box.machine.replace(SMALL.serial, new_drive(NEW[1]))
     box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
     # half a minute at least
     box.say(f"echo 10000 > {MD}/sync_speed_max; echo 1000 > {MD}/sync_speed_min")
@@ -171,7 +172,23 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     box.machine.wait_command(gone, "the end of the change", 900)
     show(box)
     print(box.millrace("drive progress").out)
-    assert "MRN00000000002" in record(box, "data") and old not in record(box, "data")
-    assert "MRN00000000002" in box.members_by_serial("data") and old not in box.members_by_serial("data")
+    assert NEW[1] in record(box, "data") and old not in record(box, "data")
+    assert NEW[1] in box.members_by_serial("data") and old not in box.members_by_serial("data")
     assert box.say(f"cat {MD}/degraded") == "0"
     assert "going on with an interrupted change" in box.say("journalctl -b -u millrace-drive -o cat")
+
+
+def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
+    """In the bay of the drive that was copied."""
+    (old,) = [one.serial for one in box.machine.server.drives if one.serial not in {*record(box, "data"), *NEW}]
+    refused = box.machine.run(["millrace", "drive", "remove", NEW[0], "--yes"], seconds=300, check=False)
+    assert refused.status == 1 and f"millrace drive replace {NEW[0]}" in refused.err
+    box.machine.pull(old)
+    box.machine.replace(old, new_drive(NEW[2]))
+    print(box.machine.run(["millrace", "drive", "add", NEW[2], "--yes"], seconds=600).out)
+    found = row(box, NEW[2])
+    assert (found["verdict"], found["role"], found["arrays"]) == ("spare", "spare", ["data"])
+    assert record(box, "data", "spares") == [NEW[2]]
+    print(box.machine.run(["millrace", "drive", "remove", NEW[2], "--yes"], seconds=600).out)
+    assert NEW[2] not in box.members_by_serial("data")
+    show(box)

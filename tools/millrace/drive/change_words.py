@@ -16,7 +16,7 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
     plan = proposal.plan
     yield f"{TITLES[plan.verb]}:"
     if plan.old:
-        yield f"  old drive   {_about(plan.old)}"
+        yield f"  {'old drive ' if plan.new else 'drive     '}  {_about(plan.old)}"
     if plan.new:
         yield f"  new drive   {_about(plan.new)}; it is blank, and is written"
     for number, step in enumerate(proposal.steps, start=1):
@@ -36,6 +36,8 @@ def steps_in_words(plan: DrivePlan) -> list[str]:
                 f"Array {one.array}: copy {plan.old.serial} to {one.label}; redundancy is kept, "
                 f"{plan.old.serial} stays in use until the end."
             )
+        elif plan.verb == "add":
+            steps.append(f"Array {one.array}: add {one.label} as a hot spare.")
         else:
             steps.append(f"Array {one.array}: add {one.label}; md rebuilds onto it where a member is missing.")
     steps += [f"Array {name}: remove {plan.old.serial}." for name in plan.leaves if plan.old]
@@ -51,7 +53,7 @@ def result(change: DriveChange) -> str:
         pulled = f"; {named(plan.old.serial, plan.old.bay)} may be pulled" if plan.leaves else ""
         return f"{named(plan.new.serial, plan.new.bay)} has replaced {plan.old.serial}{pulled}"
     if plan.new:
-        return f"{named(plan.new.serial, plan.new.bay)} was added"
+        return f"{named(plan.new.serial, plan.new.bay)} was added as a hot spare"
     return f"{named(plan.old.serial, plan.old.bay)} was removed and may be pulled" if plan.old else "nothing changed"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from millrace.drive import history
 from millrace.drive.change_words import steps_in_words
 from millrace.drive.replacing import Server, replacement, require_member
+from millrace.drive.spares import addition, removal
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
 from millrace.provision.change import carry_out_change
@@ -22,12 +23,14 @@ SHORTEST_PREFIX = 12
 Decide = Callable[[Server], DrivePlan]
 
 
-def proposed(system: System, decide: Decide, old: str) -> DriveProposal:
-    """Examine all drives, and return what `decide` plans for the member `old`.
+def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
+    """Examine all drives, and return what `decide` plans, for the member `old` where there is one.
 
     Refused: it is no member, or the change is not possible; one sentence.
     """
-    require_member(load_pool(), old)
+    pool = load_pool()
+    if old is not None:
+        require_member(pool, old)
     plan = decide(_server(system, system.scan()))
     return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
 
@@ -84,7 +87,13 @@ def apply(system: System, report: Report) -> DriveChange | None:
 def decision(plan: DrivePlan) -> Decide:
     """Return what plans the same change again."""
     old, new = (one.serial if one else "" for one in (plan.old, plan.new))
-    return lambda server: replacement(server, old, new)
+    match plan.verb:
+        case "replace":
+            return lambda server: replacement(server, old, new)
+        case "add":
+            return lambda server: addition(server, new)
+        case "remove":
+            return lambda server: removal(server, old)
 
 
 def _server(system: System, inventory: Inventory) -> Server:

@@ -35,11 +35,11 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     Refused: it is no member, its arrays do not allow it now, or no drive fits; one sentence with the remedy.
     """
     require_member(server.pool, old)
-    records = _arrays_of(server, old)
+    records = arrays_of(server, old)
     leaving = changed(server, old, records)
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
-    need = Need(sum(one.size for one in layout.partitions), _sector(server, records))
+    need = Need(sum(one.size for one in layout.partitions), sector(server, records))
     bay = server.bays.get(old)
     drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new)
     by_role = {one.array.role: one.array.name for one in records}
@@ -58,7 +58,7 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
         old=leaving,
         new=as_changed(drive),
         partitions=partitions,
-        leaves=[one.array.name for one in _log_first(records) if server.arrays[one.array.name].member(old) is not None],
+        leaves=[one.array.name for one in log_first(records) if server.arrays[one.array.name].member(old) is not None],
     )
 
 
@@ -85,8 +85,8 @@ def as_changed(drive: Drive) -> ChangedDrive:
     )
 
 
-def _arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
-    """The arrays of partitions that a drive belongs to. Refused: one of them does not run."""
+def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
+    """Return the arrays of partitions that a drive belongs to. Refused: one of them does not run."""
     found = []
     for record in server.pool.arrays:
         if record.array.over_arrays:
@@ -95,7 +95,7 @@ def _arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
         now = server.arrays.get(record.array.name)
         if recorded and now is None:
             raise Refused(
-                f"{md.title(record.array)} does not run, so that no drive of it can be replaced; "
+                f"{md.title(record.array)} does not run, so that its drives cannot be changed; "
                 "see `systemctl status millrace-assemble`"
             )
         if recorded or (now is not None and now.member(serial) is not None):
@@ -147,11 +147,12 @@ def free_label(pool: Pool, role: Role) -> str:
     return next(label for label in labels if label not in used)
 
 
-def _sector(server: Server, records: Sequence[ArrayRecord]) -> int | None:
-    """The logical block of the members that are here, in bytes."""
+def sector(server: Server, records: Sequence[ArrayRecord]) -> int | None:
+    """Return the logical block of the members that are here, in bytes; None where none is."""
     members = {one.who.serial for record in records for one in server.arrays[record.array.name].members}
     return max((one.logical_block for one in server.drives if one.serial in members), default=None)
 
 
-def _log_first(records: Sequence[ArrayRecord]) -> list[ArrayRecord]:
+def log_first(records: Sequence[ArrayRecord]) -> list[ArrayRecord]:
+    """Return the arrays in the order in which a drive leaves them."""
     return sorted(records, key=lambda one: one.array.role is not Role.LOG)

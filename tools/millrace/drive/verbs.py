@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def drive() -> None:
-    """List, show and replace the drives of this server."""
+    """List, show, replace, add and remove the drives of this server."""
 
 
 @drive.command("list")
@@ -68,6 +68,42 @@ def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: b
 
 
 @drive.command()
+@click.argument("serial")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@prints(
+    "millrace.drive.change_model:ChangeLine",
+    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+    lines=True,
+    words="Print JSON lines: the plan, progress, the change.",
+)
+def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Make the blank drive SERIAL a hot spare."""
+    from millrace.drive.spares import addition
+
+    _change(None, lambda server: addition(server, serial), _Confirmation(yes, digest, dry_run), show)
+
+
+@drive.command()
+@click.argument("serial")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@prints(
+    "millrace.drive.change_model:ChangeLine",
+    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+    lines=True,
+    words="Print JSON lines: the plan, progress, the change.",
+)
+def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Take the hot spare or faulty member SERIAL out of its arrays; it may be pulled then."""
+    from millrace.drive.spares import removal
+
+    _change(serial, lambda server: removal(server, serial), _Confirmation(yes, digest, dry_run), show)
+
+
+@drive.command()
 @prints("millrace.drive.change_model:LastChange")
 def progress(show: Output) -> None:
     """Show the progress of a replacement, or how the last one ended."""
@@ -104,7 +140,7 @@ class _Confirmation:
     dry_run: bool
 
 
-def _change(old: str, decide: "Decide", given: _Confirmation, show: Output) -> None:
+def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Output) -> None:
     from millrace.drive import change_follow, changes
     from millrace.drive.change_words import proposal_lines, result
     from millrace.provision.system import Linux

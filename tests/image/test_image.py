@@ -54,6 +54,7 @@ EXPOSURE = {
     "millrace-plan.service": 13,
     "millrace-erase.service": 35,
     "millrace-provision.service": 43,
+    "millrace-drive.service": 43,
     "millrace-assemble.service": 39,
     "millrace-pool.service": 23,
     "millrace-share.service": 37,

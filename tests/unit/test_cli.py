@@ -5,13 +5,14 @@ import errno
 import io
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import click
 import pytest
 
 from millrace import __version__, cli
 from millrace.errors import BadInput, Failed, Refused
-from millrace.system.prompt import secret
+from millrace.system.prompt import confirm, secret
 
 
 def run(*arguments: str) -> int | str | None:
@@ -129,3 +130,20 @@ def test_a_look_at_everything_imports_nothing_that_it_does_not_need() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+
+
+def test_change_is_not_confirmed_without_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    with pytest.raises(BadInput, match="no terminal to confirm this: use --yes"):
+        confirm("Write?", "--yes")
+
+
+@pytest.mark.parametrize(("answer", "confirmed"), [("y", True), ("n", False), ("", False)])
+def test_change_is_confirmed_with_yes_alone(monkeypatch: pytest.MonkeyPatch, answer: str, confirmed: bool) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    with nullcontext() if confirmed else pytest.raises(Refused, match="not confirmed; nothing was written"):
+        confirm("Write?", "--yes")

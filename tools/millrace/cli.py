@@ -33,7 +33,7 @@ VERBS = {
     "provision": ("millrace.provision.verbs", "Build the pool of the approved plan."),
     "assemble": ("millrace.provision.verbs", "Assemble the arrays of the pool."),
     "pool": ("millrace.pool.verbs", "Show and verify the pool."),
-    "drive": ("millrace.drive.verbs", "List drives with verdict, wear and temperature; show, locate or erase one."),
+    "drive": ("millrace.drive.verbs", "List drives with verdict, wear and temperature; replace, locate or erase one."),
     "tune": ("millrace.tune.verbs", "Apply runtime tuning (md, block, IRQ, NIC, nfsd, smbd)."),
     "share": ("millrace.share.verbs", "Manage shares over NFS and SMB."),
     "client": ("millrace.client.verbs", "Print mount recipes for clients."),

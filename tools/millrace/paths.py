@@ -132,6 +132,21 @@ def transaction_file() -> Path:
     return state_dir() / "transaction.json"
 
 
+def drive_change_file() -> Path:
+    """A change of drives under way: its write-ahead journal."""
+    return state_dir() / "drive-change.json"
+
+
+def drive_changed_file() -> Path:
+    """The last change of drives that ended."""
+    return state_dir() / "drive-changed.json"
+
+
+def pool_lock() -> Path:
+    """Held while pool.json is read, changed and written."""
+    return state_dir() / "pool.lock"
+
+
 def alert_dir() -> Path:
     """What an administrator decides about alerts: routes, their secrets, acknowledgements; root alone writes here."""
     return state_dir() / "alert"

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The built image, unmodified, in a virtual server."""
 
+import dataclasses
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -9,7 +10,7 @@ from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
 from vm.qemu import Files, Options, server_command
-from vm.server import Server
+from vm.server import Drive, Server
 
 # Emulation is slow and uneven: what a real server does in seconds may take minutes.
 PATIENCE = (
@@ -83,8 +84,25 @@ class Appliance(Machine):
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
         number = self._bay(serial)
-        place = {"bus": f"bay{number}", "subsys": f"subsys{number}"}
-        self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, **place)
+        self._insert(number, serial, subsys=f"subsys{number}")
+
+    def replace(self, old: str, new: Drive) -> None:
+        """Put the blank drive `new` into the bay of `old`, which was pulled; it is there at the next start, too."""
+        number = self._bay(old)
+        drives = list(self.server.drives)
+        drives[number] = new
+        self.server = dataclasses.replace(self.server, drives=tuple(drives))
+        path = self.files.drive(new.serial)
+        with path.open("wb") as file:
+            file.truncate(new.size)
+        # QEMU's subsystem of a bay keeps the serial number of its first drive
+        node = f"drive-{new.serial}"
+        file_node = {"driver": "file", "filename": str(path)}
+        self.qmp("blockdev-add", driver="raw", **{"node-name": node, "discard": "unmap", "file": file_node})
+        self._insert(number, new.serial, drive=node, logical_block_size=new.block, physical_block_size=new.block)
+
+    def _insert(self, number: int, serial: str, **more: object) -> None:
+        self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, bus=f"bay{number}", **more)
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(present, f"drive {serial} to be there", seconds=120)
 

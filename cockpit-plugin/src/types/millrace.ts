@@ -193,6 +193,22 @@ export interface Change {
     verdict: "faster" | "slower" | "same";
 }
 
+/**
+ * How far a change is: steps done, steps in all, the active one, null where there is none.
+ *
+ * While md fills the new drive, `progress` is from 0 to 1, with its rate and the seconds that are left; null else.
+ */
+export interface ChangeProgress {
+    schema_version: 1;
+    change: DriveChange;
+    done: number;
+    total: number;
+    step: string | null;
+    progress: number | null;
+    bytes_per_second: number | null;
+    seconds_left: number | null;
+}
+
 /** The result of a change of the shares `names`. `share` is null where it was removed, or several were created. */
 export interface ChangeReport {
     schema_version: 1;
@@ -201,6 +217,19 @@ export interface ChangeReport {
     names: string[];
     verified: string[];
     warnings: string[];
+}
+
+/**
+ * A drive that takes part in a change. `bay` is its bay or slot, the last one of a drive that is missing.
+ *
+ * `model` is empty and `size`, in bytes, null where a drive is missing and no record has them.
+ */
+export interface ChangedDrive {
+    serial: string;
+    wwid: string;
+    bay: string | null;
+    model: string;
+    size: number | null;
 }
 
 /** Whether the one-time password was removed from the console. */
@@ -404,6 +433,25 @@ export interface Drive {
     switch: string | null;
 }
 
+/**
+ * A confirmed change, its own write-ahead journal (`/var/lib/millrace/drive-change.json`).
+ *
+ * `by` is a user name, `at` and `ended` are UTC, ISO 8601. `drive` has the identities that the new drive gets. `error`
+ * is why it does not go on, or why it ended without being done.
+ */
+export interface DriveChange {
+    schema_version: 1;
+    id: string;
+    sha256: string;
+    by: string;
+    at: string;
+    plan: DrivePlan;
+    drive: DriveRecord | null;
+    steps: StepRecord[];
+    ended: string | null;
+    error: string | null;
+}
+
 /** A drive that took part. */
 export interface DriveFact {
     serial: string;
@@ -419,6 +467,27 @@ export interface DriveFact {
 export interface DriveList {
     schema_version: 1;
     drives: DriveRow[];
+}
+
+/**
+ * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
+ *
+ * `leaves` are the arrays that `old` is removed from at the end.
+ */
+export interface DrivePlan {
+    verb: "replace" | "add" | "remove";
+    old: ChangedDrive | null;
+    new: ChangedDrive | null;
+    partitions: NewPartition[];
+    leaves: string[];
+}
+
+/** A change that is possible now: its plan, the hash that confirms it, its steps in words. */
+export interface DriveProposal {
+    schema_version: 1;
+    sha256: string;
+    plan: DrivePlan;
+    steps: string[];
 }
 
 /** All drives of the pool together; `latency_seconds` is the mean of their requests. */
@@ -747,6 +816,12 @@ export interface Key {
     version: number;
 }
 
+/** The change that runs, else the last one that ended; null before the first one. */
+export interface LastChange {
+    schema_version: 1;
+    change: ChangeProgress | null;
+}
+
 /** Seconds from request to answer, over all repeats and jobs; percentiles from the sum of the histograms. */
 export interface Latency {
     direction: "read" | "write" | "commit" | "create" | "stat" | "delete";
@@ -947,6 +1022,20 @@ export interface Moment {
     nfsd_queued: number | null;
     rpc_queue: number | null;
     temperature: number | null;
+}
+
+/**
+ * A partition that the new drive gets, `size` in bytes.
+ *
+ * `array` is the one that it joins, null for a partition that is kept for later. `copies`: the old drive stays in the
+ * array until md has copied it.
+ */
+export interface NewPartition {
+    role: Role;
+    size: number;
+    label: string;
+    array: string | null;
+    copies: boolean;
 }
 
 /** The NFS side of a share. No client named: the client networks of the policy, else those that were confirmed. */
@@ -1161,8 +1250,9 @@ export interface PlannedRung {
 /**
  * The pool that exists (`/var/lib/millrace/pool.json`).
  *
- * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` and each
- * array's `array` stay as the pool was made.
+ * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
+ * the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
+ * `array` stays as the pool was made.
  */
 export interface Pool {
     schema_version: 1;
@@ -1654,6 +1744,12 @@ export interface Status {
     jobs: Job[];
     as_root: boolean;
     notes: string[];
+}
+
+/** One step of a transaction. `started` is on disk before the first byte is written. */
+export interface StepRecord {
+    name: string;
+    state: "pending" | "started" | "done";
 }
 
 /** What a plan would be built in (`millrace provision --dry-run --json`). */

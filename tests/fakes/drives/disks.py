@@ -36,7 +36,10 @@ class Disk:
 
 @dataclass
 class Running:
-    """An array that the kernel has started. `members` are devices as mdadm was given them; `state` is md's own word."""
+    """An array that the kernel has started. `members` are devices as mdadm was given them; `state` is md's own word.
+
+    `faulty` are those of them that md has given up.
+    """
 
     uuid: str
     level: str
@@ -45,3 +48,4 @@ class Running:
     members: list[str]
     state: str = "active"
     in_use: bool = False
+    faulty: set[str] = field(default_factory=set)

@@ -38,8 +38,12 @@ def examined(device: str, held: Content) -> str:
     )
 
 
-def live(name: str, held: Content) -> LiveMember:
+def live(name: str, held: Content, faulty: bool = False) -> LiveMember:
     """The member as sysfs shows it."""
+    if faulty:
+        return LiveMember(name, None, frozenset({"faulty"}))
+    if "replacement" in held:
+        return LiveMember(name, int(held["role"]), frozenset({"spare", "replacement"}))
     if held["role"] == "spare":
         return LiveMember(name, None, frozenset({"spare"}))
     return LiveMember(name, int(held["role"]), frozenset({"spare" if "recovering" in held else "in_sync"}))

@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
-from tests.fakes.drives import superblocks
+from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.answers import NOTHING, export, option
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.hardware import BY_PARTUUID, Hardware
@@ -37,6 +37,9 @@ class Tools(Hardware, Commands):
         " /dev/*...",
         "mdadm --assemble /dev/md/millrace-* --run [--force] --uuid=* --homehost=millrace /dev/*...",
         "mdadm /dev/md/millrace-* --re-add /dev/nvme*",
+        "mdadm /dev/md/millrace-* --add /dev/disk/by-partuuid/*",
+        "mdadm /dev/md/millrace-* --replace /dev/nvme* --with /dev/nvme*",
+        "mdadm /dev/md/millrace-* --remove /dev/nvme*",
         "mdadm --stop /dev/md*",
         "mdadm --zero-superblock /dev/*",
         "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
@@ -97,6 +100,9 @@ class Tools(Hardware, Commands):
             "--create": self._create,
             "--examine": self._examine,
             "--re-add": self._re_add,
+            "--add": self._add,
+            "--replace": self._replace,
+            "--remove": self._remove,
             "--assemble": self._assemble,
             "--stop": self._stop,
             "--zero-superblock": self._zero,
@@ -163,6 +169,41 @@ class Tools(Hardware, Commands):
         array.members.append(command[-1])
         superblocks.join(live, held)
         return Result(0, "", f"mdadm: re-added {command[-1]}")
+
+    def _add(self, command: list[str]) -> Result:
+        array, device = self.running(command[1]), command[-1]
+        held = self.content(device)
+        assert held == {} and device not in array.members, f"mdadm --add of {device}, which holds {held}"
+        self.writing(command, device)
+        held |= superblocks.new(array.uuid, array.level, array.devices, None)
+        self.tick()
+        array.members.append(device)
+        filling.settle(self, array)
+        return Result(0, "", f"mdadm: added {device}")
+
+    def _replace(self, command: list[str]) -> Result:
+        array = self.running(command[1])
+        old, new = self._member(array, command[3]), self._member(array, command[5])
+        one, other = self.content(old), self.content(new)
+        assert one is not None and other is not None and old not in array.faulty
+        assert other["role"] == "spare" and "recovering" not in one, f"{command} of {one} with {other}"
+        self.writing(command, old, new)
+        other.update(role=one["role"], recovering="1", replacement="1")
+        return Result(0, "", "")
+
+    def _remove(self, command: list[str]) -> Result:
+        array = self.running(command[1])
+        device = self._member(array, command[-1])
+        held = self.content(device)
+        if device not in array.faulty and held and held["role"] != "spare":
+            return Result(1, "", f"mdadm: hot remove failed for {command[-1]}: Device or resource busy")
+        array.members.remove(device)
+        array.faulty.discard(device)
+        return Result(0, "", f"mdadm: hot removed {command[-1]} from {command[1]}")
+
+    def _member(self, array: Running, device: str) -> str:
+        """The member with this device, by the name that mdadm was given."""
+        return next(one for one in array.members if self.name_of(one) == self.name_of(device))
 
     def _start(self, uuid: str, level: str, count: int, name: str, devices: list[str]) -> Result:
         self.arrays[f"md{127 - len(self.arrays)}"] = Running(uuid, level, count, name, devices)

@@ -11,18 +11,22 @@ from millrace.plan.model import Proposal
 from millrace.provision.model import MemberRecord
 from millrace.provision.system import LiveMember
 from millrace.system.run import Result
-from tests.fakes.drives import superblocks
+from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.tools import Tools
 
 
 class World(Tools):
-    """What provisioning asks of the machine, and `attempt` for its tools."""
+    """What provisioning asks of the machine, and `attempt` for its tools.
+
+    Where it `rebuilds`, every rebuild is over as soon as somebody waits for it.
+    """
 
     def __init__(self, disks: list[Disk], proposal: Proposal, writable: set[str]) -> None:
         super().__init__(disks, writable)
         self.proposal = proposal
         self.waited = 0.0
+        self.rebuilds = False
         self.connecting = self.without_namespace = False
         self.repaired: list[str] = []
 
@@ -62,8 +66,9 @@ class World(Tools):
         return MemberRecord(serial=disk.serial, wwid=disk.wwid, partuuid=partuuid or "", label=label)
 
     def md_members(self, name: str) -> list[LiveMember]:
-        members = self.arrays[name].members
-        return [superblocks.live(self.name_of(one), held) for one in members if (held := self.content(one))]
+        array = self.arrays[name]
+        found = ((one, self.content(one)) for one in array.members)
+        return [superblocks.live(self.name_of(one), held, one in array.faulty) for one, held in found if held]
 
     def md_repair(self, name: str) -> None:
         self.repaired.append(self.arrays[name].name)
@@ -82,6 +87,10 @@ class World(Tools):
 
     def wait(self, seconds: float) -> None:
         self.waited += seconds
+        if self.rebuilds:
+            self.tick()
+            filling.rebuilt(self)
+            self.tick()
 
     def _drive(self, name: str, disk: Disk) -> Drive:
         return Drive(

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 from millrace.cli import run
+from millrace.provision.change_journal import ChangeJournal
 from tests.fakes.files.box import Box, serial
 from tests.fakes.files.running import server
+from tests.unit.drive.test_change_words import AT, plan
 
 
 @pytest.fixture
@@ -45,3 +47,20 @@ def test_a_serial_number_that_no_drive_has_is_refused(box: Box, capsys: pytest.C
         "",
         "millrace: no drive has the serial number 'nvme3n1'; for all of them: millrace drive list\n",
     )
+
+
+def test_replacement_requires_root(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "replace", serial(3), "--yes"]) == 1
+    assert capsys.readouterr().err == "millrace: changing this server requires root; run this command with sudo\n"
+
+
+def test_last_change_of_drives_is_shown(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "progress"]) == 0
+    assert capsys.readouterr().out == "no drive was changed yet\n"
+    journal = ChangeJournal.open(plan(), "admin", AT)
+    journal.stopped("sfdisk failed")
+    assert run(["drive", "progress"]) == 0
+    assert capsys.readouterr().out == "stopped: sfdisk failed\n"
+    assert run(["drive", "progress", "--json"]) == 0
+    shown = json.loads(capsys.readouterr().out)["change"]
+    assert (shown["step"], shown["change"]["error"]) == ("partition NEW", "sfdisk failed")

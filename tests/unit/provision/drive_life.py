@@ -2,8 +2,11 @@
 """What happens to the drives of a running server, and what md does about it by itself."""
 
 from tests.fakes.drives import superblocks
-from tests.fakes.drives.disks import Content, Disk, Running
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.filling import members_of, rebuilt, settle
 from tests.fakes.drives.world import World
+
+__all__ = ["add_by_hand", "die", "members_of", "plug_in", "rebuilt", "writing"]
 
 
 def die(world: World, *serials: str) -> None:
@@ -16,7 +19,7 @@ def die(world: World, *serials: str) -> None:
         world.names = {name: disk for name, disk in world.names.items() if disk.serial != serial}
     for array in world.arrays.values():
         if array.level != "raid0":
-            _settle(world, array)
+            settle(world, array)
 
 
 def plug_in(world: World, disk: Disk) -> str:
@@ -36,33 +39,9 @@ def add_by_hand(world: World, array: str, disk: Disk) -> None:
     assert not disk.whole
     disk.whole.update(superblocks.new(running.uuid, running.level, running.devices, None))
     running.members.append(f"/dev/{name}")
-    _settle(world, running)
-
-
-def rebuilt(world: World) -> None:
-    """Every rebuild comes to its end."""
-    for array in world.arrays.values():
-        for held in members_of(world, array):
-            held.pop("recovering", None)
-        if array.level != "raid0":
-            superblocks.write(members_of(world, array), clean=True)
+    settle(world, running)
 
 
 def writing(world: World, array: str) -> None:
     """Something is being written to an array."""
     superblocks.write(members_of(world, world.running(f"/dev/md/millrace-{array}")), clean=False)
-
-
-def members_of(world: World, array: Running) -> list[Content]:
-    return [held for one in array.members if (held := world.content(one))]
-
-
-def _settle(world: World, array: Running) -> None:
-    """A spare begins to take an open place; what changed is in every superblock that is there."""
-    held = members_of(world, array)
-    taken = {one["role"] for one in held}
-    open_slots = [str(slot) for slot in range(array.devices) if str(slot) not in taken]
-    for spare, slot in zip((one for one in held if one["role"] == "spare"), open_slots, strict=False):
-        spare.update(role=slot, recovering="1")
-    if held:
-        superblocks.write(held, clean=True)

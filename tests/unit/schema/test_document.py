@@ -61,7 +61,9 @@ def test_options_that_print_another_model_are_options_of_their_verb() -> None:
 
 
 def test_streams_are_the_verbs_that_report_progress() -> None:
-    assert LINES == ["approve", "bench follow", "bench run", "drive erase", "watch"]
+    assert LINES == [
+        "approve", "bench follow", "bench run", "drive add", "drive erase", "drive remove", "drive replace", "watch",
+    ]  # fmt: skip
 
 
 def test_every_reference_leads_to_a_definition() -> None:

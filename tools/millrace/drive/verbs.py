@@ -3,12 +3,17 @@
 
 import click
 
+from millrace.drive.change_verbs import add, apply, progress, remove, replace
 from millrace.system.output import Output, prints
 
 
 @click.group()
 def drive() -> None:
-    """List, show, locate and erase the drives of this server."""
+    """List, show, replace, add, remove, locate and erase the drives of this server."""
+
+
+for verb in (replace, add, remove, progress, apply):
+    drive.add_command(verb)
 
 
 @drive.command("list")

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,10 +12,11 @@ from millrace.plan.labels import array_path
 from millrace.plan.model import Role
 from millrace.provision import md
 from millrace.provision.membership import absent, up_to_date
-from millrace.provision.model import ArrayRecord, MemberRecord, Pool
-from millrace.provision.pool_file import save_pool
+from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
+from millrace.provision.pool_file import known_pool, save_pool
 from millrace.provision.system import Report, System
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.locks import held
 
 
 class InSyncArray(Contract):
@@ -40,11 +42,26 @@ class RunningMembers:
     present: list[MemberRecord]
 
 
-def record(system: System, pool: Pool, report: Report) -> Pool:
+def record(
+    system: System, pool: Pool, report: Report, drives: Callable[[list[DriveRecord]], list[DriveRecord]] | None = None
+) -> Pool:
     """Record the members that md has now; return the pool as it is recorded.
 
-    An array that does not run keeps its record. An OSError is reported and not raised.
+    An array that does not run keeps its record. `drives` returns the new record of the partitions from the old one. An
+    OSError is reported and not raised.
     """
+    with ExitStack() as stack:
+        # an event of md has another process record them, maybe at the same time; where there is no room for the lock
+        # the record cannot be written, which is reported there
+        with suppress(OSError):
+            stack.enter_context(held(paths.pool_lock()))
+            pool = known_pool() or pool
+        return _record(system, pool, report, drives or (lambda before: before))
+
+
+def _record(
+    system: System, pool: Pool, report: Report, drives: Callable[[list[DriveRecord]], list[DriveRecord]]
+) -> Pool:
     arrays, in_sync = [], []
     before = {one.uuid: one for one in _recorded().arrays}
     for one in pool.arrays:
@@ -53,10 +70,11 @@ def record(system: System, pool: Pool, report: Report) -> Pool:
         last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
         if last is not None:
             in_sync.append(last)
-    changed = pool.model_copy(update={"arrays": arrays, "generation": pool.generation + 1})
+    update = {"arrays": arrays, "drives": drives(pool.drives)}
+    changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
         write_model(paths.in_sync_file(), InSync(arrays=in_sync))
-        if arrays == pool.arrays:
+        if update == {"arrays": pool.arrays, "drives": pool.drives}:
             # a file that was torn is written again
             save_pool(pool)
             return pool

@@ -63,8 +63,9 @@ class ArrayRecord(Contract):
 class Pool(Contract):
     """The pool that exists (`/var/lib/millrace/pool.json`).
 
-    Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` and each
-    array's `array` stay as the pool was made.
+    Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
+    the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
+    `array` stays as the pool was made.
     """
 
     schema_version: Literal[1] = 1

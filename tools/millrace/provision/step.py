@@ -5,7 +5,7 @@ from enum import Enum, auto
 from typing import Protocol
 
 from millrace.errors import Failed, Refused
-from millrace.provision.journal import Journal
+from millrace.provision.journal import StepLog
 
 
 class Found(Enum):
@@ -46,7 +46,7 @@ class Step(Protocol):
         ...
 
 
-def checked_state(step: Step, journal: Journal) -> Found:
+def checked_state(step: Step, journal: StepLog) -> Found:
     """Return what is there, compared with what the journal allows; write nothing.
 
     Refused: data is there that the step has not created, or data that it created is missing.
@@ -59,7 +59,7 @@ def checked_state(step: Step, journal: Journal) -> Found:
     return found
 
 
-def carry_out(step: Step, journal: Journal) -> str:
+def carry_out(step: Step, journal: StepLog) -> str:
     """Complete and verify a step; return in a few words what was done.
 
     Refused: see `checked_state`. Failed: the result does not start, or differs from the plan.

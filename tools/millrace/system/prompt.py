@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Secrets come from a terminal that does not show them or from standard input, never from the command line.
-
-A name that is repeated to confirm is no secret: it may be an option.
+"""Questions on a terminal. Secrets come from one that does not show them or from standard input, never from the command
+line; what is about to be written or erased is confirmed.
 """
 
 import sys
 
 import click
 
-from millrace.errors import BadInput
+from millrace.errors import BadInput, Refused
 
 
 def secret(title: str, from_stdin: bool, option: str, confirm: bool = False) -> str:
@@ -28,3 +27,14 @@ def repeated(title: str, option: str) -> str:
     if not sys.stdin.isatty():
         raise BadInput(f"no terminal to prompt for the {title[0].lower()}{title[1:]}: use {option}")
     return str(click.prompt(title, err=True))
+
+
+def confirm(question: str, options: str) -> None:
+    """Ask a question that is to be answered with yes.
+
+    BadInput: there is no terminal; `options` confirm without one. Refused: the answer is not yes.
+    """
+    if not sys.stdin.isatty():
+        raise BadInput(f"no terminal to confirm this: use {options}")
+    if not click.confirm(question, err=True):
+        raise Refused("not confirmed; nothing was written")

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A hot spare is added and taken out; what an array needs stays."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from millrace.drive import changes
+from millrace.drive.change_words import steps_in_words
+from millrace.drive.replacing import Server
+from millrace.drive.spares import addition, removal
+from millrace.errors import Refused
+from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
+from millrace.provision import change_journal
+from millrace.provision.change_model import DrivePlan
+from millrace.provision.pool_file import load_pool
+from tests.fakes.drives.world import World
+from tests.unit.drive.pools import applied, drop, fail, members, pool_of, put_in, spares
+from tests.unit.provision.conftest import root
+from tests.unit.provision.drive_life import die
+from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
+
+__all__ = ["root"]
+
+
+@pytest.fixture
+def world(root: Path) -> World:
+    return pool_of(raid6_plan())
+
+
+def added(world: World, new: str) -> list[str]:
+    return done(world, lambda server: addition(server, new), None)
+
+
+def removed(world: World, old: str) -> list[str]:
+    return done(world, lambda server: removal(server, old), old)
+
+
+def done(world: World, decide: Callable[[Server], DrivePlan], old: str | None) -> list[str]:
+    proposal = changes.proposed(world, decide, old)
+    changes.confirm(world, proposal, proposal.sha256, "admin")
+    return applied(world)
+
+
+def test_blank_drive_becomes_a_hot_spare(world: World) -> None:
+    put_in(world, "N1")
+    said = added(world, "N1")
+    assert said[1:4] == [
+        "drive N1: partition millrace-data-04 101376 MiB",
+        "RAID6 data: millrace-data-04 added",
+        "RAID6 data: millrace-data-04 is a hot spare",
+    ]
+    assert (members(), spares("data")) == (["D0", "D1", "D2", "D3"], ["N1"])
+    assert load_pool().drives[-1].serial == "N1"
+    assert [one.partition(" ")[0] for one in steps_in_words(_last())] == ["Write", "Array"]
+
+
+def test_leg_with_the_fewest_spares_gets_the_next_one(root: Path) -> None:
+    world = pool_of(raid50_plan())
+    for serial in ("N1", "N2"):
+        put_in(world, serial)
+        added(world, serial)
+    assert (spares("leg0"), spares("leg1")) == (["N1"], ["N2"])
+
+
+def test_hot_spare_keeps_its_log_partition_for_later(root: Path) -> None:
+    world = pool_of(planned(7))
+    put_in(world, "N1")
+    log = spares("log")
+    added(world, "N1")
+    assert (spares("data"), spares("log")) == (["N1"], log)
+    assert [one.role.value for one in load_pool().drives[-1].partitions] == ["log", "data"]
+
+
+def test_spare_is_not_added_where_a_member_is_missing(world: World) -> None:
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "N1")
+    with pytest.raises(Refused, match=r"RAID6 data lacks a member .*: millrace drive replace D1"):
+        added(world, "N1")
+
+
+def test_drive_that_does_not_fit_is_not_added(world: World) -> None:
+    with pytest.raises(Refused, match=r"cannot add drive FOREIGN: drive FOREIGN is not blank \(ext4 file system\)"):
+        added(world, "FOREIGN")
+    with pytest.raises(Refused, match="no drive of this server has the serial number 'N1'"):
+        added(world, "N1")
+    world.boot()
+    with pytest.raises(Refused, match="does not run"):
+        added(world, "N1")
+
+
+def test_hot_spare_is_taken_out(root: Path) -> None:
+    world = pool_of(planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal"))))
+    (spare,) = spares("data")
+    said = removed(world, spare)
+    assert f"RAID6 data: {spare} removed" in said
+    (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
+    assert spare not in {world.identity(one.name).serial for one in world.md_members(device)}
+    with pytest.raises(Refused, match="is in no array now; if it is in the server, it may be pulled"):
+        removed(world, spare)
+
+
+def test_faulty_member_is_taken_out(world: World) -> None:
+    fail(world, "data", "D1")
+    assert "RAID6 data: D1 removed" in removed(world, "D1")
+    assert members() == ["D0", "D1", "D2", "D3"]
+    plan = _last()
+    assert (plan.verb, plan.new, plan.leaves) == ("remove", None, ["data"])
+
+
+def test_member_in_use_is_not_taken_out(world: World) -> None:
+    with pytest.raises(Refused, match=r"D1 is in use in RAID6 data; .*: millrace drive replace D1"):
+        removed(world, "D1")
+    with pytest.raises(Refused, match="no array of the pool has a member 'FOREIGN'"):
+        removed(world, "FOREIGN")
+    assert change_journal.last() is None
+
+
+def _last() -> DrivePlan:
+    change = change_journal.last()
+    assert change is not None and change.ended and change.error is None
+    return change.plan

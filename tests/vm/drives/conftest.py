@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One small server without a client, for the stories of drives that die and are replaced."""
+
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.vm.box import Box, credentials
+from tests.vm.servers import server_named
+from vm.accel import Accel
+from vm.appliance import appliance
+from vm.server import Drive
+
+FIVE = server_named("5equal")
+# Too small for the pool: its bay is free for a drive that is copied to.
+SMALL = dataclasses.replace(FIVE.drives[0], serial="MRS00000000001", size=FIVE.drives[0].size // 4)
+SERVER = dataclasses.replace(FIVE, drives=(*FIVE.drives, SMALL))
+
+
+def new_drive(serial: str) -> Drive:
+    """A drive as large as those of the pool."""
+    return dataclasses.replace(FIVE.drives[0], serial=serial)
+
+
+@pytest.fixture(scope="package")
+def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
+    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
+    with appliance(SERVER, image, tmp_path_factory.mktemp("drives"), accelerator, credentials=given) as machine:
+        machine.start()
+        box = Box(machine)
+        box.machine.wait_agent()
+        box.wait_serving()
+        yield box

@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive dies, another one wears out: each is replaced with one command while files are written."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.drives.conftest import SMALL, new_drive
+
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+NEW = [f"MRN0000000000{number}" for number in range(3)]
+UNIT = "millrace-drive.service"
+FILE = "/srv/pool/written"
+BLOCK = 65536
+# Every block can be told from every other, and from one that was not written.
+BLOCKS = f"""
+import hashlib
+def block(number):
+    seed = hashlib.sha256(number.to_bytes(8, "big")).digest()
+    return seed * ({BLOCK} // len(seed))
+"""
+WRITER = f"""
+import os
+{BLOCKS}
+file = os.open("{FILE}", os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
+log = open("/run/written", "w")
+number = 0
+while not os.path.exists("/run/enough"):
+    os.pwrite(file, block(number % 1024), number % 1024 * {BLOCK})
+    os.fsync(file)
+    print(number, file=log, flush=True)
+    number += 1
+"""
+READER = f"""
+import sys
+{BLOCKS}
+with open("{FILE}", "rb") as file:
+    for number in range(min(int(sys.argv[1]), 1023) + 1):
+        assert file.read({BLOCK}) == block(number), number
+print("intact")
+"""
+
+
+def record(box: Box, name: str, kind: str = "members") -> list[str]:
+    """The serials of an array as pool.json has them."""
+    (found,) = [one for one in box.pool["arrays"] if one["array"]["name"] == name]
+    return [one["serial"] for one in found[kind]]
+
+
+def lines(text: str) -> list[dict[str, Any]]:
+    """JSON lines; what else was printed was for the terminal."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
+
+
+def row(box: Box, serial: str) -> dict[str, Any]:
+    (found,) = [one for one in box.shown("drive list --json")["drives"] if one["serial"] == serial]
+    return dict(found)
+
+
+@contextmanager
+def written(box: Box) -> Iterator[None]:
+    """Blocks are written and synced all the time, and read back from the drives at the end."""
+    box.machine.run("cat > /run/writer.py", stdin=WRITER)
+    box.say("rm -f /run/enough; systemd-run --unit=written python3 /run/writer.py")
+    box.machine.wait_command("test $(wc -l < /run/written) -ge 10", "ten blocks synced", 300)
+    yield
+    box.say("touch /run/enough")
+    box.machine.wait_command("! systemctl is-active written.service", "the end of the writer", 120)
+    box.say("sync; echo 3 > /proc/sys/vm/drop_caches")
+    read_back(box, box.say("tail -n 1 /run/written"))
+
+
+def read_back(box: Box, last: str) -> None:
+    assert box.machine.run(["python3", "-c", READER, last], seconds=600).out.strip() == "intact"
+
+
+def show(box: Box) -> None:
+    """What a failure is judged by."""
+    print(box.say("cat /proc/mdstat; journalctl -b -u millrace-drive -o cat --no-pager; ls -l /var/lib/millrace"))
+
+
+@pytest.fixture(scope="module")
+def dead(box: Box) -> str:
+    """A drive of the data and of the log that was pulled; the log's hot spare has taken its place."""
+    box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "the end of the first synchronisation", 900)
+    dead = record(box, "log")[0]
+    assert dead in record(box, "data")
+    box.machine.pull(dead)
+    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
+    found = row(box, dead)
+    assert (found["verdict"], found["name"]) == ("missing", None)
+    return dead
+
+
+def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> None:
+    generation = box.pool["generation"]
+    refused = box.machine.run(["millrace", "drive", "replace", dead, "--yes"], seconds=600, check=False)
+    print(refused.err)
+    assert refused.status == 1 and "is too small by" in refused.err and SMALL.serial in refused.err
+    box.machine.replace(dead, new_drive(NEW[0]))
+    with written(box):
+        done = box.machine.run(["millrace", "drive", "replace", dead, "--yes", "--json"], seconds=1200, check=False)
+        print(done.out[:1500], done.out[-1500:], done.err)
+        show(box)
+        assert done.status == 0
+    proposal, *progress, end = lines(done.out)
+    plan = proposal["plan"]
+    assert (plan["old"]["serial"], plan["new"]["serial"]) == (dead, NEW[0])
+    assert {one["array"] for one in plan["partitions"]} == {"log", "data"}
+    steps = [one["step"] for one in progress]
+    assert "rebuild data" in steps and steps[-1] is None
+    assert (end["error"], bool(end["ended"])) == (None, True)
+    assert box.say(f"cat {MD}/degraded") == "0"
+    assert NEW[0] in record(box, "data") and dead not in record(box, "data")
+    assert box.pool["generation"] > generation
+    partitions = {one["serial"]: len(one["partitions"]) for one in box.pool["drives"]}
+    assert partitions[NEW[0]] == 2 and dead not in partitions
+    found = row(box, NEW[0])
+    assert (found["verdict"], found["role"], found["arrays"]) == ("in-sync", "data", ["data", "log"])
+    assert box.say("ls /var/lib/millrace/drive-change.json 2>&1; true").endswith("No such file or directory")
+
+
+def test_data_and_parity_agree_after_the_rebuild(box: Box, dead: str) -> None:
+    box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
+    box.say(f"echo check > {MD}/sync_action")
+    box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "the end of the check", 900)
+    assert box.say(f"cat {MD}/mismatch_cnt") == "0"
+
+
+def test_server_is_healthy_after_a_reboot_and_waits_for_no_drive(box: Box, dead: str) -> None:
+    box.machine.reboot()
+    box.wait_serving()
+    said = box.say("journalctl -b -u millrace-assemble -o cat")
+    print(said)
+    assert "RAID5 data: started, 5 members" in said
+    assert "RAID1 log: started, 2 members and 1 hot spare" in said
+    assert "without" not in said
+    read_back(box, "1023" if box.say(f"stat -c %s {FILE}") == str(1024 * BLOCK) else "0")
+    box.wait_booted()
+    assert box.failed_units() == []
+    assert box.say("systemctl show -P ConditionResult millrace-drive.service") == "no"
+    found = [one for one in box.shown("health --json")["findings"] if one["check"] == "arrays"]
+    assert {one["level"] for one in found} == {"OK"}, found
+
+
+def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box: Box, dead: str) -> None:
+    old = record(box, "data")[1]
+    box.machine.pull(SMALL.serial)
+    box.machine.replace(SMALL.serial, new_drive(NEW[1]))
+    box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
+    # half a minute at least
+    box.say(f"echo 10000 > {MD}/sync_speed_max; echo 1000 > {MD}/sync_speed_min")
+    box.say(f"systemd-run --unit=replacing millrace drive replace {old} --yes", seconds=60)
+    box.machine.wait_command(f"grep -qx recover {MD}/sync_action", "the copy", 600)
+    show(box)
+    box.say("systemctl kill --signal=KILL millrace-drive.service")
+    box.machine.wait_command(
+        f"test $(systemctl show -P NRestarts {UNIT}) = 1 && systemctl is-active {UNIT}",
+        "the unit to go on",
+        120,
+    )
+    assert box.say(f"cat {MD}/sync_action {MD}/degraded").split() == ["recover", "0"]
+    print(box.millrace("drive progress").out)
+    box.machine.power_cut()
+    box.machine.start()
+    box.wait_serving()
+    gone = "! test -e /var/lib/millrace/drive-change.json"
+    box.machine.wait_command(gone, "the end of the change", 900)
+    show(box)
+    print(box.millrace("drive progress").out)
+    assert NEW[1] in record(box, "data") and old not in record(box, "data")
+    assert NEW[1] in box.members_by_serial("data") and old not in box.members_by_serial("data")
+    assert box.say(f"cat {MD}/degraded") == "0"
+    assert "going on with an interrupted change" in box.say("journalctl -b -u millrace-drive -o cat")
+
+
+def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
+    """In the bay of the drive that was copied."""
+    (old,) = [one.serial for one in box.machine.server.drives if one.serial not in {*record(box, "data"), *NEW}]
+    refused = box.machine.run(["millrace", "drive", "remove", NEW[0], "--yes"], seconds=300, check=False)
+    assert refused.status == 1 and f"millrace drive replace {NEW[0]}" in refused.err
+    box.machine.pull(old)
+    box.machine.replace(old, new_drive(NEW[2]))
+    print(box.machine.run(["millrace", "drive", "add", NEW[2], "--yes"], seconds=600).out)
+    found = row(box, NEW[2])
+    assert (found["verdict"], found["role"], found["arrays"]) == ("spare", "spare", ["data"])
+    assert record(box, "data", "spares") == [NEW[2]]
+    print(box.machine.run(["millrace", "drive", "remove", NEW[2], "--yes"], seconds=600).out)
+    assert NEW[2] not in box.members_by_serial("data")
+    show(box)

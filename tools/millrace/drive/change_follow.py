@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watching millrace-drive.service: closing the terminal or the page does not stop it."""
+
+from collections.abc import Callable, Iterator
+
+from millrace.drive.change_model import ChangeProgress
+from millrace.errors import Failed
+from millrace.pool.arrays import sync
+from millrace.pool.model import Sync
+from millrace.provision import change_journal
+from millrace.provision.change_model import DriveChange
+from millrace.provision.devices import array_device
+from millrace.provision.signature import exported
+from millrace.provision.system import System
+from millrace.system.run import must
+
+UNIT = "millrace-drive.service"
+POLL = 1.0
+"""Seconds between two looks."""
+
+REBUILD = "rebuild "
+
+
+def now(change: DriveChange, rebuild: Callable[[str], Sync | None] | None = None) -> ChangeProgress:
+    """Return how far a change is; `rebuild` returns what md does with an array."""
+    states = [step.state for step in change.steps]
+    open_steps = [step.name for step in change.steps if step.state != "done"]
+    step = open_steps[0] if open_steps and not change.ended else None
+    running = (rebuild or _sync)(step.removeprefix(REBUILD)) if step and step.startswith(REBUILD) else None
+    return ChangeProgress(
+        change=change,
+        done=states.count("done"),
+        total=len(states),
+        step=step,
+        progress=running.progress if running else None,
+        bytes_per_second=running.bytes_per_second if running else None,
+        seconds_left=running.seconds_left if running else None,
+    )
+
+
+def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProgress]:
+    """Start the unit and yield progress until the change has ended, the end included. Failed: it stopped, and why."""
+    must(system.attempt, ["systemctl", "reset-failed", UNIT])
+    must(system.attempt, ["systemctl", "start", "--no-block", UNIT])
+    shown, over = None, False
+    while not over:
+        active = _active(system)
+        found = change_journal.last()
+        if found is None or found.id != change.id:
+            raise Failed("another change has taken the place of this one; see `millrace drive progress`")
+        progress = now(found)
+        if progress != shown:
+            yield progress
+            shown = progress
+        over = bool(found.ended) or not active
+        if not over:
+            system.wait(POLL)
+        elif found.error or not found.ended:
+            raise Failed(found.error or f"{UNIT} ended before the change was done; see `journalctl -u {UNIT}`")
+
+
+def _active(system: System) -> bool:
+    """Whether the unit runs, or is about to."""
+    state = exported(must(system.attempt, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
+    return state.get("Job", "") not in ("", "0") or state["ActiveState"] in ("active", "activating", "deactivating")
+
+
+def _sync(name: str) -> Sync | None:
+    device = array_device(name)
+    return sync(device) if device else None

@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace drive replace`, `add`, `remove` and `progress`."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm
+
+if TYPE_CHECKING:
+    from millrace.drive.change_model import ChangeProgress
+    from millrace.drive.changes import Decide
+
+
+@click.command()
+@click.argument("old")
+@click.option("--with", "new", metavar="NEW", help="The serial number of the new drive. [default: the one that fits]")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@prints(
+    "millrace.drive.change_model:ChangeLine",
+    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+    lines=True,
+    words="Print JSON lines: the plan, progress, the change.",
+)
+def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Replace the drive with the serial number OLD by a blank one and rebuild the arrays.
+
+    A drive that can be read stays in use until its data is copied. An interrupted replacement goes on at the next boot.
+    """
+    from millrace.drive.replacing import replacement
+
+    _change(old, lambda server: replacement(server, old, new), _Confirmation(yes, digest, dry_run), show)
+
+
+@click.command()
+@click.argument("serial")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@prints(
+    "millrace.drive.change_model:ChangeLine",
+    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+    lines=True,
+    words="Print JSON lines: the plan, progress, the change.",
+)
+def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Make the blank drive SERIAL a hot spare."""
+    from millrace.drive.facts import facts
+    from millrace.drive.rows import row
+    from millrace.drive.spares import addition
+
+    # refused at once: to examine all drives takes a while
+    row(facts(), serial)
+    _change(None, lambda server: addition(server, serial), _Confirmation(yes, digest, dry_run), show)
+
+
+@click.command()
+@click.argument("serial")
+@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
+@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
+@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
+@prints(
+    "millrace.drive.change_model:ChangeLine",
+    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+    lines=True,
+    words="Print JSON lines: the plan, progress, the change.",
+)
+def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
+    """Take the hot spare or faulty member SERIAL out of its arrays; it may be pulled then."""
+    from millrace.drive.spares import removal
+
+    _change(serial, lambda server: removal(server, serial), _Confirmation(yes, digest, dry_run), show)
+
+
+@click.command()
+@prints("millrace.drive.change_model:LastChange")
+def progress(show: Output) -> None:
+    """Show the progress of a replacement, or how the last one ended."""
+    from millrace.drive import change_follow
+    from millrace.drive.change_model import LastChange
+    from millrace.drive.change_words import progress_lines
+    from millrace.provision import change_journal
+
+    change = change_journal.last()
+    found = LastChange(change=change_follow.now(change) if change else None)
+    show(found, lambda one: progress_lines([one.change] if one.change else []))
+
+
+@click.command(hidden=True)
+@prints("millrace.drive.change_model:LastChange")
+def apply(show: Output) -> None:
+    """Carry out the confirmed change, or go on with an interrupted one; millrace-drive.service calls it."""
+    from millrace.drive import change_follow, changes
+    from millrace.drive.change_model import LastChange
+    from millrace.provision.system import Linux
+    from millrace.system.users import as_root
+
+    with as_root():
+        change = changes.apply(Linux(), lambda line: click.echo(line, err=True))
+    show(LastChange(change=change_follow.now(change) if change else None), lambda _: ())
+
+
+@dataclass(frozen=True)
+class _Confirmation:
+    """How a change is confirmed: by `yes`, by a hash, else on the terminal; with `dry_run` it is only shown."""
+
+    yes: bool
+    digest: str | None
+    dry_run: bool
+
+
+def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Output) -> None:
+    from millrace.drive import change_follow, changes
+    from millrace.drive.change_words import proposal_lines, result
+    from millrace.provision.system import Linux
+    from millrace.system.users import as_root, invoking_user, only_root
+
+    only_root()
+    system = Linux()
+    with as_root():
+        proposal = changes.proposed(system, decide, old)
+        show(proposal, proposal_lines)
+        if given.dry_run:
+            return
+        if not (given.yes or given.digest):
+            confirm("Write to these drives?", "--yes or --plan HASH")
+        change = changes.confirm(system, proposal, given.digest or proposal.sha256, invoking_user())
+        last = show.each(change_follow.start_and_follow(system, change), _bar)
+        if last is not None:
+            show(last.change, lambda one: [result(one)])
+
+
+def _bar(lines: "Iterable[ChangeProgress]") -> "ChangeProgress | None":
+    from millrace.drive.change_words import progress_line
+
+    last = None
+    for last in lines:
+        click.echo(progress_line(last), err=True)
+    return last

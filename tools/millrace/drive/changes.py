@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes of the drives of the pool: proposed, confirmed by their hash, carried out by millrace-drive.service."""
+
+from collections.abc import Callable
+
+from millrace.drive import history
+from millrace.drive.change_words import steps_in_words
+from millrace.drive.replacing import Server, replacement, require_member
+from millrace.drive.spares import addition, removal
+from millrace.errors import BadInput, MillraceError, Refused
+from millrace.inventory.model import Inventory
+from millrace.provision.change import carry_out_change
+from millrace.provision.change_journal import ChangeJournal, change_lock
+from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
+from millrace.provision.change_steps import LostDrive
+from millrace.provision.drives import Drives
+from millrace.provision.pool_file import load_pool
+from millrace.provision.standing import arrays_now
+from millrace.provision.system import Report, System, settle
+
+SHORTEST_PREFIX = 12
+
+Decide = Callable[[Server], DrivePlan]
+
+
+def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
+    """Examine all drives, and return what `decide` plans, for the member `old` where there is one.
+
+    Refused: it is no member, or the change is not possible; one sentence.
+    """
+    pool = load_pool()
+    if old is not None:
+        require_member(pool, old)
+    plan = decide(_server(system, system.scan()))
+    return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
+
+
+def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> DriveChange:
+    """Record the confirmation of a proposal by its hash, or by at least 12 leading digits of it.
+
+    `by` is a user name. BadInput: it is no hash. Refused: it is that of another plan, or another change is open.
+    """
+    wanted = digest.strip().lower()
+    if len(wanted) < SHORTEST_PREFIX:
+        raise BadInput(f"'{digest}' is not the hash of a change: give at least its first {SHORTEST_PREFIX} digits")
+    if not proposal.sha256.startswith(wanted):
+        raise Refused(
+            f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
+            "read it again with --dry-run. Nothing was written"
+        )
+    with change_lock():
+        return ChangeJournal.open(proposal.plan, by, system.now()).change
+
+
+def apply(system: System, report: Report) -> DriveChange | None:
+    """Carry out the confirmed change, or go on with an interrupted one; None where there is none.
+
+    `report` receives one line for each step. Refused: the server has changed since it was confirmed, and nothing was
+    written; or a drive holds something else. LostDrive: the new drive is gone; the change has ended. Failed: a tool
+    failed; run it again to go on.
+    """
+    with change_lock():
+        journal = ChangeJournal.load()
+        if journal is None:
+            return None
+        settle(system)
+        drives = Drives(system)
+        try:
+            if not journal.begun:
+                _verify(system, drives.inventory, journal)
+            report("going on with an interrupted change" if journal.begun else f"change {journal.change.id}")
+            journal.stopped(None)
+            carry_out_change(system, drives, journal, report)
+        except (Refused, LostDrive) as error:
+            if journal.begun and not isinstance(error, LostDrive):
+                journal.stopped(str(error))
+            else:
+                # nothing was written, or there is nothing to go on with
+                journal.end(system.now(), str(error))
+            raise
+        except MillraceError as error:
+            journal.stopped(str(error))
+            raise
+        return journal.change
+
+
+def decision(plan: DrivePlan) -> Decide:
+    """Return what plans the same change again."""
+    old, new = (one.serial if one else "" for one in (plan.old, plan.new))
+    match plan.verb:
+        case "replace":
+            return lambda server: replacement(server, old, new)
+        case "add":
+            return lambda server: addition(server, new)
+        case "remove":
+            return lambda server: removal(server, old)
+
+
+def _server(system: System, inventory: Inventory) -> Server:
+    pool = load_pool()
+    bays = {one.serial: one.bay for one in history.load().drives if one.bay}
+    return Server(pool, arrays_now(system, pool), inventory.drives, bays)
+
+
+def _verify(system: System, inventory: Inventory, journal: ChangeJournal) -> None:
+    """Plan the change again with the drives of now. Refused: it is not possible any more, or it is another one."""
+    plan = decision(journal.change.plan)(_server(system, inventory))
+    if plan.digest() != journal.change.sha256:
+        raise Refused(
+            f"the server has changed since change {journal.change.sha256[:12]} was confirmed; nothing was written: "
+            "start it again"
+        )

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Carry out a confirmed change of drives; resumed where a kill or a power cut stopped it."""
+
+from collections.abc import Iterator
+
+from millrace.provision import in_sync, md
+from millrace.provision.change_journal import ChangeJournal
+from millrace.provision.change_steps import JoinStep, LeaveTask, RebuildTask, Task
+from millrace.provision.drives import Drives
+from millrace.provision.model import DriveRecord, PartitionRecord, Pool
+from millrace.provision.partition import PartitionStep
+from millrace.provision.pool_file import load_pool
+from millrace.provision.step import Step, carry_out
+from millrace.provision.system import Report, System
+
+
+def carry_out_change(system: System, drives: Drives, journal: ChangeJournal, report: Report) -> None:
+    """Do the steps that are not done yet, and close the journal. `report` receives one line for each step.
+
+    Refused: a drive holds something else. LostDrive: the new drive is gone. Failed: a tool failed.
+    """
+    pool = load_pool()
+    md.load_modules(system)
+    for step in _steps(system, drives, journal, pool, report):
+        if journal.state(step.name) == "done":
+            continue
+        if isinstance(step, PartitionStep | JoinStep):
+            words = _create(step, journal)
+        else:
+            journal.start(step.name)
+            words = step.perform()
+            journal.done(step.name)
+        report(f"{step.title}: {words}")
+    journal.end(system.now())
+
+
+def _create(step: Step, journal: ChangeJournal) -> str:
+    return carry_out(step, journal)
+
+
+def _steps(
+    system: System, drives: Drives, journal: ChangeJournal, pool: Pool, report: Report
+) -> Iterator[PartitionStep | JoinStep | Task]:
+    plan, drive = journal.change.plan, journal.change.drive
+    arrays = {one.array.name: one for one in pool.arrays}
+    made = {one.label: one for one in drive.partitions} if drive else dict[str, PartitionRecord]()
+    joins = [(arrays[one.array], made[one.label], one.copies) for one in plan.joins if one.array]
+    if drive is not None:
+        yield PartitionStep(system, drives, drive)
+    for array, partition, copies in joins:
+        yield JoinStep(system, array, partition, plan.old.serial if copies and plan.old else None)
+    for array, partition, _ in joins:
+        yield RebuildTask(system, array, partition)
+    for name in plan.leaves if plan.old else ():
+        yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
+    yield _RecordTask(system, plan.old.serial if plan.old else None, drive, report)
+
+
+class _RecordTask:
+    """Records the members that md has now, and the partitions of the new drive in the place of those of the old one."""
+
+    name = "record"
+    title = "pool.json"
+
+    def __init__(self, system: System, old: str | None, new: DriveRecord | None, report: Report) -> None:
+        self._system = system
+        self._old = old
+        self._new = new
+        self._report = report
+
+    def perform(self) -> str:
+        """Write the record."""
+        pool = in_sync.record(self._system, load_pool(), self._report, self._drives)
+        return f"generation {pool.generation}"
+
+    def _drives(self, before: list[DriveRecord]) -> list[DriveRecord]:
+        if self._new is None:
+            return before
+        left = [one for one in before if one.serial != self._new.serial]
+        at = next((number for number, one in enumerate(left) if one.serial == self._old), None)
+        return [*left, self._new] if at is None else [*left[:at], self._new, *left[at + 1 :]]

@@ -32,8 +32,10 @@ def scrub() -> None:
 def start(show: Output) -> None:
     """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
     only_root()
+    # one that runs in its window goes on without it
+    must(attempt, ["systemctl", "stop", UNIT])
     checks.begin(load_pool(), quickly)
-    must(attempt, ["systemctl", "start", "--no-block", UNIT])
+    must(attempt, ["systemctl", "start", UNIT])
     show(_status(), lines)
 
 

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All arrays are checked: the check is stopped and goes on, finds what does not match, and keeps its result."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.life.words import EXPORT
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+UNIT = "millrace-scrub.service"
+# An emulated server reads no faster; with the other one a check of the small drives takes half a minute.
+SLOW, FAST = 20_000, 10_000_000
+POLICY = "/etc/millrace/policy.toml"
+BLOCK = 4096
+
+
+def limit(box: Box, kib: int) -> None:
+    box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin=f"[scrub]\nrate_kib = {kib}\n")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def policy(box: Box) -> Iterator[None]:
+    """The server has its own policy for the time of these stories."""
+    assert box.machine.run(f"test -e {POLICY}", check=False).status
+    limit(box, SLOW)
+    yield
+    box.say(f"rm {POLICY}")
+
+
+def scrubs(box: Box) -> dict[str, Any]:
+    """What is kept of each array, by its name."""
+    return {one["kept"]["array"]: one["kept"] for one in box.shown("pool scrub status --json")["arrays"]}
+
+
+def wait_checked(box: Box) -> None:
+    box.machine.wait_command(f"systemctl is-active {UNIT} | grep -x inactive", "the end of the check", 600)
+
+
+def findings(box: Box) -> dict[str, Any]:
+    return {one["key"]: one for one in box.shown("health --json")["findings"]}
+
+
+def test_only_one_program_checks_arrays(box: Box) -> None:
+    assert box.say("systemctl is-enabled mdcheck_start.timer mdcheck_continue.timer; true").split() == ["masked"] * 2
+    box.say("systemd-analyze verify millrace-scrub.service millrace-scrub.timer")
+    assert box.say("systemctl is-active millrace-scrub.timer") == "active"
+    status = box.shown("pool scrub status --json")
+    assert status["next"] is not None and status["round"] is None
+    assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]
+
+
+def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
+    planned = box.array_sysfs("data", "md/sync_speed_max").split()[0]
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qvE '^(0 |none|delayed)' {MD}/sync_completed", "the check of the data", 300)
+    assert box.say(f"cat {MD}/sync_action") == "check"
+    limits = [box.array_sysfs("data", f"md/sync_speed_{end}").split()[0] for end in ("min", "max")]
+    assert limits == ["1000", str(SLOW)]
+    assert scrubs(box)["log"]["last"]["mismatches"] == 0
+    assert "check is running" in box.millrace("pool scrub status").out
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json"))
+
+    box.millrace("pool scrub stop")
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json; journalctl -b -u {UNIT}"))
+    assert box.say(f"cat {MD}/sync_action") == "idle"
+    assert box.array_sysfs("data", "md/sync_speed_max").split()[0] == planned
+    kept = scrubs(box)["data"]
+    assert 0 < kept["under_way"]["sector"] < kept["under_way"]["sectors"]
+    assert (kept["last"], kept["under_way"]["most"]) == (None, None)
+    assert "an administrator stopped it" in box.millrace("pool scrub status").out
+
+    limit(box, FAST)
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qx check {MD}/sync_action", "the rest of the check", 120)
+    assert int(box.array_sysfs("data", "md/sync_min")) == kept["under_way"]["sector"]
+    wait_checked(box)
+    last = scrubs(box)["data"]["last"]
+    component = int(box.array_sysfs("data", "md/component_size"))
+    assert (last["mismatches"], last["bad_areas"], last["bytes"]) == (0, 0, 10 * 1024 * component)
+    assert last["started"] == kept["under_way"]["started"] < last["ended"]
+    assert "did not" not in box.say(f"journalctl -b -u {UNIT}")
+    assert findings(box)["scrub"]["level"] == "OK"
+
+
+def write_parity(box: Box, name: str) -> None:
+    """Write to the parity of a file's first block, behind the back of md (raid5.c, left-symmetric)."""
+    box.say(f"head -c 8M /dev/urandom > {EXPORT}/{name}; sync {EXPORT}/{name}")
+    found = re.search(r"0: \[\d+\.\.\d+\]: (\d+)\.\.", box.say(f"xfs_io -r -c 'fiemap -v' {EXPORT}/{name}"))
+    assert found
+    chunk, disks = int(box.array_sysfs("data", "md/chunk_size")) // 512, 10
+    number, inside = divmod(int(found[1]), chunk)
+    row = number // (disks - 2)
+    slot = disks - 1 - row % disks
+    member = box.say(f"for d in {MD}/dev-*; do grep -qx {slot} $d/slot && basename $d; done; true").removeprefix("dev-")
+    offset = int(box.array_sysfs("data", f"md/dev-{member}/offset"))
+    at = (offset + row * chunk + inside) * 512 // BLOCK
+    box.say(f"dd if=/dev/urandom of=/dev/{member} bs={BLOCK} count=1 seek={at} oflag=direct conv=notrunc")
+
+
+def check_all(box: Box) -> dict[str, Any]:
+    # what md has in its cache it would not read
+    cache = box.say(f"cat {MD}/stripe_cache_size")
+    box.say(f"echo 17 > {MD}/stripe_cache_size; echo {cache} > {MD}/stripe_cache_size")
+    box.millrace("pool scrub start")
+    wait_checked(box)
+    return dict(scrubs(box)["data"]["last"])
+
+
+def test_block_that_changed_behind_md_is_found(box: Box) -> None:
+    write_parity(box, "victim")
+    assert check_all(box)["mismatches"] == BLOCK // 512
+    print(box.say("journalctl -k -b | grep -i 'md[0-9]*:' | tail -20; millrace pool scrub status"))
+    print(box.say("xfs_io -r -c 'fsmap -v' /srv/pool | head -40", seconds=60))
+    (found,) = [one for key, one in findings(box).items() if "mismatch" in key]
+    assert (found["level"], found["subject"]) == ("WARN", "data")
+    box.say("mdadm --action=repair /dev/md/millrace-data")
+    box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "the end of the repair", 300)
+    assert check_all(box)["mismatches"] == 0
+    assert findings(box)["scrub"]["level"] == "OK"

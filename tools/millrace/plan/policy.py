@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
-from millrace.plan.window import window
+from millrace.plan.window import checked_window
 from millrace.system import names
 from millrace.system.documents import Contract
 from millrace.system.text import shown
@@ -157,7 +157,7 @@ class ScrubPolicy(Section):
     `never` leaves it to `millrace pool scrub start`. The default rate is the limit that the kernel begins with.
     """
 
-    window: Annotated[str, AfterValidator(window)] = "Sun 01:00-07:00"
+    window: Annotated[str, AfterValidator(checked_window)] = "Sun 01:00-07:00"
     every: Literal["week", "month", "quarter", "never"] = "month"
     rate_kib: int = Field(200_000, ge=1000, le=100_000_000)
 

@@ -50,7 +50,7 @@ def parse_window(text: str) -> Window:
     return Window(frozenset(days), time.fromisoformat(found[2]), time.fromisoformat(found[3]))
 
 
-def window(text: str) -> str:
+def checked_window(text: str) -> str:
     """Return the text of a window. ValueError: it is none."""
     parse_window(text)
     return text

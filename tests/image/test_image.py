@@ -67,7 +67,7 @@ EXPOSURE = {
     "millrace-retune-arrays.service": 13,
     "millrace-members.service": 20,
     "millrace-unclean.service": 15,
-    "millrace-scrub.service": 16,
+    "millrace-scrub.service": 20,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,

@@ -18,7 +18,7 @@ from millrace.pool.scrub_record import (
     Round,
     Scrubbed,
     ScrubRecord,
-    Stopped,
+    ScrubStop,
     StoppedBy,
     UnderWay,
     change,
@@ -92,7 +92,7 @@ def stop(pool: Pool) -> ScrubRecord:
     record = settle(pool)
     if record.round is None:
         return record
-    return _stop(Stopped(at=stamp(now_here()), by="administrator", reason="an administrator stopped it"))
+    return _stop(ScrubStop(at=stamp(now_here()), by="administrator", reason="an administrator stopped it"))
 
 
 def settle(pool: Pool) -> ScrubRecord:
@@ -111,7 +111,7 @@ def settle(pool: Pool) -> ScrubRecord:
     return load()
 
 
-def _stop(why: Stopped) -> ScrubRecord:
+def _stop(why: ScrubStop) -> ScrubRecord:
     """A round that went on outside of the window goes on in one."""
     return change(lambda old: old.model_copy(update={"stopped": why}))
 
@@ -126,7 +126,7 @@ class _Check:
         self._device = array_device(one.array.name) or "none"
         self._began = around.clock()
 
-    def run(self) -> Stopped | None:
+    def run(self) -> ScrubStop | None:
         """Return what stopped it; None at its end. Failed: md refuses it."""
         before = load().of(self._one.uuid, self._one.array.name).under_way
         sectors = check.sectors(self._device)
@@ -146,7 +146,7 @@ class _Check:
         finally:
             settle(self._pool)
 
-    def _watch(self, before: UnderWay, limits: Limits) -> Stopped | None:
+    def _watch(self, before: UnderWay, limits: Limits) -> ScrubStop | None:
         seen, stopped = before, None
         while stopped is None and check.action(self._device) == check.CHECK:
             sector = max(check.completed(self._device), before.sector)
@@ -162,15 +162,15 @@ class _Check:
         busy = due.obstacle(self._pool, self._around.run, self._around.now())
         return stopped or busy or self._because("array", "md ended the check; see journalctl -k")
 
-    def _reason(self, asked: bool) -> Stopped | None:
+    def _reason(self, asked: bool) -> ScrubStop | None:
         if asked:
             return self._because("service", "the service was stopped")
         if self._closes is not None and self._around.now() >= self._closes:
             return self._because("window", "its window has ended")
         return due.obstacle(self._pool, self._around.run, self._around.now())
 
-    def _because(self, by: StoppedBy, reason: str) -> Stopped:
-        return Stopped(at=stamp(self._around.now()), by=by, reason=reason)
+    def _because(self, by: StoppedBy, reason: str) -> ScrubStop:
+        return ScrubStop(at=stamp(self._around.now()), by=by, reason=reason)
 
     def _after(self, before: UnderWay, sector: int) -> UnderWay:
         """The state now; of what is read again later, mismatches count twice rather than never."""

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.window import parse_window
-from millrace.pool.scrub_record import ScrubRecord, Stopped, StoppedBy, stamp
+from millrace.pool.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
@@ -69,7 +69,7 @@ def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datet
     return None
 
 
-def obstacle(pool: Pool, run: Runner, now: datetime) -> Stopped | None:
+def obstacle(pool: Pool, run: Runner, now: datetime) -> ScrubStop | None:
     """Return what keeps any array from being checked now: one that is degraded or works, or a benchmark."""
     for one in pool.arrays:
         if sentence := _busy(one):
@@ -91,5 +91,5 @@ def _busy(one: ArrayRecord) -> str | None:
     return None if doing in (check.IDLE, check.CHECK) else f"{title} is busy: md reports {doing}"
 
 
-def _stopped(by: StoppedBy, sentence: str, now: datetime) -> Stopped:
-    return Stopped(at=stamp(now), by=by, reason=sentence)
+def _stopped(by: StoppedBy, sentence: str, now: datetime) -> ScrubStop:
+    return ScrubStop(at=stamp(now), by=by, reason=sentence)

@@ -11,6 +11,7 @@ from millrace import paths
 from millrace.errors import BadInput
 from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.text import size
 
 By = Literal["administrator", "policy"]
 StoppedBy = Literal["administrator", "window", "service", "array", "benchmark"]
@@ -62,7 +63,7 @@ class Round(Contract):
     by: By
 
 
-class Stopped(Contract):
+class ScrubStop(Contract):
     """Why a round does not go on: a sentence, and what it was in one word."""
 
     at: str
@@ -75,7 +76,7 @@ class ScrubRecord(Contract):
 
     schema_version: Literal[1] = 1
     round: Round | None = None
-    stopped: Stopped | None = None
+    stopped: ScrubStop | None = None
     arrays: list[ArrayScrub] = Field(default_factory=list)
 
     def of(self, uuid: str, array: str) -> ArrayScrub:
@@ -107,3 +108,11 @@ def change(how: Callable[[ScrubRecord], ScrubRecord]) -> ScrubRecord:
 def stamp(moment: datetime) -> str:
     """Return a moment as it is kept: in UTC, to the second."""
     return moment.astimezone(UTC).isoformat(timespec="seconds")
+
+
+def in_words(one: Scrubbed | None) -> str:
+    """Return the result of the last check in words."""
+    if one is None:
+        return "never checked"
+    bad = f", {one.bad_areas} areas that cannot be read" if one.bad_areas else ""
+    return f"last checked {one.ended}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"

@@ -9,14 +9,14 @@ from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub_due as due
 from millrace.pool.arrays import sync
 from millrace.pool.model import Sync
-from millrace.pool.scrub_record import ArrayScrub, Round, Scrubbed, Stopped, load
+from millrace.pool.scrub_record import ArrayScrub, Round, ScrubStop, in_words, load
 from millrace.provision.devices import array_device
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
 from millrace.system.text import KIB, size
 
 
-class ArrayNow(Contract):
+class ScrubOfArray(Contract):
     """One array: what is kept of its checks, and the one that runs; `sync` is null where none does."""
 
     kept: ArrayScrub
@@ -36,8 +36,8 @@ class ScrubStatus(Contract):
     rate_kib: int
     next: str | None
     round: Round | None
-    stopped: Stopped | None
-    arrays: list[ArrayNow]
+    stopped: ScrubStop | None
+    arrays: list[ScrubOfArray]
 
 
 def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
@@ -52,7 +52,8 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
         round=record.round,
         stopped=record.stopped,
         arrays=[
-            ArrayNow(kept=record.of(one.uuid, one.array.name), sync=_check(one.array.name)) for one in due.arrays(pool)
+            ScrubOfArray(kept=record.of(one.uuid, one.array.name), sync=_running(one.array.name))
+            for one in due.arrays(pool)
         ],
     )
 
@@ -65,20 +66,12 @@ def lines(found: ScrubStatus) -> Iterator[str]:
     else:
         yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {found.next}"
     for one in found.arrays:
-        yield f"array {one.kept.array}: {last(one.kept.last)}{_now(one)}"
+        yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
     if found.round and found.stopped:
         yield f"stopped {found.stopped.at}: {found.stopped.reason}"
 
 
-def last(one: Scrubbed | None) -> str:
-    """Return the result of the last check in words."""
-    if one is None:
-        return "never checked"
-    bad = f", {one.bad_areas} areas that cannot be read" if one.bad_areas else ""
-    return f"last checked {one.ended}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"
-
-
-def _now(one: ArrayNow) -> str:
+def _now(one: ScrubOfArray) -> str:
     begun = one.kept.under_way
     if begun is None:
         return ""
@@ -89,7 +82,7 @@ def _now(one: ArrayNow) -> str:
     return f"; check is running, {share} done{speed}"
 
 
-def _check(name: str) -> Sync | None:
+def _running(name: str) -> Sync | None:
     device = array_device(name)
     found = sync(device) if device else None
     return found if found and found.action == "check" else None

@@ -117,6 +117,10 @@ def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     assert check_all(box)["mismatches"] == BLOCK // 512
     print(box.say("journalctl -k -b | grep -i 'md[0-9]*:' | tail -20; millrace pool scrub status"))
     print(box.say("xfs_io -r -c 'fsmap -v' /srv/pool | head -40", seconds=60))
+    named = box.shown("pool scrub files --json")
+    print(named)
+    assert "data/victim" in named["files"] and len(named["files"]) <= 8
+    assert (named["complete"], named["sectors"]) == (True, 8 * BLOCK // 512)
     (found,) = [one for key, one in findings(box).items() if "mismatch" in key]
     assert (found["level"], found["subject"]) == ("WARN", "data")
     box.say("mdadm --action=repair /dev/md/millrace-data")

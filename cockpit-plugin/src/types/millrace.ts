@@ -310,6 +310,20 @@ export interface ConfigHistory {
 }
 
 /**
+ * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
+ *
+ * `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+ */
+export interface DamagedFiles {
+    schema_version: 1;
+    sectors: number;
+    files: string[];
+    others: string[];
+    notes: string[];
+    complete: boolean;
+}
+
+/**
  * One decision: what, why (one sentence) and from where (seed, fact, measurement, policy).
  *
  * `considered` are the choices that were compared, best first, each with the same keys and its numbers.
@@ -603,6 +617,15 @@ export interface Filesystem {
     sector: number;
     autofsck: "none" | "check" | "optimize" | "repair" | null;
     mount_options: string[];
+}
+
+/** What a rebuild of one array gets at least, in KiB/s of each drive, and why. */
+export interface Floor {
+    array: string;
+    survives: number;
+    sync_speed_min: number;
+    reason: string;
+    source: string;
 }
 
 /**
@@ -1139,6 +1162,14 @@ export interface Pool {
     arrays: ArrayRecord[];
     filesystem: Filesystem;
     filesystem_uuid: string;
+}
+
+/** What goes first, and what that means for each array now. A warning is a floor that could not be set. */
+export interface PoolPriority {
+    schema_version: 1;
+    priority: "clients" | "balanced" | "rebuild";
+    arrays: Floor[];
+    warnings: string[];
 }
 
 /** The pool as it is now. `notes` are what could not be read, and why. */
@@ -1997,7 +2028,9 @@ export interface Outputs {
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
+    "pool priority": PoolPriority;
     "pool record": Pool;
+    "pool scrub files": DamagedFiles;
     "pool scrub run": ScrubRecord;
     "pool scrub start": ScrubStatus;
     "pool scrub status": ScrubStatus;

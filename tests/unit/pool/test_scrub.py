@@ -61,6 +61,20 @@ def test_check_has_limits_of_its_own_and_those_of_before_are_restored(md: Md) ->
     assert (md.get("data", "sync_speed_min"), md.get("data", "sync_speed_max")) == ("system", "4000000")
 
 
+def test_limits_that_tune_has_changed_meanwhile_are_set_again(md: Md) -> None:
+    seen: list[str] = []
+
+    def tune() -> None:
+        if md.get("data", "sync_action") == "check":
+            seen.append(md.get("data", "sync_speed_max"))
+            md.box.md("data", sync_speed_max="4000000 (local)")
+
+    md.during = tune
+    carry_on(md)
+    assert len(seen) > 1 and set(seen) == {"50000"}
+    assert md.get("data", "sync_speed_max") == "4000000"
+
+
 def test_nothing_runs_outside_of_the_window(md: Md) -> None:
     md.now = MONDAY
     assert carry_on(md) == ScrubRecord()

@@ -137,7 +137,7 @@ class _Check:
             limits = check.limits(self._device)
             before = before.model_copy(update={"least": limits.least, "most": limits.most})
             _keep(self._one, before)
-            check.limit(self._device, Limits(str(check.FLOOR_KIB), str(self._policy.rate_kib)))
+            self._limit()
             check.begin(self._device, before.sector)
             return self._watch(before, limits)
         except OSError as error:
@@ -153,6 +153,7 @@ class _Check:
             if sector > seen.sector:
                 seen = _keep(self._one, self._after(before, sector))
             stopped = self._reason(self._around.wait(POLL))
+            self._limit()
         _cancel(self._device)
         if check.at_end(self._device):
             check.limit(self._device, limits)
@@ -161,6 +162,12 @@ class _Check:
         _keep(self._one, self._after(before, max(check.resume_at(self._device), before.sector)))
         busy = due.obstacle(self._pool, self._around.run, self._around.now())
         return stopped or busy or self._because("array", "md ended the check; see journalctl -k")
+
+    def _limit(self) -> None:
+        """Again while it runs: `millrace tune` may have begun before the check did."""
+        wanted = Limits(str(check.FLOOR_KIB), str(self._policy.rate_kib))
+        if check.limits(self._device) != wanted:
+            check.limit(self._device, wanted)
 
     def _reason(self, asked: bool) -> ScrubStop | None:
         if asked:

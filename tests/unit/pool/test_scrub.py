@@ -106,6 +106,27 @@ def test_check_by_hand_runs_outside_of_the_window_and_through_its_end(md: Md) ->
     assert md.order == ["log", "data"]
 
 
+def test_check_by_hand_goes_on_outside_of_the_window_after_a_reboot(md: Md) -> None:
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    md.asked = True
+    record = carry_on(md)
+    assert record.stopped is not None and record.stopped.by == "service"
+    md.asked = False
+    assert carry_on(md).round is None
+
+
+def test_check_by_hand_that_was_in_the_way_waits_for_the_window(md: Md) -> None:
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    md.benchmark = True
+    carry_on(md)
+    md.benchmark = False
+    assert carry_on(md).stopped is not None and md.begun == []
+    md.now = SUNDAY + timedelta(days=7)
+    assert carry_on(md).round is None
+
+
 def test_administrator_stops_and_the_window_of_now_does_not_go_on(md: Md) -> None:
     def stop_data() -> None:
         md.asked = md.get("data", "sync_action") == "check"

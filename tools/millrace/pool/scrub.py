@@ -56,7 +56,9 @@ def carry_on(pool: Pool, policy: ScrubPolicy, around: Surroundings) -> ScrubReco
     Failed: md refuses a check.
     """
     record = settle(pool)
-    by_hand = record.round is not None and record.round.by == "administrator" and record.stopped is None
+    # a shutdown stops the service only
+    waits = record.stopped is not None and record.stopped.by != "service"
+    by_hand = record.round is not None and record.round.by == "administrator" and not waits
     if not by_hand and not due.is_due(policy, pool, record, around.now()):
         return record
     closes = None if by_hand else due.until(policy, around.now())

@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from vm import agent, disks, guest, link
+from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
 from vm.qemu import Files, Options, server_command
@@ -31,6 +31,18 @@ LIMITS = {
     "systemd.unit-dropin.systemd-networkd-wait-online.service": b"[Service]\nExecStart=\n"
     b"ExecStart=-/usr/lib/systemd/systemd-networkd-wait-online --any --timeout=120\n",
 }
+
+
+def patience(accel: Accel) -> list[str]:
+    """Return what is added to the kernel command line of a guest; nothing where it is not emulated.
+
+    Beside other programs the guest compares its counter with ticks that come late: ten minutes of its own passed in
+    three, and every deadline with them. The rate of the counter is known here.
+    """
+    if accel.name != "tcg":
+        return []
+    rate = tsc.khz()
+    return [*PATIENCE, *([f"tsc_early_khz={rate}"] if rate else [])]
 
 
 class Appliance(Machine):
@@ -100,7 +112,7 @@ def appliance(
     emulated = accel.name == "tcg"
     options = Options(
         credentials={**guest.credentials(), **(LIMITS if emulated else {}), **(credentials or {})},
-        cmdline=[*guest.cmdline(), *(PATIENCE if emulated else ()), *cmdline],
+        cmdline=[*guest.cmdline(), *patience(accel), *cmdline],
         forwards=forwards or {},
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vm import guest
 from vm.accel import Accel
-from vm.appliance import PATIENCE
+from vm.appliance import patience
 from vm.machine import Machine
 from vm.qemu import MACHINE, Files, Options, platform, smbios
 
@@ -24,8 +24,7 @@ def client_command(images: Path, links: Sequence[str], accel: Accel, files: File
     argv = platform(accel, files, no_reboot=True)
     argv += ["-machine", MACHINE, "-name", NAME, "-smp", str(CPUS), "-m", MEMORY]
     argv += ["-kernel", str(images / "client.vmlinuz"), "-initrd", str(images / "client.initrd")]
-    patience = PATIENCE if accel.name == "tcg" else ()
-    argv += ["-append", " ".join([*CMDLINE, *guest.cmdline(), *patience])]
+    argv += ["-append", " ".join([*CMDLINE, *guest.cmdline(), *patience(accel)])]
     argv += ["-drive", f"if=none,id=root,file={images / 'client.raw'},format=raw,snapshot=on"]
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=root"]
     for number, link in enumerate(links):

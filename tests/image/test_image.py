@@ -24,8 +24,6 @@ ENABLED = {
     "dbus-org.freedesktop.timesync1.service",
     "fstrim.timer",
     "getty@tty1.service",
-    "mdcheck_continue.timer",
-    "mdcheck_start.timer",
     "mdmonitor-oneshot.timer",
     "nftables.service",
     "remote-fs.target",
@@ -46,7 +44,6 @@ ENABLED = {
     "systemd-resolved-varlink.socket",
     "systemd-timesyncd.service",
     "xfs_healer_start.service",
-    "xfs_scrub_all.timer",
 }
 # Exposure as systemd counts it, in tenths. Raising a limit needs a reason beside the unit's settings.
 EXPOSURE = {
@@ -73,6 +70,8 @@ EXPOSURE = {
     "millrace-members.service": 20,
     "millrace-readd.service": 26,
     "millrace-unclean.service": 15,
+    "millrace-scrub.service": 20,
+    "millrace-xfs-scrub.service": 27,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,

@@ -117,6 +117,16 @@ def provision_lock_file() -> Path:
     return run_dir() / "provision.lock"
 
 
+def scrub_file() -> Path:
+    """What the last check of each array found, and the one that is under way."""
+    return state_dir() / "scrub.json"
+
+
+def priority_file() -> Path:
+    """Whether clients or a rebuild go first, as an administrator decided."""
+    return state_dir() / "priority.json"
+
+
 def approved_plan_file() -> Path:
     """The plan that the pool was made from; tune and share read it."""
     return state_dir() / "plan.json"

@@ -64,6 +64,14 @@ export interface ArrayRecord {
     spares: MemberRecord[];
 }
 
+/** The checks of one array; `last` and `under_way` are null where there is none. */
+export interface ArrayScrub {
+    array: string;
+    uuid: string;
+    last: Scrubbed | null;
+    under_way: UnderWay | null;
+}
+
 /** A client: `name` as it was added, `address` as the name was then. */
 export interface BenchClient {
     name: string;
@@ -328,6 +336,20 @@ export interface ConfigDiff {
 export interface ConfigHistory {
     schema_version: 1;
     changes: HistoryEntry[];
+}
+
+/**
+ * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
+ *
+ * `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+ */
+export interface DamagedFiles {
+    schema_version: 1;
+    sectors: number;
+    files: string[];
+    others: string[];
+    notes: string[];
+    complete: boolean;
 }
 
 /**
@@ -697,6 +719,23 @@ export interface Filesystem {
     mount_options: string[];
 }
 
+/** The last check of the metadata of XFS; `problem` is null where it is sound. */
+export interface FilesystemScrub {
+    started: string;
+    ended: string;
+    seconds: number;
+    problem: string | null;
+}
+
+/** What a rebuild of one array gets at least, in KiB/s of each drive, and why. */
+export interface Floor {
+    array: string;
+    survives: number;
+    sync_speed_min: number;
+    reason: string;
+    source: string;
+}
+
 /**
  * A network that `port` of this server is in, which is not for management.
  *
@@ -881,7 +920,8 @@ export interface ListedRoute {
  * One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
  *
  * `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
- * the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes.
+ * the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes. `last_scrub` is the
+ * last check that came to its end, null where there was none.
  */
 export interface LiveArray {
     name: string;
@@ -897,6 +937,7 @@ export interface LiveArray {
     may_fail: number | null;
     members: Member[];
     sync: Sync | null;
+    last_scrub: Scrubbed | null;
 }
 
 /**
@@ -1265,6 +1306,14 @@ export interface Pool {
     filesystem_uuid: string;
 }
 
+/** What goes first, and what that means for each array now. A warning is a floor that could not be set. */
+export interface PoolPriority {
+    schema_version: 1;
+    priority: "clients" | "balanced" | "rebuild";
+    arrays: Floor[];
+    warnings: string[];
+}
+
 /** The pool as it is now. `notes` are what could not be read, and why. */
 export interface PoolState {
     schema_version: 1;
@@ -1454,6 +1503,12 @@ export interface ReplaceReport {
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
+/** A check of all arrays, one after another. The one of the policy runs in its window only. */
+export interface Round {
+    started: string;
+    by: "administrator" | "policy";
+}
+
 /** `millrace alert route list --json`, and what there is after `add` or `remove`. */
 export interface RouteList {
     schema_version: 1;
@@ -1563,6 +1618,61 @@ export interface Schema {
     lines: string[];
     inputs: Record<string, Record<string, JsonValue>>;
     "$defs": Record<string, Record<string, JsonValue>>;
+}
+
+/** One array: what is kept of its checks, and the one that runs; `sync` is null where none does. */
+export interface ScrubOfArray {
+    kept: ArrayScrub;
+    sync: Sync | null;
+}
+
+/** The checks of all arrays and of the file system; `round` is null between two rounds. */
+export interface ScrubRecord {
+    schema_version: 1;
+    round: Round | null;
+    stopped: ScrubStop | null;
+    arrays: ArrayScrub[];
+    filesystem: FilesystemScrub | null;
+}
+
+/**
+ * The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
+ *
+ * `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
+ * under way, and `stopped` why it waits. `filesystem` is null where it was never checked.
+ */
+export interface ScrubStatus {
+    schema_version: 1;
+    window: string;
+    every: "week" | "month" | "quarter" | "never";
+    rate_kib: number;
+    next: string | null;
+    round: Round | null;
+    stopped: ScrubStop | null;
+    arrays: ScrubOfArray[];
+    filesystem: FilesystemScrub | null;
+}
+
+/** Why a round does not go on: a sentence, and what it was in one word. */
+export interface ScrubStop {
+    at: string;
+    by: "administrator" | "window" | "service" | "array" | "benchmark";
+    reason: string;
+}
+
+/**
+ * A check of one array that came to its end. `bytes` were read from all members, in so many `seconds` of reading.
+ *
+ * `mismatches` in sectors of 512 bytes, `bad_areas` in md's lists of bad blocks. `started` and `ended` are ISO 8601 in
+ * UTC; a check that took several windows lasted longer than it read.
+ */
+export interface Scrubbed {
+    started: string;
+    ended: string;
+    bytes: number;
+    seconds: number;
+    mismatches: number;
+    bad_areas: number;
 }
 
 /** One quantity over the repeats. `spread` is the largest distance from the median, as a part of it. */
@@ -1930,6 +2040,21 @@ export interface UncleanStarts {
     suspects: Suspects | null;
 }
 
+/**
+ * A check of one array that has not come to its end: it goes on at `sector` of each member, of `sectors`.
+ *
+ * `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+ */
+export interface UnderWay {
+    started: string;
+    sector: number;
+    sectors: number;
+    seconds: number;
+    mismatches: number;
+    least: string | null;
+    most: string | null;
+}
+
 /** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
     name: string;
@@ -2055,7 +2180,14 @@ export interface Outputs {
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
+    "pool priority": PoolPriority;
     "pool record": Pool;
+    "pool scrub files": DamagedFiles;
+    "pool scrub filesystem": ScrubRecord;
+    "pool scrub run": ScrubRecord;
+    "pool scrub start": ScrubStatus;
+    "pool scrub status": ScrubStatus;
+    "pool scrub stop": ScrubStatus;
     "pool show": PoolState;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;

@@ -22,6 +22,7 @@ from millrace.health.checks import (
     ports,
     returns,
     root,
+    scrub,
     shares,
     smb,
     unclean,
@@ -35,6 +36,7 @@ Check = Callable[[Host], list[Finding]]
 CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
+    "scrub": scrub.check,
     "unclean": unclean.check,
     "returns": returns.check,
     "filesystem": filesystem.check,

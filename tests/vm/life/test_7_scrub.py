@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All arrays are checked: the check is stopped and goes on, finds what does not match, and keeps its result."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.life.words import EXPORT
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+UNIT = "millrace-scrub.service"
+# KiB/s of each drive: a check of these takes two minutes, or one, or as long as the server needs.
+SLOW, FASTER, UNLIMITED = 5_000, 10_000, 10_000_000
+POLICY = "/etc/millrace/policy.toml"
+BLOCK = 4096
+
+
+def limit(box: Box, kib: int) -> None:
+    box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin=f"[scrub]\nrate_kib = {kib}\n")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def policy(box: Box) -> Iterator[None]:
+    """The server has its own policy for the time of these stories."""
+    assert box.machine.run(f"test -e {POLICY}", check=False).status
+    limit(box, SLOW)
+    yield
+    box.say(f"rm {POLICY}")
+
+
+def scrubs(box: Box) -> dict[str, Any]:
+    """What is kept of each array, by its name."""
+    return {one["kept"]["array"]: one["kept"] for one in box.shown("pool scrub status --json")["arrays"]}
+
+
+def wait_checked(box: Box) -> None:
+    box.machine.wait_command(f"! systemctl is-active --quiet {UNIT}", "the end of the check", 600)
+
+
+def findings(box: Box) -> dict[str, Any]:
+    return {one["key"]: one for one in box.shown("health --json")["findings"]}
+
+
+def test_only_one_program_checks_arrays(box: Box) -> None:
+    assert box.say("systemctl is-enabled mdcheck_start.timer mdcheck_continue.timer; true").split() == ["masked"] * 2
+    box.say("systemd-analyze verify --man=no millrace-scrub.service millrace-scrub.timer")
+    assert box.say("systemctl is-active millrace-scrub.timer") == "active"
+    status = box.shown("pool scrub status --json")
+    assert status["next"] is not None and status["round"] is None
+    assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]
+
+
+def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
+    planned = box.array_sysfs("data", "md/sync_speed_max").split()[0]
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qvE '^(0 |none|delayed)' {MD}/sync_completed", "the check of the data", 300)
+    assert box.say(f"cat {MD}/sync_action") == "check"
+    limited = f"grep -q '^1000 ' {MD}/sync_speed_min && grep -q '^{SLOW} ' {MD}/sync_speed_max"
+    box.machine.wait_command(limited, "the limits of the check", 60)
+    assert scrubs(box)["log"]["last"]["mismatches"] == 0
+    assert "check is running" in box.millrace("pool scrub status").out
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json"))
+
+    box.millrace("pool scrub stop")
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json; journalctl -b -u {UNIT}"))
+    assert box.say(f"cat {MD}/sync_action") == "idle"
+    assert box.array_sysfs("data", "md/sync_speed_max").split()[0] == planned
+    kept = scrubs(box)["data"]
+    assert 0 < kept["under_way"]["sector"] < kept["under_way"]["sectors"]
+    assert (kept["last"], kept["under_way"]["most"]) == (None, None)
+    assert "an administrator stopped it" in box.millrace("pool scrub status").out
+
+    limit(box, FASTER)
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qx check {MD}/sync_action", "the rest of the check", 120)
+    assert int(box.array_sysfs("data", "md/sync_min")) == kept["under_way"]["sector"]
+    wait_checked(box)
+    last = scrubs(box)["data"]["last"]
+    component = int(box.array_sysfs("data", "md/component_size"))
+    assert (last["mismatches"], last["bad_areas"], last["bytes"]) == (0, 0, 10 * 1024 * component)
+    assert last["started"] == kept["under_way"]["started"] < last["ended"]
+    assert findings(box)["scrub"]["level"] == "OK"
+
+
+def write_parity(box: Box, name: str) -> None:
+    """Write to the parity of a file's first block, behind the back of md (raid5.c, left-symmetric)."""
+    box.say(f"head -c 8M /dev/urandom > {EXPORT}/{name}; sync {EXPORT}/{name}")
+    found = re.search(r"0: \[\d+\.\.\d+\]:\s+(\d+)\.\.", box.say(f"xfs_io -r -c bmap {EXPORT}/{name}"))
+    assert found
+    chunk, disks = int(box.array_sysfs("data", "md/chunk_size")) // 512, 10
+    number, inside = divmod(int(found[1]), chunk)
+    row = number // (disks - 2)
+    slot = disks - 1 - row % disks
+    member = box.say(f"for d in {MD}/dev-*; do grep -qx {slot} $d/slot && basename $d; done; true").removeprefix("dev-")
+    offset = int(box.array_sysfs("data", f"md/dev-{member}/offset"))
+    at = (offset + row * chunk + inside) * 512 // BLOCK
+    box.say(f"dd if=/dev/urandom of=/dev/{member} bs={BLOCK} count=1 seek={at} oflag=direct conv=notrunc")
+
+
+def check_all(box: Box) -> dict[str, Any]:
+    limit(box, UNLIMITED)
+    # what md has in its cache it would not read
+    cache = box.say(f"cat {MD}/stripe_cache_size")
+    box.say(f"echo 17 > {MD}/stripe_cache_size; echo {cache} > {MD}/stripe_cache_size")
+    box.millrace("pool scrub start")
+    wait_checked(box)
+    return dict(scrubs(box)["data"]["last"])
+
+
+def test_block_that_changed_behind_md_is_found(box: Box) -> None:
+    write_parity(box, "victim")
+    assert check_all(box)["mismatches"] == BLOCK // 512
+    print(box.say("journalctl -k -b | grep -i 'md[0-9]*:' | tail -20; millrace pool scrub status"))
+    print(box.say("xfs_io -r -c 'fsmap -v' /srv/pool | head -40", seconds=60))
+    named = box.shown("pool scrub files --json")
+    print(named)
+    assert "data/victim" in named["files"] and len(named["files"]) <= 8
+    assert (named["complete"], named["sectors"]) == (True, 8 * BLOCK // 512)
+    (found,) = [one for key, one in findings(box).items() if "mismatch" in key]
+    assert (found["level"], found["subject"]) == ("WARN", "data")
+    box.say("mdadm --action=repair /dev/md/millrace-data")
+    box.machine.wait_command(
+        f"grep -qx repair {MD}/last_sync_action && grep -qx idle {MD}/sync_action", "the end of the repair", 300
+    )
+    assert check_all(box)["mismatches"] == 0
+    assert findings(box)["scrub"]["level"] == "OK"
+
+
+def test_file_system_is_checked_online(box: Box) -> None:
+    box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-xfs-scrub.timer")
+    assert box.say("systemctl is-enabled xfs_scrub_all.timer; true") == "masked"
+    assert box.say("systemctl is-active millrace-xfs-scrub.timer") == "active"
+    box.machine.run("systemctl start millrace-xfs-scrub.service", seconds=900, check=False)
+    print(box.say("journalctl -b -o cat -u millrace-xfs-scrub.service"))
+    found = box.shown("pool scrub status --json")["filesystem"]
+    assert found["problem"] is None and found["started"] <= found["ended"]
+    assert box.failed_units() == []
+
+
+def floor(box: Box) -> int:
+    return int(box.array_sysfs("data", "md/sync_speed_min").split()[0])
+
+
+def test_floor_of_a_rebuild_rises_with_a_lost_member_and_with_the_priority(box: Box) -> None:
+    most = box.plan["md"]["sync_speed_max"]
+    retuned = f"grep -qx '{{}} (local)' {MD}/sync_speed_min"
+    assert floor(box) == 100_000
+    array, member = "/dev/md/millrace-data", box.say(f"ls -d {MD}/dev-* | head -n 1").rpartition("/dev-")[2]
+    try:
+        box.say(f"mdadm {array} --fail /dev/{member}")
+        # tuned again by the event, without a verb
+        box.machine.wait_command(retuned.format(most // 8), "the floor with one failure left", 300)
+        assert box.shown("pool priority rebuild --json")["arrays"][0]["sync_speed_min"] == most // 2 == floor(box)
+        box.millrace("pool priority clients")
+        assert floor(box) == 100_000
+        box.millrace("pool priority balanced")
+        assert floor(box) == most // 8
+        refused = box.millrace("pool scrub start", check=False)
+        assert (refused.status, "array data is degraded" in refused.err) == (1, True)
+    finally:
+        box.say(f"mdadm {array} --remove /dev/{member}; mdadm {array} --re-add /dev/{member}")
+    box.machine.wait_command(f"grep -qx 0 {MD}/degraded", "every member in sync", 300)
+    box.machine.wait_command(retuned.format(100_000), "the floor with nothing missing", 300)

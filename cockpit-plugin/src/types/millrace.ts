@@ -875,6 +875,20 @@ export interface MembershipChange {
     warnings: string[];
 }
 
+/**
+ * `millrace metrics status --json`, and what there is after `on` and `off`.
+ *
+ * `new_token` is shown once, by the command that made it.
+ */
+export interface MetricsEndpoint {
+    schema_version: 1;
+    enabled: boolean;
+    port: number;
+    addresses: string[];
+    token: boolean;
+    new_token: string | null;
+}
+
 /** A parameter of a kernel module and the least value that the recipe wants. */
 export interface ModuleParameter {
     module: string;
@@ -1910,6 +1924,9 @@ export interface Outputs {
     "group remove": AccountReport;
     "health": Health;
     "inventory": Inventory;
+    "metrics off": MetricsEndpoint;
+    "metrics on": MetricsEndpoint;
+    "metrics status": MetricsEndpoint;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;

@@ -48,7 +48,7 @@ def test_source_that_fails_is_down_and_the_others_go_on(capfd: pytest.CaptureFix
     assert value(found, "millrace_good") == 1 and len(values(found, "millrace_huge")) == 5000
     said = capfd.readouterr().err.splitlines()
     assert any(line.startswith("millrace: no metrics of a: smbd does not") and "answer" in line for line in said)
-    assert any("a fault of the program" in line for line in said) and len(said) == 2
+    assert any("a fault of the program" in line for line in said) and len(said) == 3
 
 
 def test_source_that_hangs_is_ended_at_the_deadline() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from tests.unit.metrics.scrape import Series, parsed, value, values
-from tests.vm.box import SERVER_ADDRESSES, Box
+from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -142,3 +142,25 @@ def test_switched_off_endpoint_leaves_no_port_and_no_unit(box: Box, client: Mach
     left = "systemctl list-units --no-legend --state=active 'millrace-metrics*'; ls /var/lib/millrace/metrics/*.json"
     assert box.say(f"{left} 2>/dev/null; true") == ""
     assert not box.shown("metrics status --json")["enabled"]
+
+
+def test_support_archive_has_what_it_lists_and_names_nobody(box: Box, series: Series) -> None:
+    file = "/root/support.tar.zst"
+    made = json.loads(box.machine.run(f"millrace support {file} --json", seconds=1200).out)
+    print({one["name"]: (one["size"], one["problem"]) for one in made["parts"]})
+    assert box.say(f"tar -tf {file}").split() == [one["name"] for one in made["parts"]]
+    unavailable = {one["name"] for one in made["parts"] if one["problem"]}
+    # there is no policy, and what was never written
+    assert unavailable <= {"policy.toml", "config.json", "drives-known.json"}
+    assert box.say(f"stat -c '%a %U' {file}") == "600 root"
+    text = box.say(f"tar -xOf {file} --exclude=capture.tar.zst", seconds=600)
+    serials = {one["serial"] for one in box.shown("drive list --json")["drives"] if one["serial"]}
+    assert len(serials) > 10 and {one for one in serials if one in text} == set()
+    secrets = [ADMIN_PASSWORD, TOKEN, *box.say("cut -d: -f2 /etc/shadow | grep '^[$]'").split()]
+    assert len(secrets) > 2 and {one for one in secrets if one in text} == set()
+    assert box.say("hostname") not in text and SERVER_ADDRESSES[0] not in text
+    again = box.machine.run(f"millrace support {file}", check=False, seconds=300)
+    assert (again.status, again.err) == (1, f"millrace: {file} already exists; choose another file\n")
+    assert box.say(
+        f"tar -xOf {file} capture.tar.zst > /run/c.tar.zst; millrace inventory --sysroot /run/c.tar.zst --json"
+    )

@@ -2,11 +2,13 @@
 """A monitoring system on the client reads metrics by HTTPS; without the token, or switched off, it reads nothing."""
 
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
+from host.layout import REPO
 from tests.unit.metrics.scrape import Series, parsed, value, values
 from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
 from vm.machine import Machine
@@ -97,6 +99,13 @@ def test_figures_are_those_of_the_commands(box: Box, series: Series) -> None:
     assert {dict(labels)["port"] for name, labels in series if name == "millrace_port_link_up"} == set(ports)
     health = box.read_json("cat /run/millrace/health.json")
     assert value(series, "millrace_health_level", millrace_health_level=health["level"]) == 1
+
+
+def test_alert_rules_ask_for_what_the_server_has(series: Series) -> None:
+    rules = (REPO / "docs/examples/prometheus-rules.yml").read_text()
+    asked = set(re.findall(r"millrace_[a-z_]+", " ".join(re.findall(r"^ +expr: (.*)$", rules, re.MULTILINE))))
+    # no share of this server has a limit
+    assert asked - {name for name, _ in series} == {"millrace_share_limit_bytes"}
 
 
 def test_reader_without_the_token_gets_nothing(client: Machine, series: Series) -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from millrace import __version__, paths
 from millrace.bench.result import store
+from millrace.bench.result.model import State
 from millrace.health.banner import image_version
 from millrace.health.model import SEVERITY, Health
 from millrace.metrics.family import Family, gauge, info, stateset
@@ -34,15 +35,14 @@ def build_families() -> list[Family]:
 
 
 def benchmark_families() -> list[Family]:
-    """Return the last benchmark; none where there was none. BadInput: it cannot be read."""
+    """Return the last benchmark; families without a value where there was none. BadInput: it cannot be read."""
     names = store.ids()
-    if not names:
-        return []
-    run = store.load(names[0])
-    found = store.headlines(run)
+    run = store.load(names[0]) if names else None
+    found = store.headlines(run) if run else []
+    started, complete = (_seconds(run.started), run.state is State.DONE) if run else (None, None)
     return [
-        gauge("benchmark_start_timestamp_seconds", "Time of the last benchmark.", (_seconds(run.started), {})),
-        gauge("benchmark_complete", "Whether the last benchmark ended as planned.", (str(run.state) == "done", {})),
+        gauge("benchmark_start_timestamp_seconds", "Time of the last benchmark.", (started, {})),
+        gauge("benchmark_complete", "Whether the last benchmark ended as planned.", (complete, {})),
         *(
             gauge(name, _HELP, *((one.value, {"workload": one.name}) for one in found if one.unit == unit))
             for unit, name in _UNITS.items()

@@ -1640,6 +1640,21 @@ export interface Stopped {
     removed: string[];
 }
 
+/** The archive, with every file in it. */
+export interface SupportArchive {
+    schema_version: 1;
+    file: string;
+    parts: SupportPart[];
+}
+
+/** One file of the archive: what it is, its bytes, and why it could not be made, null where it could. */
+export interface SupportPart {
+    name: string;
+    what: string;
+    size: number;
+    problem: string | null;
+}
+
 /** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched. */
 export interface Suspects {
     count: number;
@@ -1951,6 +1966,7 @@ export interface Outputs {
     "share set --dry-run": Preview;
     "share verify": VerifyReport;
     "status": Status;
+    "support": SupportArchive;
     "topology": Topology;
     "tune": TuneReport;
     "user create": AccountReport;

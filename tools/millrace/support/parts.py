@@ -4,6 +4,7 @@
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from millrace import paths
@@ -60,14 +61,15 @@ def parts() -> list[Part]:
 
 
 def _document(name: str, what: str, path: Path) -> Part:
-    def read() -> bytes:
-        try:
-            with path.open("rb") as file:
-                return file.read(LARGEST)
-        except FileNotFoundError as error:
-            raise BadInput(f"{path} is missing") from error
+    return Part(name, what, partial(_read, path))
 
-    return Part(name, what, read)
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST)
+    except FileNotFoundError as error:
+        raise BadInput(f"{path} is missing") from error
 
 
 def _tool(name: str, what: str, argv: Sequence[str]) -> Part:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """An archive of files, compressed with zstd, that is written completely or not at all."""
 
+import errno
 import io
 import os
 import tarfile
@@ -13,8 +14,9 @@ from pathlib import Path
 from millrace.errors import Failed, Refused
 from millrace.system.run import attempt, must
 
+LONGEST_NAME = 255
 NAME = 200
-"""Bytes of the name that a file beside it takes over: names end at 255."""
+"""Bytes of the name that a file beside it takes over."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,8 @@ def new_archive(file: Path) -> Iterator[Path]:
     """
     if os.path.lexists(file):
         raise Refused(f"{file} already exists; choose another file")
+    if len(os.fsencode(file.name)) > LONGEST_NAME:
+        raise Failed(f"{file} cannot be written: {os.strerror(errno.ENAMETOOLONG)}")
     directory = file.absolute().parent
     try:
         made = tempfile.NamedTemporaryFile(prefix=f".{file.name[:NAME]}.", dir=directory)  # noqa: SIM115

@@ -54,6 +54,8 @@ def get(
     endpoint: serve.Endpoint, authorization: str | None = f"Bearer {TOKEN}", path: str = "/metrics"
 ) -> tuple[int, str, http.client.HTTPMessage]:
     context = ssl.create_default_context(cafile=str(files.authority()[0]))
+    # the default of Python 3.13
+    context.verify_flags |= ssl.VERIFY_X509_STRICT
     connection = http.client.HTTPSConnection("127.0.0.1", endpoint.server_port, timeout=10, context=context)
     try:
         connection.request("GET", path, headers={"Authorization": authorization} if authorization else {})

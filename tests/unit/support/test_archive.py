@@ -56,7 +56,7 @@ password={PLANTED["password"]} "token": "{PLANTED["password"]}"
 -----BEGIN PRIVATE KEY-----
 {PLANTED["key"]}
 -----END PRIVATE KEY-----
-drive {serial(0)} at 10.77.0.0, mail to ops@corp.example.org
+drive {serial(0)} at 10.77.0.0. Mail to ops@corp.example.org
 Auth: [SMB2,(null)] user [CORP]\\[stranger] at [now] with [NTLMv2] workstation [STRANGERS-PC] became [CORP]\\[stranger]
 share models of anna, not remodels
 """

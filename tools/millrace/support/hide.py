@@ -55,6 +55,8 @@ PATTERNS = tuple(
 )
 _URL = re.compile(r"\b(https?|smb|nfs)://[^\s\"'<>]+")
 _MAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+# Also before the end of a sentence, where a capture keeps it for the version of a firmware.
+_ADDRESS = re.compile(r"(?<![\w.])\d{1,3}(?:\.\d{1,3}){3}(?!\w|\.\d)")
 # A machine ID, a boot ID.
 _ID128 = re.compile(r"\b[0-9a-f]{32}\b")
 # How smbd logs a sign-in: users and computers that this server may not even know.
@@ -86,6 +88,7 @@ class Hider:
         if self._word:
             text = self._word.sub(lambda match: self._words[match[0]], text)
         text = _MAIL.sub("name@example.com", _URL.sub(r"\1://host.example.com", text))
+        text = _ADDRESS.sub("192.0.2.1", text)
         text = _ID128.sub(lambda match: self._names.identifier(match[0]), text)
         return self._names.text(text)
 

@@ -96,7 +96,7 @@ def test_firewall_of_the_image_loads_and_bounds_each_source(tree: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr
     rules = (tree / "etc/nftables.conf").read_text()
-    for port in ("{ 2049, 20049 }", "445", "9090", "22"):
+    for port in ("{ 2049, 20049 }", "445", "9090", "19100", "22"):
         assert f"tcp dport {port} add @held_" in rules
     # before anything is let in
     assert rules.index("ct state new jump bound") < rules.index("tcp dport @tcp_services accept")

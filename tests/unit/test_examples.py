@@ -3,14 +3,19 @@
 
 import base64
 import configparser
+import json
 import re
 from ipaddress import ip_interface
+from pathlib import Path
 
 import pytest
+import yaml
 
 from host.layout import REPO
+from millrace.metrics.collect import SOURCES
 from millrace.plan.policy import Policy, Section
 from millrace.plan.policy_file import parse_policy
+from tests.fakes.files.running import server
 from tests.unit import commands
 from tests.unit.client import example_fstab
 
@@ -92,3 +97,29 @@ def test_a_command_that_does_not_exist_is_found() -> None:
     )
     found = [line.split() for line in commands.wrong(text)]
     assert found == [["shares", "list"], ["share", "list", "--jsn"], ["plna"]]
+
+
+def metrics_of_a_server(root: Path) -> set[str]:
+    """The names of all samples that a server can have."""
+    suffixes = {"counter": ("_total",), "info": ("_info",), "summary": ("_count", "_sum")}
+    with server(root) as box:
+        box.provision()
+        box.shares()
+        box.look()
+        box.count(1)
+        families = [family for source in SOURCES.values() for family in source()]
+    names = {f"millrace_{one.name}{suffix}" for one in families for suffix in suffixes.get(one.kind, ("",))}
+    return names | {f"millrace_scrape_{name}" for name in ("source_up", "source_duration_seconds", "timestamp_seconds")}
+
+
+@pytest.mark.parametrize("file", ["prometheus-rules.yml", "grafana-dashboard.json"])
+def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path: Path) -> None:
+    text = (EXAMPLES / file).read_text()
+    if file.endswith(".yml"):
+        asked = [rule["expr"] for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
+    else:
+        panels = json.loads(text)["panels"]
+        assert len({panel["id"] for panel in panels}) == len(panels)
+        asked = [target["expr"] for panel in panels for target in panel["targets"]]
+    names = {name for expression in asked for name in re.findall(r"millrace_\w+", expression)}
+    assert len(names) > 15 and names <= metrics_of_a_server(tmp_path)

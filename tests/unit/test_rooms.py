@@ -21,7 +21,8 @@ PACKAGE = REPO / "tools/millrace"
 # From the top down. A room imports rooms of the lines below its own; rooms of one line may import each other one way.
 ORDER = [
     ["answer", "schema"],  # all verbs: as requests of the pages, as JSON Schema
-    ["alert", "health", "bench", "client", "topology", "watch"],  # look at everything, write nothing of the server's
+    # look at everything, write nothing of the server's
+    ["alert", "health", "bench", "client", "metrics", "support", "topology", "watch"],
     [
         "pool",
         "drive",  # what each drive is; what it said of itself and what is kept of it

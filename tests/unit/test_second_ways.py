@@ -45,7 +45,7 @@ RULES = {
             "bench/run/local.py": "the program under way writes its errors into it",
             "bench/run/loopback.py": "the program under way writes its log into it",
             "share/smb.py": "a candidate for testparm, which no service reads",
-            "inventory/capture.py": "as large as a capture, and beside the file that it replaces",
+            "system/archive.py": "as large as an archive, and beside the file that it becomes",
         },
     ),
     "sleep": Rule(

@@ -51,6 +51,8 @@ VERBS = {
     "watch": ("millrace.watch.verbs", "Print throughput, clients and running jobs every second."),
     "health": ("millrace.health.verbs", "Run all health checks and print remedies."),
     "alert": ("millrace.alert.verbs", "Report problems by mail, webhook or syslog; list and acknowledge them."),
+    "metrics": ("millrace.metrics.verbs", "Print metrics as OpenMetrics text; serve them to a monitoring system."),
+    "support": ("millrace.support.verbs", "Write an archive for support, without secrets and names."),
     "admin": ("millrace.admin.verbs", "Manage the administrator of this server."),
     "answer": ("millrace.answer.verbs", "Serve requests as JSON lines on stdin (internal)."),
     "schema": ("millrace.schema.verbs", "Print the JSON schemas of all --json output."),

@@ -172,6 +172,16 @@ def alert_report_file() -> Path:
     return ROOT / "run/millrace-alert/report.json"
 
 
+def metrics_dir() -> Path:
+    """What an administrator decides about the endpoint of metrics; root alone writes here."""
+    return state_dir() / "metrics"
+
+
+def metrics_file() -> Path:
+    """The metrics as millrace-metrics-collect.service collected them last."""
+    return run_dir() / "metrics.txt"
+
+
 def policy_file() -> Path:
     """The policy that an administrator writes."""
     return ROOT / "etc/millrace/policy.toml"

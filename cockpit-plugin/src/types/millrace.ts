@@ -1035,6 +1035,20 @@ export interface MembershipChange {
     warnings: string[];
 }
 
+/**
+ * `millrace metrics status --json`, and what there is after `on` and `off`.
+ *
+ * `new_token` is shown once, by the command that made it.
+ */
+export interface MetricsEndpoint {
+    schema_version: 1;
+    enabled: boolean;
+    port: number;
+    addresses: string[];
+    token: boolean;
+    new_token: string | null;
+}
+
 /** A parameter of a kernel module and the least value that the recipe wants. */
 export interface ModuleParameter {
     module: string;
@@ -1876,6 +1890,21 @@ export interface Stopped {
     removed: string[];
 }
 
+/** The archive, with every file in it. */
+export interface SupportArchive {
+    schema_version: 1;
+    file: string;
+    parts: SupportPart[];
+}
+
+/** One file of the archive: what it is, its bytes, and why it could not be made, null where it could. */
+export interface SupportPart {
+    name: string;
+    what: string;
+    size: number;
+    problem: string | null;
+}
+
 /** Files written shortly before the cut. `listed` of `count` are in the list; `complete`: all were searched. */
 export interface Suspects {
     count: number;
@@ -2177,6 +2206,9 @@ export interface Outputs {
     "group remove": AccountReport;
     "health": Health;
     "inventory": Inventory;
+    "metrics off": MetricsEndpoint;
+    "metrics on": MetricsEndpoint;
+    "metrics status": MetricsEndpoint;
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
@@ -2208,6 +2240,7 @@ export interface Outputs {
     "share set --dry-run": Preview;
     "share verify": VerifyReport;
     "status": Status;
+    "support": SupportArchive;
     "topology": Topology;
     "tune": TuneReport;
     "user create": AccountReport;

@@ -19,7 +19,11 @@ def test_firewall_includes_what_units_have_opened() -> None:
 
 @pytest.mark.parametrize(
     ("name", "setting", "file", "port"),
-    [("ssh.service", "ExecStartPost", "ssh.nft", "22"), ("millrace-roce.service", "ExecStart", "roce.nft", "4791")],
+    [
+        ("ssh.service", "ExecStartPost", "ssh.nft", "22"),
+        ("millrace-roce.service", "ExecStart", "roce.nft", "4791"),
+        ("millrace-metrics-port.service", "ExecStart", "metrics.nft", "19100"),
+    ],
 )
 def test_unit_opens_its_port_by_the_file_that_a_reload_includes(name: str, setting: str, file: str, port: str) -> None:
     commands = unit(name)[setting]
@@ -30,8 +34,20 @@ def test_unit_opens_its_port_by_the_file_that_a_reload_includes(name: str, setti
     assert f"set {which} {{" in (REPO / "mkosi.extra/etc/nftables.conf").read_text()
 
 
-def test_ssh_that_stops_closes_its_port_for_the_next_load_too() -> None:
-    assert f"-/usr/bin/rm -f {OPENED}/ssh.nft" in unit("ssh.service")["ExecStopPost"]
+@pytest.mark.parametrize(
+    ("name", "setting", "file", "port"),
+    [
+        ("ssh.service", "ExecStopPost", "ssh.nft", "22"),
+        ("millrace-metrics-port.service", "ExecStop", "metrics.nft", "19100"),
+    ],
+)
+def test_unit_that_stops_closes_its_port_now_and_for_the_next_load(
+    name: str, setting: str, file: str, port: str
+) -> None:
+    assert unit(name)[setting] == [
+        f"-/usr/bin/rm -f {OPENED}/{file}",
+        f"-/usr/sbin/nft delete element inet millrace tcp_services {{ {port} }}",
+    ]
 
 
 def test_directory_of_opened_ports_is_of_root_alone() -> None:

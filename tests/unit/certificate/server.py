@@ -13,7 +13,7 @@ from millrace.system.net import Interface
 from tests.fakes.commands import Commands
 from tests.fakes.tools import stand_in
 
-RESTART = "systemctl try-restart cockpit.service"
+RESTART = "systemctl try-restart cockpit.service millrace-metrics.service"
 
 
 class Server(Commands):

@@ -228,7 +228,7 @@ def test_a_disk_that_is_full_leaves_nothing(
     def full(*_: object) -> str:
         raise Failed("zstd: No space left on device")
 
-    monkeypatch.setattr("millrace.inventory.capture.must", full)
+    monkeypatch.setattr("millrace.system.archive.must", full)
     before = sorted(tmp_path.iterdir())
     with pytest.raises(Failed, match="No space left"):
         capture(tmp_path / "new.tar.zst", sysroot=tmp_path / "server", run=answers)

@@ -13,6 +13,7 @@ DIRECTORY = "etc/cockpit/ws-certs.d"
 NAME = "50-millrace"
 # The answer of an upload in the web console has to get out before its connection is cut.
 DELAY = "3s"
+METRICS = "millrace-metrics.service"
 
 
 def directory() -> Path:
@@ -47,6 +48,6 @@ def in_the_way() -> list[str]:
 
 
 def restart() -> None:
-    """Restart the web console with the new certificate, if it runs; signed-in users have to sign in again."""
+    """Restart what shows the certificate, if it runs: the web console, where users sign in again, and the metrics."""
     later = ["systemd-run", "--quiet", "--collect", f"--on-active={DELAY}", "--timer-property=AccuracySec=1s"]
-    attempt([*later, "systemctl", "try-restart", "cockpit.service"], timeout=20)
+    attempt([*later, "systemctl", "try-restart", "cockpit.service", METRICS], timeout=20)

@@ -35,7 +35,7 @@ def main(argv: list[str]) -> None:
 
 
 def beat(mountpoint: Path) -> dict[str, int]:
-    """Write, sync, read back from the drives; return the space in bytes. OSError: any of it fails."""
+    """Write, sync, read back from the drives; return the space in bytes and the inodes. OSError: any of it fails."""
     pool = os.open(mountpoint, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if not _is_mounted(pool, mountpoint):
@@ -53,6 +53,8 @@ def beat(mountpoint: Path) -> dict[str, int]:
         "size": space.f_blocks * block,
         "used": (space.f_blocks - space.f_bfree) * block,
         "free": space.f_bavail * block,
+        "inodes": space.f_files,
+        "inodes_free": space.f_favail,
     }
 
 

@@ -27,6 +27,8 @@ class Heartbeat(Contract):
     size: int | None = None
     used: int | None = None
     free: int | None = None
+    inodes: int | None = None
+    inodes_free: int | None = None
     known: bool = True
 
 

@@ -7,20 +7,14 @@ which lists all.
 """
 
 import hashlib
-import io
-import os
 import secrets
-import tarfile
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Literal
 
 from millrace import __version__
-from millrace.errors import Failed, Refused
 from millrace.inventory.anonymise import Anonymiser
-from millrace.inventory.capture_files import Entry, entries
+from millrace.inventory.capture_files import entries
 from millrace.inventory.capture_tools import reduce
 from millrace.inventory.collect import collect
 from millrace.inventory.finding import Finding, SurfaceReader
@@ -28,13 +22,12 @@ from millrace.inventory.model import Evidence, Inventory
 from millrace.inventory.probe import run_tool
 from millrace.inventory.surface import surface
 from millrace.system import sysfs
+from millrace.system.archive import Entry, new_archive, write_archive
 from millrace.system.documents import Contract
-from millrace.system.run import Result, Runner, attempt, must
+from millrace.system.run import Result, Runner
 
 MANIFEST = "capture.json"
 COMMANDS = "commands"
-NAME = 200
-"""Bytes of the name that a file beside it takes over: names end at 255."""
 
 
 class Manifest(Contract):
@@ -93,35 +86,16 @@ def capture(
 
     Refused, Failed: the file cannot be created; this is checked before any drive is probed.
     """
-    if os.path.lexists(file):
-        raise Refused(f"{file} already exists; choose another file")
-    with _temporary_file(file) as packed:
+    with new_archive(file) as packed:
         found, content = _collected(keep_serials, sysroot, Recorder(sysroot, run, read))
-        try:
-            _write(content, packed, file)
-        except OSError as error:
-            raise Failed(f"{file} cannot be written: {error.strerror}") from error
+        write_archive(content, packed, file)
     return found
-
-
-@contextmanager
-def _temporary_file(file: Path) -> Iterator[Path]:
-    """An empty file in the same directory, for as long as it is needed."""
-    directory = file.absolute().parent
-    try:
-        made = tempfile.NamedTemporaryFile(prefix=f".{file.name[:NAME]}.", dir=directory)  # noqa: SIM115
-    except FileNotFoundError as error:
-        raise Refused(f"{file} cannot be made: {directory} does not exist; create it first") from error
-    except OSError as error:
-        raise Failed(f"{file} cannot be written: {error.strerror}") from error
-    with made:
-        yield Path(made.name)
 
 
 def _collected(keep_serials: bool, sysroot: Path, recorder: Recorder) -> tuple[Inventory, dict[str, Entry]]:
     """The inventory, and the contents of a capture of it by their paths."""
     found = collect(sysroot, recorder.run, recorder.read)
-    names = Anonymiser(_key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
+    names = Anonymiser(key(sysroot), sysfs.text(sysroot / "proc/sys/kernel/hostname") or "", keep_serials)
     # Before any text: these words must be known when the texts are gone through.
     for drive in found.drives:
         names.serial(drive.serial)
@@ -156,32 +130,10 @@ def _triple(state: str, evidence: Evidence) -> tuple[str, str, str]:
     return (str(state), evidence.probe, evidence.finding)
 
 
-def _key(sysroot: Path) -> bytes:
-    """The machine ID never leaves the server; without one no two captures have the same pseudonyms."""
+def key(sysroot: Path) -> bytes:
+    """Return the key of pseudonyms: the machine ID never leaves the server; without one no two captures are alike."""
     return (sysfs.text(sysroot / "etc/machine-id") or secrets.token_hex(16)).encode()
 
 
 def _sha256(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
-
-
-def _write(content: dict[str, Entry], packed: Path, file: Path) -> None:
-    """Write the archive to `packed`, and compressed to `file`: all of it or nothing."""
-    with tarfile.open(packed, "w", format=tarfile.PAX_FORMAT) as archive:
-        for path, entry in sorted(content.items()):
-            member = tarfile.TarInfo(path)
-            member.mode = 0o755 if entry.content is None else 0o644
-            if entry.link is not None:
-                member.type, member.linkname = tarfile.SYMTYPE, entry.link
-            elif entry.content is None:
-                member.type = tarfile.DIRTYPE
-            else:
-                member.size = len(entry.content)
-            archive.addfile(member, io.BytesIO(entry.content or b""))
-    compressed = packed.with_name(f"{packed.name}.zst")
-    try:
-        must(attempt, ["zstd", "--quiet", "-19", "-o", str(compressed), str(packed)])
-        # a link that came there meanwhile is replaced, not followed
-        os.replace(compressed, file)
-    finally:
-        compressed.unlink(missing_ok=True)

@@ -4,7 +4,6 @@
 import os
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.boot_disk import LOADER_PARTITION, SYSTEM_MOUNTS
 from millrace.inventory.memory import formatted
 from millrace.system import sysfs
+from millrace.system.archive import Entry
 
 CLASSES = (
     "sys/block",
@@ -42,15 +42,6 @@ QUEUE = re.compile(r"[rt]x-\d+")
 UEVENT_KEYS = {"DEVTYPE", "PARTNAME", "PARTUUID"}
 MAIN_MOUNTS = {*SYSTEM_MOUNTS, "/srv/pool"}
 ONCE = ("proc/meminfo", "proc/sys/kernel/osrelease", "sys/kernel/security/lockdown")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One file, link or (neither) directory of a capture; `path` is relative to its root."""
-
-    path: str
-    content: bytes | None = None
-    link: str | None = None
 
 
 def entries(sysroot: Path, names: Anonymiser) -> Iterator[Entry]:

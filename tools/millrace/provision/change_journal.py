@@ -88,7 +88,7 @@ def last() -> DriveChange | None:
 def change_lock() -> AbstractContextManager[None]:
     """Hold the lock of the writer of block devices. Refused: provisioning or another change holds it."""
     sentence = "another change of drives is running; follow it with `millrace drive progress`"
-    return locks.held(paths.run_dir() / "provision.lock", sentence)
+    return locks.held(paths.provision_lock_file(), sentence)
 
 
 def in_words(plan: DrivePlan) -> str:

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Metrics of drives are those of `millrace drive list`, in base units."""
+
+from pathlib import Path
+
+from millrace.metrics.family import exposition
+from millrace.metrics.sources import drives
+from tests.fakes.files.box import serial
+from tests.fakes.files.running import server
+from tests.unit.metrics.scrape import parsed, value, values
+
+
+def test_drive_in_use_and_a_missing_one(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.look()
+        box.pull("data", 3)
+        found = parsed(exposition(drives.families()))
+    here, gone = serial(0), serial(3)
+    assert value(found, "millrace_drive_temperature_celsius", serial=here, bay="1") == 40
+    assert value(found, "millrace_drive_wear_ratio", serial=here) == 0.03
+    assert value(found, "millrace_drive_spare_ratio", serial=here) == 1
+    assert value(found, "millrace_drive_media_errors_total", serial=here) == 0
+    assert value(found, "millrace_drive_power_on_seconds_total", serial=here) == 9120 * 3600
+    assert value(found, "millrace_drive_size_bytes", serial=here) == 7_681_501_126_656
+    assert value(found, "millrace_drive_info", serial=here, role="data", name="nvme0n1") == 1
+    assert value(found, "millrace_drive_verdict", serial=here, millrace_drive_verdict="in-sync") == 1
+    assert value(found, "millrace_drive_verdict", serial=gone, bay="4", millrace_drive_verdict="missing") == 1
+    assert sum(values(found, "millrace_drive_verdict", serial=gone)) == 1
+    # of a drive that is gone nothing is known of now
+    assert values(found, "millrace_drive_temperature_celsius", serial=gone) == []
+
+
+def test_drive_that_was_never_read_has_no_figures(tmp_path: Path) -> None:
+    with server(tmp_path):
+        found = parsed(exposition(drives.families()))
+    assert len(values(found, "millrace_drive_size_bytes")) == 13
+    assert values(found, "millrace_drive_wear_ratio") == [] and values(found, "millrace_drive_media_errors_total") == []

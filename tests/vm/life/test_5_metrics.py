@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A monitoring system on the client reads metrics by HTTPS; without the token, or switched off, it reads nothing."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from host.layout import REPO
+from tests.unit.metrics.scrape import Series, parsed, value, values
+from tests.vm.box import ADMIN_PASSWORD, SERVER_ADDRESSES, Box
+from vm.machine import Machine
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+PORT = 19100
+TOKEN = "s3cret-token-of-a-scraper"
+UNIT, COLLECT = "millrace-metrics.service", "millrace-metrics-collect.service"
+# Asks as Prometheus does: verifies the certificate, sends the token where it is given one.
+SCRAPER = f"""
+import json, ssl, sys, urllib.error, urllib.request
+token = sys.stdin.readline().strip()
+request = urllib.request.Request("https://{SERVER_ADDRESSES[0]}:{PORT}/metrics")
+if token:
+    request.add_header("Authorization", "Bearer " + token)
+context = ssl.create_default_context(cafile="/run/authority.pem")
+try:
+    with urllib.request.urlopen(request, timeout=60, context=context) as reply:
+        found = dict(status=reply.status, type=reply.headers["Content-Type"], text=reply.read().decode())
+except urllib.error.HTTPError as error:
+    found = dict(status=error.code, type=error.headers["Content-Type"], text=error.read().decode())
+print(json.dumps(found))
+"""
+
+
+@dataclass(frozen=True)
+class Reply:
+    status: int
+    type: str
+    text: str
+
+
+def scrape(client: Machine, token: str) -> Reply:
+    return Reply(**json.loads(client.run("python3 /run/scrape.py", stdin=f"{token}\n", seconds=300).out))
+
+
+@pytest.fixture(scope="module")
+def endpoint(box: Box, client: Machine) -> Iterator[None]:
+    """Metrics for readers with the token."""
+    authority = box.say("cat /var/lib/millrace/certificate/authority.pem")
+    client.run("cat > /run/authority.pem", stdin=f"{authority}\n")
+    client.run("cat > /run/scrape.py", stdin=SCRAPER)
+    box.say("systemctl start millrace-smart.service millrace-health.service")
+    turned = box.machine.run("millrace metrics on --token-stdin --json", stdin=f"{TOKEN}\n", seconds=600)
+    assert json.loads(turned.out)["new_token"] is None
+    box.machine.wait_command(f"ss -Htln 'sport = :{PORT}' | grep -q .", "the endpoint", 300)
+    yield
+    box.millrace("metrics off")
+
+
+@pytest.fixture(scope="module")
+def series(client: Machine, endpoint: None) -> Series:
+    """What the reader with the token gets."""
+    reply = scrape(client, TOKEN)
+    print(reply.text)
+    assert (reply.status, reply.type) == (200, "application/openmetrics-text; version=1.0.0; charset=utf-8")
+    return parsed(reply.text)
+
+
+def test_every_source_answers_a_reader_with_the_token(box: Box, series: Series) -> None:
+    up = {dict(labels)["source"]: one for (name, labels), one in series.items() if name == "millrace_scrape_source_up"}
+    print(box.say(f"journalctl -u {COLLECT} -u {UNIT} --no-pager; systemctl show -P CPUUsageNSec {COLLECT} {UNIT}"))
+    assert up and set(up.values()) == {1}, up
+
+
+def test_figures_are_those_of_the_commands(box: Box, series: Series) -> None:
+    drives = box.shown("drive list --json")["drives"]
+    assert {dict(labels)["serial"] for name, labels in series if name == "millrace_drive_info"} == {
+        one["serial"] for one in drives
+    }
+    for one in drives:
+        serial = one["serial"]
+        verdict = {"millrace_drive_verdict": one["verdict"]}
+        assert value(series, "millrace_drive_verdict", serial=serial, **verdict) == 1
+        assert value(series, "millrace_drive_size_bytes", serial=serial) == one["size_bytes"]
+        heat = values(series, "millrace_drive_temperature_celsius", serial=serial)
+        assert heat == ([] if one["temperature_celsius"] is None else [one["temperature_celsius"]])
+    pool = box.shown("pool show --json")
+    for array in pool["arrays"]:
+        assert value(series, "millrace_array_info", array=array["name"], level=array["level"]) == 1
+        assert values(series, "millrace_array_missing_members", array=array["name"]) == [array["degraded"]]
+        assert value(series, "millrace_array_size_bytes", array=array["name"]) == array["size"]
+    assert value(series, "millrace_pool_size_bytes") == pool["filesystem"]["size"]
+    assert value(series, "millrace_pool_inodes") > value(series, "millrace_pool_inodes_free") > 0
+    assert value(series, "millrace_nfsd_threads") > 0
+    ports = box.say("cd /sys/class/net; for p in *; do [ -e $p/device ] && echo $p; done; true").split()
+    assert {dict(labels)["port"] for name, labels in series if name == "millrace_port_link_up"} == set(ports)
+    health = box.read_json("cat /run/millrace/health.json")
+    assert value(series, "millrace_health_level", millrace_health_level=health["level"]) == 1
+
+
+def test_alert_rules_ask_for_what_the_server_has(series: Series) -> None:
+    rules = (REPO / "docs/examples/prometheus-rules.yml").read_text()
+    asked = set(re.findall(r"millrace_[a-z_]+", " ".join(re.findall(r"^ +expr: (.*)$", rules, re.MULTILINE))))
+    # no share of this server has a limit
+    assert asked - {name for name, _ in series} == {"millrace_share_limit_bytes"}
+
+
+def test_reader_without_the_token_gets_nothing(client: Machine, series: Series) -> None:
+    for token in ("", f"{TOKEN}x"):
+        reply = scrape(client, token)
+        assert reply.status == 401 and "millrace_" not in reply.text
+
+
+def test_endpoint_has_no_rights_and_keeps_no_token(box: Box, series: Series) -> None:
+    found = box.say(f"systemctl show -P DynamicUser -P NoNewPrivileges -P CapabilityBoundingSet {UNIT}").split()
+    assert sorted(found) == ["yes", "yes"]
+    assert box.say("stat -c '%a %U' /var/lib/millrace/metrics/token.json") == "600 root"
+    assert box.say("ps -eo args").count(TOKEN) == 0
+    kept = "cat /var/lib/millrace/metrics/* /run/millrace/metrics.txt; journalctl -b --no-pager"
+    # the pattern arrives on standard input, which is that of the whole line
+    search = box.machine.run(f"exec 3<&0; ({kept}) < /dev/null | grep -F -f /dev/fd/3", stdin=TOKEN, check=False)
+    assert (search.status, search.out) == (1, "")
+    assert [one for one in box.failed_units() if "metrics" in one] == []
+
+
+def test_firewall_that_is_loaded_again_leaves_the_port_open(box: Box, client: Machine, series: Series) -> None:
+    box.say("systemctl reload nftables.service")
+    assert scrape(client, TOKEN).status == 200
+
+
+def test_allowed_address_needs_no_token_and_others_get_no_connection(box: Box, client: Machine, series: Series) -> None:
+    box.millrace(["metrics", "on", "--from", "192.0.2.0/24"], seconds=600)
+    box.machine.wait_command(f"ss -Htln 'sport = :{PORT}' | grep -q .", "the endpoint", 300)
+    refused = client.run("python3 /run/scrape.py", stdin="\n", check=False, seconds=300)
+    assert refused.status != 0 and ("SSL" in refused.err or "reset" in refused.err.lower()), refused.err
+    box.millrace(["metrics", "on", "--from", "10.77.0.0/24"], seconds=600)
+    box.machine.wait_command(f"ss -Htln 'sport = :{PORT}' | grep -q .", "the endpoint", 300)
+    assert scrape(client, "").status == 200
+
+
+def test_switched_off_endpoint_leaves_no_port_and_no_unit(box: Box, client: Machine, series: Series) -> None:
+    connect = f"python3 -c \"import socket; socket.create_connection(('{SERVER_ADDRESSES[0]}', {PORT}), 5)\""
+    client.run(connect, seconds=120)
+    assert str(PORT) in box.say("nft -j list set inet millrace tcp_services")
+    assert box.millrace("metrics off").out == "Metrics are not served: millrace metrics on\n"
+    assert str(PORT) not in box.say("nft -j list set inet millrace tcp_services")
+    assert client.run(connect, check=False, seconds=120).status != 0
+    assert box.say(f"ss -Htln 'sport = :{PORT}'") == ""
+    left = "systemctl list-units --no-legend --state=active 'millrace-metrics*'; ls /var/lib/millrace/metrics/*.json"
+    assert box.say(f"{left} 2>/dev/null; true") == ""
+    assert not box.shown("metrics status --json")["enabled"]
+
+
+def test_support_archive_has_what_it_lists_and_names_nobody(box: Box, series: Series) -> None:
+    file = "/root/support.tar.zst"
+    made = json.loads(box.machine.run(f"millrace support {file} --json", seconds=1200).out)
+    print({one["name"]: (one["size"], one["problem"]) for one in made["parts"]})
+    assert box.say(f"tar -tf {file}").split() == [one["name"] for one in made["parts"]]
+    unavailable = {one["name"] for one in made["parts"] if one["problem"]}
+    # there is no policy, and what was never written
+    assert unavailable <= {"policy.toml", "config.json", "drives-known.json"}
+    assert box.say(f"stat -c '%a %U' {file}") == "600 root"
+    content = f"tar -xOf {file} --exclude=capture.tar.zst"
+    assert int(box.say(f"{content} | grep -c millrace", seconds=600)) > 100
+    serials = [one["serial"] for one in box.shown("drive list --json")["drives"] if one["serial"]]
+    hashes = box.say("cut -d: -f2 /etc/shadow | grep '^[$]'").split()
+    hidden = [ADMIN_PASSWORD, TOKEN, box.say("hostname"), SERVER_ADDRESSES[0], *serials, *hashes]
+    assert len(serials) > 10 and hashes
+    box.machine.run("umask 077; cat > /run/hidden", stdin="".join(f"{one}\n" for one in hidden))
+    search = box.machine.run(f"{content} | grep -n -F -f /run/hidden", check=False, seconds=600)
+    assert (search.status, search.out[:2000]) == (1, "")
+    again = box.machine.run(f"millrace support {file}", check=False, seconds=300)
+    assert (again.status, again.err) == (1, f"millrace: {file} already exists; choose another file\n")
+    assert box.say(
+        f"tar -xOf {file} capture.tar.zst > /run/c.tar.zst; millrace inventory --sysroot /run/c.tar.zst --json"
+    )

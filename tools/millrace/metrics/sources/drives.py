@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
+
+from typing import get_args
+
+from millrace.drive.facts import facts
+from millrace.drive.model import DriveRow, Verdict
+from millrace.drive.rows import rows
+from millrace.metrics.family import Family, counter, gauge, info, stateset
+
+HOUR = 3600
+
+
+def families() -> list[Family]:
+    """Return the metrics of all drives, missing members included. BadInput: the record of the pool cannot be read."""
+    found = rows(facts())
+    places = [(one, {"serial": one.serial, "bay": one.bay or ""}) for one in found]
+    return [
+        info("drive", "Model, firmware, kernel name and role of a drive.", *(_about(one) for one in found)),
+        stateset(
+            "drive_verdict",
+            "Verdict on a drive, as `millrace drive list` shows it.",
+            get_args(Verdict),
+            *((one.verdict, place) for one, place in places),
+        ),
+        gauge("drive_size_bytes", "Capacity of a drive.", *((one.size_bytes, place) for one, place in places)),
+        gauge(
+            "drive_temperature_celsius",
+            "Temperature at the last SMART reading.",
+            *((one.temperature_celsius, place) for one, place in places),
+        ),
+        gauge(
+            "drive_wear_ratio",
+            "Used part of the rated endurance; may exceed 1.",
+            *((_ratio(one.wear_percent), place) for one, place in places),
+        ),
+        gauge(
+            "drive_spare_ratio",
+            "Remaining part of the spare blocks.",
+            *((_ratio(one.spare_percent), place) for one, place in places),
+        ),
+        counter(
+            "drive_media_errors",
+            "Media errors that the drive counted in its life.",
+            *((one.media_errors, place) for one, place in places),
+        ),
+        counter(
+            "drive_power_on_seconds",
+            "Time for which the drive had power in its life.",
+            *((None if one.power_on_hours is None else one.power_on_hours * HOUR, place) for one, place in places),
+        ),
+    ]
+
+
+def _about(one: DriveRow) -> dict[str, str]:
+    return {
+        "serial": one.serial,
+        "bay": one.bay or "",
+        "name": one.name or "",
+        "model": one.model,
+        "firmware": one.firmware,
+        "role": one.role,
+    }
+
+
+def _ratio(percent: int | None) -> float | None:
+    return None if percent is None else percent / 100

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The files of a support archive, each made in a process of its own."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from millrace import paths
+from millrace.errors import BadInput
+from millrace.system.run import must, within
+
+# Emulated, a capture takes minutes.
+SECONDS = 600.0
+JOURNAL_LINES, WARNING_LINES = 10_000, 3_000
+# Bytes of one file.
+LARGEST = 16 << 20
+
+
+@dataclass(frozen=True)
+class Part:
+    """One file: its name in the archive, what it is, and how it is made. `opaque`: it is anonymous already."""
+
+    name: str
+    what: str
+    make: Callable[[], bytes]
+    opaque: bool = False
+
+
+def parts() -> list[Part]:
+    """Return all files of an archive, in the order of their names."""
+    found = [
+        Part("capture.tar.zst", "hardware of this server (millrace inventory --sysroot reads it)", _capture, True),
+        _document(
+            "config.json", "desired state: shares, users, ports; no passwords", paths.state_dir() / "config.json"
+        ),
+        _document("drives-known.json", "drives that were seen, with their wear", paths.known_drives_file()),
+        Part("drives.json", "millrace drive list", _drives),
+        _document("health.json", "last health check", paths.health_file()),
+        _document("heartbeat.json", "last read and fsync on the pool", paths.heartbeat_file()),
+        _document("inventory.json", "inventory of this boot", paths.inventory_file()),
+        _tool(
+            "journal-warnings.txt",
+            "journal: warnings and errors of all boots",
+            _journal(WARNING_LINES, "-p", "warning"),
+        ),
+        _tool("journal.txt", "journal of this boot", _journal(JOURNAL_LINES, "-b")),
+        _document("mdstat.txt", "arrays as the kernel shows them", paths.ROOT / "proc/mdstat"),
+        Part("metrics.txt", "millrace metrics", _metrics),
+        _document("os-release.txt", "version of the image", paths.ROOT / "usr/lib/os-release"),
+        _tool("packages.txt", "packages of the image", ["dpkg-query", "-W"]),
+        _document("plan-approved.json", "plan that the pool was made from", paths.approved_plan_file()),
+        _document("plan.json", "plan of this boot", paths.plan_file()),
+        _document("policy.toml", "policy", paths.policy_file()),
+        _document("pool.json", "record of the pool", paths.pool_file()),
+        _document("smart.json", "last SMART readings", paths.smart_file()),
+        _tool("units.txt", "failed units", ["systemctl", "--failed", "--no-pager", "--plain"]),
+    ]
+    return sorted(found, key=lambda one: one.name)
+
+
+def _document(name: str, what: str, path: Path) -> Part:
+    return Part(name, what, partial(_read, path))
+
+
+def _read(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(LARGEST)
+    except FileNotFoundError as error:
+        raise BadInput(f"{path} is missing") from error
+
+
+def _tool(name: str, what: str, argv: Sequence[str]) -> Part:
+    return Part(name, what, lambda: must(within(SECONDS), argv).encode()[:LARGEST])
+
+
+def _journal(lines: int, *which: str) -> list[str]:
+    return ["journalctl", "--no-pager", "--quiet", "--output=short-iso", f"--lines={lines}", *which]
+
+
+def _capture() -> bytes:
+    from millrace.inventory.capture import capture
+
+    with tempfile.TemporaryDirectory(dir=paths.run_dir()) as directory:
+        file = Path(directory) / "capture.tar.zst"
+        capture(file, sysroot=paths.ROOT)
+        return file.read_bytes()
+
+
+def _drives() -> bytes:
+    from millrace.drive.facts import facts
+    from millrace.drive.model import DriveList
+    from millrace.drive.rows import rows
+
+    return DriveList(drives=rows(facts())).model_dump_json(indent=2).encode()
+
+
+def _metrics() -> bytes:
+    from millrace.metrics.collect import collect
+
+    return collect().encode()

@@ -2197,9 +2197,17 @@ export interface Outputs {
     "domain join": MembershipChange;
     "domain leave": MembershipChange;
     "domain show": DomainReport;
+    "drive add": DriveProposal | ChangeProgress | DriveChange;
+    "drive add --dry-run": DriveProposal;
+    "drive apply": LastChange;
     "drive erase": EraseProgress | Erasure;
     "drive list": DriveList;
     "drive locate": Located;
+    "drive progress": LastChange;
+    "drive remove": DriveProposal | ChangeProgress | DriveChange;
+    "drive remove --dry-run": DriveProposal;
+    "drive replace": DriveProposal | ChangeProgress | DriveChange;
+    "drive replace --dry-run": DriveProposal;
     "drive show": DriveReport;
     "group create": AccountReport;
     "group list": GroupList;
@@ -2253,4 +2261,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive erase" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "watch";

@@ -10,7 +10,7 @@ import pytest
 from tests.browser.console import CHROMIUM, Console
 from tests.browser.failed import pytest_exception_interact
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, Box, credentials
-from tests.vm.life.words import SERVER
+from tests.vm.life.words import METRICS, SERVER
 from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
@@ -40,15 +40,32 @@ def port() -> int:
 
 
 @pytest.fixture(scope="package")
+def metrics_port() -> int:
+    """The port of the metrics on this host."""
+    return free_port()
+
+
+@pytest.fixture(scope="package")
 def box(
-    image: Path, accelerator: Accel, cables: Cables, port: int, tmp_path_factory: pytest.TempPathFactory
+    image: Path,
+    accelerator: Accel,
+    cables: Cables,
+    port: int,
+    metrics_port: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Box]:
     given = credentials()
     # no password is handed in: the appliance makes its own; no policy: NFS is closed until networks are confirmed
     del given["millrace.admin-password"], given["millrace.policy"]
     directory = tmp_path_factory.mktemp("life")
     with appliance(
-        SERVER, image, directory, accelerator, credentials=given, forwards={9090: port}, links=cables.server_ends
+        SERVER,
+        image,
+        directory,
+        accelerator,
+        credentials=given,
+        forwards={9090: port, METRICS: metrics_port},
+        links=cables.server_ends,
     ) as machine:
         machine.start()
         box = Box(machine)

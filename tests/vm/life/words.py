@@ -12,6 +12,8 @@ SERVER = server_named("1u12")
 PROTOCOLS = ("nfs-tcp", "nfs-rdma", "smb")
 EXPORT = "/srv/pool/data"
 MOUNTPOINT = "/mnt/data"
+# The port of the endpoint of metrics.
+METRICS = 19100
 # Of the client, in memory.
 PATTERN = "/run/pattern"
 PATTERN_MIB = 256

@@ -242,7 +242,15 @@ test("a drive is erased only after its serial number was typed, and what others 
     const line = { schema_version: 1, serial, what: "writing zeros", done: 50, total: 200, bytes_per_second: 10, seconds_left: 15 };
     erasing?.print(`${JSON.stringify(line)}\n`);
     await waitFor(() => expect(dialog.getByTestId("progress").textContent).toContain("25"));
-    erasing?.end("");
+    const ended = {
+        schema_version: 1, id: "1", serial, wwid: "", bay: null, state: "done", method: "overwrite", boot: "", began: "", ended: "",
+        reason: null, unproved: "areas that the drive keeps out of reach may hold old data",
+    };
+    erasing?.end(`${JSON.stringify(ended)}\n`);
+    const after = within(await screen.findByRole("dialog", { name: `The drive ${serial} is erased` }));
+    expect(after.getByText("Not proved: areas that the drive keeps out of reach may hold old data.")).toBeTruthy();
+    const [, close] = after.getAllByRole("button", { name: "Close" });
+    await userEvent.click(close ?? document.body);
     await waitFor(() => expect(screen.queryByRole("dialog")).toBeNull());
 });
 

@@ -118,6 +118,13 @@ def test_drive_is_erased_and_blank_in_the_inventory(server: Server) -> None:
     assert last() == ended and not paths.erase_order_file().exists()
 
 
+def test_without_an_inventory_a_drive_is_erased_and_none_is_invented(server: Server) -> None:
+    paths.inventory_file().unlink()
+    server.manager.run = lambda: erase_job.execute(Linux())
+    list(erase_job.follow(Linux(), server.order()))
+    assert (last().state, paths.inventory_file().exists()) == ("done", False)
+
+
 def test_verb_prints_the_drive_progress_and_what_is_not_proved(
     server: Server, capsys: pytest.CaptureFixture[str]
 ) -> None:

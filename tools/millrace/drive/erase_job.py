@@ -139,8 +139,10 @@ def _ready(system: System, serial: str, foreign: bool) -> Ready:
 
 
 def _examined(name: str) -> Drive:
-    """Examine a drive and put what was found into the inventory of this boot."""
+    """Examine a drive and put what was found into the inventory of this boot, where there is one."""
     drive = examine(name)
+    if not paths.inventory_file().exists():
+        return drive
     inventory = read_model(paths.inventory_file(), Inventory)
     drives = erase.with_drive(inventory.drives, drive)
     write_model(paths.inventory_file(), inventory.model_copy(update={"drives": drives}))

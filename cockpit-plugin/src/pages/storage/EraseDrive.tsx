@@ -18,6 +18,7 @@ export function EraseDrive({ drive, onDone, onClose }: { drive: DriveRow; onDone
     const [typed, setTyped] = useState("");
     const [now, setNow] = useState<Line>();
     const [busy, setBusy] = useState(false);
+    const [done, setDone] = useState(false);
     const [error, setError] = useState<CliError>();
     const stop = useRef<AbortController | undefined>(undefined);
     useEffect(() => () => stop.current?.abort(), []);
@@ -29,8 +30,9 @@ export function EraseDrive({ drive, onDone, onClose }: { drive: DriveRow; onDone
         setError(undefined);
         follow("drive erase", [drive.serial, `--serial-again=${typed}`, ...foreign], setNow, { admin: true, signal }).then(() => {
             if (signal.aborted) return;
+            setBusy(false);
+            setDone(true);
             onDone();
-            onClose();
         }, (failed: CliError) => {
             setBusy(false);
             setError(failed);
@@ -39,6 +41,14 @@ export function EraseDrive({ drive, onDone, onClose }: { drive: DriveRow; onDone
     };
     const line = now !== undefined && "what" in now ? now : undefined;
     const progress = line === undefined || line.done === null || line.total === null ? null : line.done / line.total;
+    const unproved = now !== undefined && "unproved" in now ? now.unproved : null;
+    if (done) {
+        return (
+            <ConfirmDialog title={format(_("The drive $0 is erased"), drive.serial)} action={_("Close")} onConfirm={onClose} onClose={onClose}>
+                {unproved === null ? null : <p>{format(_("Not proved: $0."), unproved)}</p>}
+            </ConfirmDialog>
+        );
+    }
     return (
         <ConfirmDialog danger title={format(_("Erase the drive $0?"), drive.serial)} action={_("Erase drive")}
             ready={typed === drive.serial} busy={busy} error={error} onConfirm={erase} onClose={onClose}>

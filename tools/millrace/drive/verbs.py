@@ -80,8 +80,12 @@ def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: b
 )
 def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
     """Make the blank drive SERIAL a hot spare."""
+    from millrace.drive.facts import facts
+    from millrace.drive.rows import row
     from millrace.drive.spares import addition
 
+    # refused at once: to examine all drives takes a while
+    row(facts(), serial)
     _change(None, lambda server: addition(server, serial), _Confirmation(yes, digest, dry_run), show)
 
 

@@ -1999,9 +1999,13 @@ export interface Outputs {
     "domain join": MembershipChange;
     "domain leave": MembershipChange;
     "domain show": DomainReport;
+    "drive add": DriveProposal | ChangeProgress | DriveChange;
+    "drive add --dry-run": DriveProposal;
     "drive apply": LastChange;
     "drive list": DriveList;
     "drive progress": LastChange;
+    "drive remove": DriveProposal | ChangeProgress | DriveChange;
+    "drive remove --dry-run": DriveProposal;
     "drive replace": DriveProposal | ChangeProgress | DriveChange;
     "drive replace --dry-run": DriveProposal;
     "drive show": DriveReport;
@@ -2046,4 +2050,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive replace" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive remove" | "drive replace" | "watch";

@@ -45,7 +45,8 @@ def rows(facts: Facts) -> list[DriveRow]:
 
 def row(facts: Facts, serial: str) -> DriveRow:
     """Return the drive with this serial number. Refused: there is none, or it is not the only one."""
-    found = [one for one in rows(facts) if one.serial == serial]
+    # a drive that reports none cannot be named by it
+    found = [one for one in rows(facts) if serial and one.serial == serial]
     if not found:
         raise Refused(f"no drive has the serial number {shown(serial)}; for all of them: millrace drive list")
     if len(found) > 1:

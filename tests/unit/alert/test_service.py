@@ -103,9 +103,7 @@ def test_message_waits_over_a_restart_and_comes_once(world: World) -> None:
     world.later(1)
     assert world.report.deliveries[0].problem == "chat.example.com replied with status 500"
     world.service = world.start()
-    world.later(1)
-    assert len(world.begun) == 1
-    world.later(15)
+    world.later(0)
     assert world.events == ["opened", "opened"]
     assert world.begun[0].parcel.message == world.begun[1].parcel.message
     world.begun[1].end()
@@ -113,6 +111,55 @@ def test_message_waits_over_a_restart_and_comes_once(world: World) -> None:
     world.service = world.start()
     world.later(3600)
     assert len(world.begun) == 2
+
+
+def test_end_is_delivered_where_each_check_is_late(world: World) -> None:
+    """An overloaded server: between any two documents the service finds that the checks have stopped."""
+
+    def check_late(*findings: Finding) -> None:
+        for _ in range(service.STALE_SECONDS + 10):
+            world.later(1)
+            for one in world.begun:
+                one.end()
+        world.look(*findings)
+
+    world.look(finding())
+    for _ in range(4):
+        check_late()
+    about = [(one.parcel.message.event, one.parcel.message.alerts[0].key) for one in world.begun]
+    assert about.count(("closed", "arrays/data")) == 1 == about.count(("opened", "arrays/data"))
+
+
+def test_receiver_that_was_dead_for_hours_gets_the_message_within_minutes(world: World) -> None:
+    def check_for(minutes: int, problem: str | None) -> None:
+        for _ in range(minutes):
+            world.begun[-1].end(problem)
+            world.seconds += 60
+            world.look(finding())
+
+    world.look(finding())
+    check_for(100, "chat.example.com replied with status 500")
+    assert world.report.queued == {"chat": 1}
+    check_for(6, None)
+    assert world.report.queued == {} and world.report.deliveries[0].problem is None
+
+
+def test_news_and_a_test_that_arrives_end_the_pause_of_what_waits(world: World) -> None:
+    world.look(finding())
+    world.begun[0].end("chat.example.com replied with status 500")
+    world.later(1)
+    world.seconds += 1
+    world.look(finding(), finding("nfs", ""))
+    # the earlier one first, as the order is kept
+    assert [one.parcel.message.number for one in world.begun] == [1, 1]
+    world.begun[1].end("chat.example.com replied with status 500")
+    write_model(paths.alert_dir() / service.TEST_FILE, TestRequest(id="a1", routes=["chat"]))
+    world.later(1)
+    assert world.events == ["opened", "opened", "test"]
+    world.begun[2].end()
+    world.later(1)
+    world.later(0)
+    assert world.events == ["opened", "opened", "test", "opened"]
 
 
 def test_message_that_was_under_way_at_a_restart_is_tried_again(world: World) -> None:

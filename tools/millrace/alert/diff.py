@@ -59,8 +59,12 @@ def grouped(alerts: Sequence[Alert]) -> list[list[Alert]]:
 
 
 def _absent(result: Difference, alert: Alert, health: Health) -> None:
-    if not _is_judged(alert, health):
+    if health.starting:
         result.open.append(alert.model_copy(update={"gone": None}))
+        return
+    if not _is_judged(alert, health):
+        # A document that cannot say so is no document with the problem: where checks are often late, nothing would end.
+        result.open.append(alert)
         return
     gone = alert.gone or health.at
     if alert.gone and datetime.fromisoformat(health.at) - datetime.fromisoformat(gone) >= HOLD:
@@ -70,9 +74,9 @@ def _absent(result: Difference, alert: Alert, health: Health) -> None:
 
 
 def _is_judged(alert: Alert, health: Health) -> bool:
-    """Whether the document can say that the problem has ended."""
+    """Whether the check of the problem ran."""
     silent = {f"{alert.check}/{NOT_RUN}", f"{current.NAME}/{current.STOPPED}"}
-    return not health.starting and not any(one.key in silent for one in health.findings)
+    return not any(one.key in silent for one in health.findings)
 
 
 def _problems(health: Health) -> dict[str, Finding]:

@@ -10,8 +10,9 @@ from millrace.health.model import Health, Level
 
 # Messages of one route: a mail server that is dead for weeks does not fill the boot drive.
 MOST = 200
-# A message that was lost on the way is tried again after 15 s, then after twice as long each time, at most an hour.
-FIRST_SECONDS, LONGEST_SECONDS = 15.0, 3600.0
+# A message that was lost on the way is tried again after 15 s, then after twice as long each time, at most 5 minutes:
+# a receiver that is back after a night has what it missed before somebody asks for it.
+FIRST_SECONDS, LONGEST_SECONDS = 15.0, 300.0
 
 
 def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
@@ -35,9 +36,13 @@ def _news(found: Difference) -> Iterable[tuple[Event, list[Alert]]]:
 
 
 def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Sequence[str], note: str = "") -> State:
-    """Queue one message for each of `routes`; the oldest of a route whose queue is full is dropped and counted."""
+    """Queue one message for each of `routes`; the oldest of a route whose queue is full is dropped and counted.
+
+    What waits before it is tried at once: news need not wait for the pause after an old failure.
+    """
     if not routes:
         return state
+    state = at_once(state, routes)
     message = Message(number=state.number + 1, event=event, at=at, alerts=list(alerts), note=note)
     queue = [*state.queue, *(Queued(route=name, message=message) for name in routes)]
     deliveries = list(state.deliveries)
@@ -48,6 +53,13 @@ def say(state: State, event: Event, at: str, alerts: Sequence[Alert], routes: Se
             queue.remove(waiting[1])
             deliveries = _updated(deliveries, name, lambda one: {"dropped": one.dropped + 1})
     return state.model_copy(update={"number": message.number, "queue": queue, "deliveries": deliveries})
+
+
+def at_once(state: State, routes: Iterable[str]) -> State:
+    """Let what waits for these routes wait no longer; a further failure makes the pause longer, as before."""
+    names = set(routes)
+    queue = [one.model_copy(update={"not_before": 0.0}) if one.route in names else one for one in state.queue]
+    return state.model_copy(update={"queue": queue})
 
 
 def routed(state: State, routes: Sequence[Route], now: datetime) -> State:

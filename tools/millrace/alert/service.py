@@ -79,7 +79,8 @@ class Service:
         self._testing: list[tuple[TestResult, Delivering]] = []
         self._results: list[TestResult] = []
         self._kept: dict[Path, BaseModel] = {}
-        self.state = queue.routed(_recorded(), list(self._routes.values()), self._now())
+        # Whoever starts it again may have mended what kept the messages from their receiver.
+        self.state = queue.at_once(queue.routed(_recorded(), list(self._routes.values()), self._now()), self._routes)
 
     def step(self) -> None:
         """Run one round of checks and deliveries; never wait for a receiver."""
@@ -127,7 +128,9 @@ class Service:
                     self._testing.append((result, self._begin(self._parcel(name, message))))
         over = [(result, attempt) for result, attempt in self._testing if attempt.ended()]
         self._testing = [one for one in self._testing if one not in over]
-        self._results += [result.model_copy(update={"problem": attempt.problem()}) for result, attempt in over]
+        results = [result.model_copy(update={"problem": attempt.problem()}) for result, attempt in over]
+        self.state = queue.at_once(self.state, [one.route for one in results if one.problem is None])
+        self._results += results
         del self._results[:-TESTS]
 
     def _parcel(self, route: str, message: Message) -> Parcel:

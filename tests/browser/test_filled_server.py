@@ -16,7 +16,7 @@ from tests.browser.failed import OUT
 from tests.browser.fixtures import *  # noqa: F403
 from tests.browser.fixtures import ADMIN_PASSWORD, OpenBrowser
 from tests.browser.stories.themes import *  # noqa: F403
-from tests.browser.user import User
+from tests.browser.user import TELEPHONE, VIEW, User
 
 NAME = "filled"
 Become = Callable[[str], None]
@@ -113,8 +113,27 @@ def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: User, become: Be
     assert admin.accessibility_problems() + admin.overflowing() == []
 
 
+def test_bell_opens_the_open_alerts_on_a_screen_and_on_a_telephone(admin: User) -> None:
+    admin.go("Overview")
+    bell = admin.ours.get_by_test_id("bell")
+    expect(bell).to_have_accessible_name("3 open alerts")
+    bell.press("Enter")
+    listed = admin.ours.get_by_test_id("open-alerts")
+    expect(listed.get_by_role("listitem")).to_have_count(3)
+    expect(listed).to_contain_text("bay 4 (MRD00000000004) is missing")
+    expect(listed.get_by_role("button", name="Acknowledge arrays/data")).to_be_enabled()
+    admin.picture(OUT / "alerts-overview-light.png")
+    assert admin.accessibility_problems() + admin.overflowing() == []
+    admin.page.set_viewport_size(TELEPHONE)
+    assert admin.overflowing() == []
+    admin.page.set_viewport_size(VIEW)
+    bell.click()
+    expect(listed).to_have_count(0)
+
+
 def test_rebuild_is_shown_with_the_remaining_time(admin: User, become: Become) -> None:
     become("1u12-rebuilding")
+    admin.go("Storage")
     progress = admin.ours.get_by_test_id("array-data").get_by_test_id("progress")
     expect(progress).to_contain_text("left")
     admin.picture(OUT / "rebuilding-storage-light.png")

@@ -179,3 +179,76 @@ test("who may only look sees that NFS is closed and cannot open it", async () =>
     await userEvent.setup({ delay: null }).click(confirm);
     expect(started("share networks set")).toEqual([]);
 });
+
+const bell = () => screen.findByTestId("bell");
+
+test("the bell counts what nobody has acknowledged, and opens the list with what to do", async () => {
+    serverIs("1u12-degraded");
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    const list = golden("1u12-degraded", "alert list");
+    await waitFor(async () => expect((await bell()).getAttribute("aria-label")).toBe(`${list.alerts.length} open alerts`));
+    expect((await bell()).textContent).toBe(String(list.alerts.length));
+    expect(screen.queryByTestId("open-alerts")).toBeNull();
+    await user.click(await bell());
+    expect((await bell()).getAttribute("aria-expanded")).toBe("true");
+    const [first] = await within(await screen.findByTestId("open-alerts")).findAllByRole("listitem");
+    expect(first?.textContent).toContain("bay 4 (MRD00000000004) is missing");
+    expect(first?.textContent).toContain("Replace the drive.");
+});
+
+test("an acknowledged alert stays in the list with who acknowledged it, and the bell counts it no longer", async () => {
+    serverIs("1u12-degraded");
+    const list = golden("1u12-degraded", "alert list");
+    const [first, ...others] = list.alerts;
+    does("alert ack", (call) => {
+        const known = { ...list, alerts: [{ ...first, acknowledged: "anna" }, ...others] };
+        says("alert list", known);
+        call.end(JSON.stringify(known));
+    });
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    await user.click(await bell());
+    await user.click(await screen.findByRole("button", { name: "Acknowledge arrays/data" }));
+    expect(started("alert ack").at(-1)?.argv.slice(1)).toEqual(["alert", "ack", "arrays/data", "--json"]);
+    expect(started("alert ack").at(-1)?.options.superuser).toBe("require");
+    expect(await screen.findByText(/acknowledged by anna/)).toBeTruthy();
+    expect(screen.queryByRole("button", { name: "Acknowledge arrays/data" })).toBeNull();
+    expect((await bell()).textContent).toBe(String(others.length));
+});
+
+test("an alert that has ended meanwhile cannot be acknowledged, and the sentence of the program is shown", async () => {
+    serverIs("1u12-degraded");
+    refuses("alert ack", "no open alert has the key 'arrays/data': millrace alert list");
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    await user.click(await bell());
+    await user.click(await screen.findByRole("button", { name: "Acknowledge arrays/data" }));
+    expect(await screen.findByText(/no open alert has the key/)).toBeTruthy();
+});
+
+test("with limited access the alerts are seen and not acknowledged", async () => {
+    serverIs("1u12-degraded");
+    setAdmin(false);
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    await user.click(await bell());
+    const acknowledge = await screen.findByRole("button", { name: "Acknowledge arrays/data" });
+    expect(acknowledge.getAttribute("aria-disabled")).toBe("true");
+    await user.click(acknowledge);
+    expect(started("alert ack")).toEqual([]);
+    expect(started("alert list").every(({ options }) => options.superuser === null)).toBe(true);
+});
+
+test("without an open alert the bell is quiet, and messages that wait are not hidden", async () => {
+    serverIs("1u12-provisioned");
+    says("alert list", { schema_version: 1, alerts: [], waiting: 2 });
+    const user = userEvent.setup({ delay: null });
+    render(<App />);
+    await waitFor(async () => expect((await bell()).getAttribute("aria-label")).toBe("No open alerts"));
+    expect((await bell()).textContent).toBe("");
+    await user.click(await bell());
+    const panel = await screen.findByTestId("open-alerts");
+    expect(panel.textContent).toContain("No alert is open.");
+    expect(panel.textContent).toContain("2 messages have not been delivered yet.");
+});

@@ -50,9 +50,18 @@ def _printed(box: Box) -> Iterator[tuple[str, str]]:
         words = ("--profile", "training", "--protocol", protocol, "--share", "models", "--json")
         yield from _asked(f"client-recipe-{protocol}.json", "client", "recipe", *words)
     yield "inventory.json", paths.inventory_file().read_text()
+    yield from _alerts()
     yield "watch.jsonl", "".join(one.model_dump_json() + "\n" for one in watched(box, 3))
     if paths.transaction_file().exists():
         yield "approve.jsonl", _approved()
+
+
+def _alerts() -> Iterator[tuple[str, str]]:
+    """What is listed where no route is: what the last check of health found."""
+    [(_, text)] = _asked("health.json", "health", "--json")
+    paths.health_file().parent.mkdir(parents=True, exist_ok=True)
+    paths.health_file().write_text(text)
+    yield from _asked("alert-list.json", "alert", "list", "--json")
 
 
 def _asked(path: str, *words: str) -> Iterator[tuple[str, str]]:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Is it well, what is to be done, how full, how fast, who is there. */
-import { useEffect, type JSX } from "react";
+import { useEffect, useState, type JSX } from "react";
 import type { Outputs } from "../../types/outputs";
 import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
@@ -8,6 +8,7 @@ import { Loaded } from "../../components/States";
 import { format, _ } from "../../lib/i18n";
 import { levelOf, useStatus } from "../../lib/status";
 import { useLive } from "../../lib/watch";
+import { Bell, OpenAlerts, useAlerts } from "./Alerts";
 import { Capacity } from "./Capacity";
 import { ClientsPanel } from "./ClientsPanel";
 import { HealthVerdict } from "./HealthVerdict";
@@ -21,6 +22,8 @@ type Status = Outputs["status"];
 export default function Overview(): JSX.Element {
     const status = useStatus();
     const live = useLive();
+    const alerts = useAlerts();
+    const [listed, setListed] = useState(false);
     const now = live.samples.at(-1);
     const { reload } = status;
     const [seen, told] = [now?.health, status.data?.health.level];
@@ -28,7 +31,10 @@ export default function Overview(): JSX.Element {
     useEffect(() => { if (seen !== undefined && told !== undefined && seen !== told) reload(); }, [seen, told, reload]);
     return (
         <>
-            <PageHeader title={_("Overview")}>{status.data && subtitle(status.data)}</PageHeader>
+            <PageHeader title={_("Overview")} actions={<Bell list={alerts.data} open={listed} onToggle={() => setListed(!listed)} />}>
+                {status.data && subtitle(status.data)}
+            </PageHeader>
+            {listed && <OpenAlerts found={alerts} />}
             <Loaded of={status} what={_("Loading server status")}>
                 {(data) => (
                     <>

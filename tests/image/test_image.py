@@ -68,6 +68,7 @@ EXPOSURE = {
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
     "millrace-members.service": 20,
+    "millrace-readd.service": 26,
     "millrace-unclean.service": 15,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,

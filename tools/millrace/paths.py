@@ -87,6 +87,21 @@ def suspects_file() -> Path:
     return state_dir() / "unclean-files.txt"
 
 
+def returns_file() -> Path:
+    """The members that came back while their array ran."""
+    return state_dir() / "returns.json"
+
+
+def assembled_file() -> Path:
+    """Made when the arrays of the pool have been assembled in this boot."""
+    return run_dir() / "assembled"
+
+
+def provision_lock_file() -> Path:
+    """The lock of everything that writes to block devices."""
+    return run_dir() / "provision.lock"
+
+
 def approved_plan_file() -> Path:
     """The plan that the pool was made from; tune and share read it."""
     return state_dir() / "plan.json"

@@ -5,6 +5,7 @@ import re
 
 import pytest
 
+from millrace import paths
 from tests.unit.boot.units import ADDED, OWN, SHARED, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
@@ -52,3 +53,12 @@ def test_many_events_are_one_run_and_the_next_event_begins_another(name: str) ->
     assert timer["AccuracySec"] == ["100ms"]
     # neither is refused when many come in a short time
     assert timer["StartLimitIntervalSec"] == unit(f"{name}.service")["StartLimitIntervalSec"] == ["0"]
+
+
+def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() -> None:
+    rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-readd.service"' in rule
+    found = unit("millrace-readd.service")
+    assert found["ConditionPathExists"] == [f"/{paths.assembled_file().relative_to(paths.ROOT)}"]
+    # never ended halfway, and never refused when a shelf is back
+    assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])

@@ -70,7 +70,7 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
 def provision_lock() -> AbstractContextManager[None]:
     """Hold /run/millrace/provision.lock; Refused if another process holds it. The lock dies with its holder."""
     sentence = "provisioning is already running; follow it with `journalctl -fu millrace-provision`"
-    return locks.held(paths.run_dir() / "provision.lock", sentence)
+    return locks.held(paths.provision_lock_file(), sentence)
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:

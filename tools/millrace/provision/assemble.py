@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Assemble the arrays of the pool by UUID in every boot, also degraded ones."""
 
+from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import in_sync, md, unclean
-from millrace.provision.gather import WaitTime, gather, members_present
+from millrace.provision import in_sync, md, returned, unclean
+from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import Superblock, examine, updated
 from millrace.provision.system import Report, System
+from millrace.system.files import write_text
 
 
 def assemble(system: System, report: Report) -> Pool:
@@ -33,6 +35,8 @@ def assemble(system: System, report: Report) -> Pool:
         else:
             report(f"{md.title(record.array)}: {'; '.join([outcome, *_readd_returned(system, record)])}")
     pool = in_sync.record(system, pool, report)
+    # From here on udev starts millrace-readd.service for members that appear.
+    write_text(paths.assembled_file(), "")
     if problems:
         raise Failed("; ".join(problems.values()))
     return pool
@@ -124,26 +128,15 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
 
     md leaves them out of the start; its bitmap has what they must catch up on.
     """
-    active = md.find(system, record.uuid)
-    if active is None or record.array.over_arrays:
-        return []
-    live = system.md_members(active.device)
-    slots, names = {one.slot for one in live}, {one.name for one in live}
     sentences = []
-    for name, one in members_present(system, record).items():
-        if name in names:
-            continue
-        block = examine(system, name)
-        if block is None or block.slot is None or block.slot in slots:
-            sentences.append(f"{one.serial} ({name}) was a member and is ignored: the array has a replacement")
-            continue
-        result = system.attempt(["mdadm", array_path(record.array.name), "--re-add", f"/dev/{name}"])
-        sentences.append(
-            f"{one.serial} returned and is resyncing"
-            if result.status == 0
-            else f"{one.serial} ({name}) returned and cannot be re-added; to rebuild it: "
-            f"mdadm {array_path(record.array.name)} --add /dev/{name}"
-        )
+    for name, serial, free in list(returned.returning(system, record)):
+        if not free:
+            sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
+        elif returned.attempt(system, record, name):
+            sentences.append(f"{serial} returned and is resyncing")
+        else:
+            hand = returned.by_hand(record, name)
+            sentences.append(f"{serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}")
     return sentences
 
 

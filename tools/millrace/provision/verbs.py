@@ -51,11 +51,17 @@ def provision(dry_run: bool, if_approved: bool, show: Output) -> None:
 
 
 @click.command()
+@click.option("--returned", is_flag=True, hidden=True, help="Re-add members that are back while the arrays run.")
 @prints("millrace.provision.model:Pool")
-def assemble(show: Output) -> None:
+def assemble(returned: bool, show: Output) -> None:
     """Assemble the arrays of the pool, also degraded ones."""
     with as_root():
         system = Linux()
+        if returned:
+            from millrace.provision.returned import readd
+
+            readd(system, _report)
+            return
         pool = assembling.assemble(system, _report)
         if record.renew_mount_unit(system, pool):
             _report("srv-pool.mount: updated for this version")

@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive that came back and is not in its array is named with its bay; one that is in it again is not."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.health.checks import returns
+from millrace.health.model import Level
+from millrace.provision.returned import Return, Returns
+from millrace.system.documents import write_model
+from tests.unit.health.servers import host
+
+
+@pytest.fixture(autouse=True)
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+
+
+def came_back(outcome: str, hours: float = 1, array: str = "data") -> Return:
+    at = (datetime.now(UTC) - timedelta(hours=hours)).isoformat(timespec="seconds")
+    return Return.model_validate({"serial": "S3", "array": array, "at": at, "outcome": outcome})
+
+
+def test_drive_that_is_left_out_is_named_with_the_remedy() -> None:
+    write_model(paths.returns_file(), Returns(returns=[came_back("re-added", 3), came_back("left-out")]))
+    here = host()
+    here.bays = {"S3": "4"}
+    [finding] = returns.check(here)
+    assert finding.level is Level.WARN and finding.key == "returns/data/S3"
+    assert finding.sentence == "Bay 4 (S3) has returned to array data more than 3 times in 24 hours and is left out."
+    assert finding.todo == "Replace the drive."
+
+
+def test_drive_that_could_not_be_re_added_is_named_until_it_is() -> None:
+    here = host()
+    here.bays = {}
+    write_model(paths.returns_file(), Returns(returns=[came_back("failed", 2), came_back("re-added", array="log")]))
+    [finding] = returns.check(here)
+    assert finding.sentence == "Drive S3 has returned to array data and could not be re-added."
+    write_model(paths.returns_file(), Returns(returns=[came_back("failed", 2), came_back("re-added", 1)]))
+    assert returns.check(here) == []
+
+
+def test_yesterday_and_no_record_are_no_finding() -> None:
+    assert returns.check(host()) == []
+    write_model(paths.returns_file(), Returns(returns=[came_back("left-out", 25)]))
+    assert returns.check(host()) == []

@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A member that returns while its array runs is re-added by itself, and one that comes and goes is left out."""
+
+import fcntl
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Refused
+from millrace.provision import returned
+from millrace.provision.assemble import assemble
+from millrace.provision.returned import MOST, Returns
+from millrace.system.documents import read_model
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.world import World
+from tests.unit.provision.drive_life import add_by_hand, die, plug_in, rebuilt
+from tests.unit.provision.plans import raid6_plan
+from tests.unit.provision.server import built
+
+
+@pytest.fixture
+def pool(world: World) -> World:
+    """A server whose pool runs."""
+    built(world, raid6_plan())
+    return world
+
+
+def lost(world: World, serial: str) -> Disk:
+    """A drive is pulled; what it is."""
+    (disk,) = [one for one in world.disks if one.serial == serial]
+    die(world, serial)
+    return disk
+
+
+def readded(world: World) -> list[str]:
+    """What the service says."""
+    world.calls.clear()
+    lines: list[str] = []
+    returned.readd(world, lines.append)
+    return lines
+
+
+def re_adds(world: World) -> list[list[str]]:
+    return [command for command in world.calls if "--re-add" in command]
+
+
+def outcomes() -> list[tuple[str, str, str]]:
+    return [(one.serial, one.array, one.outcome) for one in read_model(paths.returns_file(), Returns).returns]
+
+
+def test_returned_member_is_re_added_to_its_array(pool: World) -> None:
+    disk = lost(pool, "D1")
+    name = plug_in(pool, disk)
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
+    (command,) = re_adds(pool)
+    assert command[:3] == ["mdadm", "/dev/md/millrace-data", "--re-add"] and name in command[3]
+    assert outcomes() == [("D1", "data", "re-added")]
+
+
+def test_nothing_is_done_where_no_member_is_missing(pool: World) -> None:
+    assert readded(pool) == []
+    assert not pool.writes or not re_adds(pool)
+    assert not paths.returns_file().exists()
+
+
+def test_member_whose_place_is_taken_is_left_alone(pool: World) -> None:
+    disk = lost(pool, "D1")
+    add_by_hand(pool, "data", Disk("NEW", disk.size))
+    rebuilt(pool)
+    plug_in(pool, disk)
+    assert readded(pool) == []
+    assert re_adds(pool) == []
+
+
+def test_member_that_cannot_be_re_added_is_recorded_with_the_way_by_hand(pool: World) -> None:
+    disk = lost(pool, "D1")
+    name = plug_in(pool, disk)
+    for held in disk.inside.values():
+        held["bitmap"] = "none"
+    (line,) = readded(pool)
+    assert line.startswith(f"RAID6 data: D1 ({name}") and "mdadm /dev/md/millrace-data --add /dev/" in line
+    assert outcomes() == [("D1", "data", "failed")]
+
+
+def test_drive_that_comes_and_goes_is_left_out_until_a_day_has_passed(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = datetime(2026, 11, 22, 3, 0, tzinfo=UTC)
+    monkeypatch.setattr(pool, "now", lambda: now.isoformat(timespec="seconds"))
+    for number in range(MOST + 2):
+        plug_in(pool, lost(pool, "D1"))
+        (line,) = readded(pool)
+        assert ("is resyncing" in line) == (number < MOST) == bool(re_adds(pool))
+        rebuilt(pool)
+        now += timedelta(hours=1)
+    assert "D1" in line and f"more than {MOST} times in 24 hours and is left out" in line
+    assert outcomes()[-2:] == [("D1", "data", "left-out")] * 2
+    # another drive has its own count
+    plug_in(pool, lost(pool, "D2"))
+    assert "RAID6 data: D2 returned and is resyncing" in readded(pool)
+    now += returned.DAY
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
+    # what is older than a day is forgotten
+    assert outcomes() == [("D1", "data", "re-added")]
+
+
+def test_attempt_that_never_ends_counts(pool: World) -> None:
+    plug_in(pool, lost(pool, "D1"))
+
+    class Hangs(Exception):
+        pass
+
+    def hang(*_: object) -> bool:
+        raise Hangs
+
+    pool.broken["mdadm /dev/md/millrace-data --re-add"] = hang  # type: ignore[assignment]
+    with pytest.raises(Hangs):
+        readded(pool)
+    assert outcomes() == [("D1", "data", "failed")]
+
+
+def test_member_that_appears_meanwhile_is_found_in_the_same_run(pool: World) -> None:
+    disks = [lost(pool, serial) for serial in ("D1", "D3")]
+    plug_in(pool, disks[0])
+    lines: list[str] = []
+
+    def report(line: str) -> None:
+        lines.append(line)
+        if len(lines) == 1:
+            plug_in(pool, disks[1])
+
+    returned.readd(pool, report)
+    assert lines == ["RAID6 data: D1 returned and is resyncing", "RAID6 data: D3 returned and is resyncing"]
+
+
+def test_it_waits_while_drives_are_changed(pool: World) -> None:
+    plug_in(pool, lost(pool, "D1"))
+    with paths.provision_lock_file().open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        lines: list[str] = []
+        thread = threading.Thread(target=returned.readd, args=(pool, lines.append))
+        thread.start()
+        thread.join(0.2)
+        assert thread.is_alive() and lines == []
+    thread.join(10)
+    assert lines == ["RAID6 data: D1 returned and is resyncing"]
+
+
+def test_record_that_cannot_be_read_holds_nothing_up(pool: World) -> None:
+    paths.returns_file().write_text("{")
+    plug_in(pool, lost(pool, "D1"))
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
+
+
+def test_without_a_pool_it_says_so(root: object, world: World) -> None:
+    with pytest.raises(Refused, match="no pool yet"):
+        readded(world)
+
+
+def test_udev_starts_nothing_before_the_arrays_are_assembled(pool: World) -> None:
+    paths.assembled_file().unlink(missing_ok=True)
+    pool.boot()
+    assert not paths.assembled_file().exists()
+    assemble(pool, lambda _: None)
+    assert paths.assembled_file().exists()

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Members that were away while their array ran: re-added by themselves, so that md copies only what they missed.
+
+millrace-readd.service runs `readd` where a member appears while the arrays run. A drive that comes and goes is left out
+after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`).
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Literal
+
+from millrace import paths
+from millrace.errors import MillraceError
+from millrace.plan.labels import array_path
+from millrace.provision import md
+from millrace.provision.gather import members_present
+from millrace.provision.model import ArrayRecord
+from millrace.provision.pool_file import load_pool
+from millrace.provision.superblock import examine
+from millrace.provision.system import Report, System
+from millrace.system import locks
+from millrace.system.documents import Contract, read_model, write_model
+
+MOST = 3
+"""Times that a drive is re-added to one array within DAY."""
+DAY = timedelta(hours=24)
+SETTLE = 30
+"""Seconds for udev to read what is on a drive: two partitions of one come one after the other."""
+
+
+class Return(Contract):
+    """A member that came back. `at` is ISO 8601 in UTC; `left-out` is one that came too often."""
+
+    serial: str
+    array: str
+    at: str
+    outcome: Literal["re-added", "failed", "left-out"]
+
+
+class Returns(Contract):
+    """The members that came back within a day, the latest last (`/var/lib/millrace/returns.json`)."""
+
+    schema_version: Literal[1] = 1
+    returns: list[Return]
+
+
+def recent(now: datetime) -> list[Return]:
+    """Return what came back within a day; nothing where the record is missing or cannot be parsed."""
+    try:
+        found = read_model(paths.returns_file(), Returns).returns
+    except MillraceError:
+        return []
+    # A clock that was put back makes no return a future one.
+    return [one for one in found if abs(now - datetime.fromisoformat(one.at)) < DAY]
+
+
+def readd(system: System, report: Report) -> None:
+    """Re-add every member that is back, a few times a day for each drive; `report` receives a line for each.
+
+    Waits while provisioning or a change of drives is under way. Refused: the caller is not root, or there is no pool.
+    """
+    with locks.held(paths.provision_lock_file()):
+        seen: set[tuple[str, str]] = set()
+        # What appears while this runs starts no second run: it is looked for once more.
+        while _readd_new(system, report, seen):
+            pass
+
+
+def returning(system: System, record: ArrayRecord) -> Iterator[tuple[str, str, bool]]:
+    """Yield kernel name and serial of each member that a running array is without, and whether its slot is free."""
+    active = md.find(system, record.uuid)
+    if active is None or not active.running or record.array.over_arrays:
+        return
+    live = system.md_members(active.device)
+    slots, names = {one.slot for one in live}, {one.name for one in live}
+    for name, one in members_present(system, record).items():
+        if name not in names:
+            block = examine(system, name)
+            yield name, one.serial, block is not None and block.slot is not None and block.slot not in slots
+
+
+def attempt(system: System, record: ArrayRecord, name: str) -> bool:
+    """Whether mdadm re-adds a member; md copies to it what its bitmap has."""
+    array = array_path(record.array.name)
+    return system.attempt(["mdadm", array, "--re-add", f"/dev/{name}"]).status == 0
+
+
+def by_hand(record: ArrayRecord, name: str) -> str:
+    """Return the command that rebuilds a member which cannot be re-added."""
+    return f"mdadm {array_path(record.array.name)} --add /dev/{name}"
+
+
+def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bool:
+    """Whether a member was found that is not among `seen`."""
+    system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"])
+    before = len(seen)
+    for record in load_pool().arrays:
+        for name, serial, free in list(returning(system, record)):
+            if free and (record.array.name, name) not in seen:
+                seen.add((record.array.name, name))
+                report(_readd(system, record, name, serial))
+    return len(seen) > before
+
+
+def _readd(system: System, record: ArrayRecord, name: str, serial: str) -> str:
+    known = recent(datetime.fromisoformat(system.now()))
+    title = md.title(record.array)
+    if _times(known, serial, record.array.name) >= MOST:
+        _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
+        return f"{title}: {serial} ({name}) returned more than {MOST} times in 24 hours and is left out"
+    # Before the attempt: one that hangs or kills the server counts.
+    tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
+    _keep(known, tried)
+    if not attempt(system, record, name):
+        return f"{title}: {serial} ({name}) returned and cannot be re-added; to rebuild it: {by_hand(record, name)}"
+    _keep(known, tried.model_copy(update={"outcome": "re-added"}))
+    return f"{title}: {serial} returned and is resyncing"
+
+
+def _times(known: Sequence[Return], serial: str, array: str) -> int:
+    return sum((one.serial, one.array) == (serial, array) and one.outcome != "left-out" for one in known)
+
+
+def _keep(known: Sequence[Return], new: Return) -> None:
+    write_model(paths.returns_file(), Returns(returns=[*known, new]))

@@ -68,10 +68,14 @@ class Appliance(Machine):
         """Return the bay of a drive: QEMU's devices are `nvme<bay>` on `bay<bay>` with `subsys<bay>`."""
         return [drive.serial for drive in self.server.drives].index(serial)
 
+    def release(self, serial: str) -> None:
+        """Begin to pull a drive while the machine runs; the guest lets it go a moment later."""
+        self.qmp("device_del", id=f"nvme{self._bay(serial)}")
+
     def pull(self, *serials: str) -> None:
         """Pull drives while the machine runs and wait until the guest let them go."""
         for serial in serials:
-            self.qmp("device_del", id=f"nvme{self._bay(serial)}")
+            self.release(serial)
         for serial in serials:
             gone = f"! grep -qs {serial} /sys/class/nvme/*/serial"
             self.wait_command(gone, f"drive {serial} to be gone", seconds=120)

@@ -11,7 +11,6 @@ import pytest
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 from tests.vm.webhook import ROUTE, Webhook, webhook
-from vm.accel import calibrate
 from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
@@ -20,7 +19,7 @@ ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
 REPORT = "/run/millrace-alert/report.json"
 KEY = "arrays/data"
-# The promise, from the moment that the drive is gone.
+# The promise, from the moment that the drive is pulled.
 FINDING_SECONDS, WEBHOOK_SECONDS = 10, 30
 # Health is checked every 90 s here (box.SELDOM), and the second check without the problem ends it.
 END_SECONDS = 420
@@ -59,31 +58,42 @@ def copied(box: Box, serial: str) -> int:
     return 512 * sum(int(line.split()[6]) for line in box.say(found).splitlines())
 
 
-def test_pulled_drive_reaches_the_webhook_in_time(box: Box, hook: Webhook, drive: dict[str, Any]) -> None:
-    serial = drive["serial"]
-    seen = f"grep -q '({serial}) is' /run/millrace/health.json"
-    # of this moment: other programs use the host as well
-    scale = max(box.machine.accel.scale, calibrate())
+def emulation(box: Box) -> float:
+    """Seconds that an emulated server takes for one health check and one delivery, with what else its host does now."""
+    if box.machine.accel.name == "kvm":
+        return 0.0
     began = time.monotonic()
-    box.machine.release(serial)
-    box.machine.wait_for(lambda: box.machine.run(seen, check=False).status == 0, "the finding", 10 * FINDING_SECONDS)
+    box.say("systemctl start millrace-health.service", seconds=600)
+    box.millrace(f"alert test {ROUTE}", seconds=600)
+    return time.monotonic() - began
+
+
+@pytest.fixture(scope="module")
+def pulled(box: Box, hook: Webhook, drive: dict[str, Any]) -> dict[str, float]:
+    """The drive is pulled: the seconds from then to the finding and to the message, and what the emulator adds."""
+    found = f"grep -q '({drive['serial']}) is' /run/millrace/health.json"
+    extra = emulation(box)
+    began = time.monotonic()
+    box.machine.release(drive["serial"])
+    box.machine.wait_for(lambda: box.machine.run(found, check=False).status == 0, "the finding", 30 * FINDING_SECONDS)
     finding = time.monotonic() - began
-    hook.wait_message("opened", serial, 1, 10 * WEBHOOK_SECONDS)
-    told = time.monotonic() - began
-    print(f"event to finding {finding:.1f} s, to webhook {told:.1f} s; deadlines of this host are {scale:.2f} as long")
-    print(box.say("journalctl -b -o short-precise -n 60 -u mdmonitor -u 'millrace-*' -k"))
-    (message,) = [one for one in hook.messages if serial in one["text"]]
+    hook.wait_message("opened", drive["serial"], 1, 30 * WEBHOOK_SECONDS)
+    return {"finding": finding, "webhook": time.monotonic() - began, "emulation": extra}
+
+
+def test_pulled_drive_is_reported_with_bay_serial_and_remedy(
+    hook: Webhook, drive: dict[str, Any], pulled: dict[str, float]
+) -> None:
+    (message,) = [one for one in hook.messages if drive["serial"] in one["text"]]
     (alert,) = message["alerts"]
     assert (alert["key"], alert["level"], alert["todo"]) == (KEY, "WARN", "Replace the drive.")
-    assert f"bay {drive['bay']} ({serial}) is " in alert["sentence"]
+    assert f"bay {drive['bay']} ({drive['serial']}) is " in alert["sentence"]
     assert "survives 1 more failure" in alert["sentence"]
     assert "To do: Replace the drive." in message["text"]
-    assert finding <= FINDING_SECONDS * scale
-    assert told <= WEBHOOK_SECONDS * scale
 
 
 def test_returned_drive_is_re_added_by_itself_and_ends_the_alert_once(
-    box: Box, hook: Webhook, drive: dict[str, Any]
+    box: Box, hook: Webhook, drive: dict[str, Any], pulled: dict[str, float]
 ) -> None:
     box.say(f"head -c 8M /dev/urandom > {EXPORT}/while-it-was-away; sync -f {EXPORT}")
     box.machine.put_in(drive["serial"])
@@ -116,3 +126,11 @@ def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     hook.wait_message("closed", KEY, 2, END_SECONDS)
     assert events(hook) == ["opened", "closed", "opened", "closed"]
     assert [one["number"] for one in hook.messages] == sorted({one["number"] for one in hook.messages})
+
+
+def test_pulled_drive_was_found_and_reported_in_time(box: Box, pulled: dict[str, float]) -> None:
+    """Last: on a host that is overloaded the other stories are worth seeing nevertheless."""
+    print(f"seconds from the event to the finding and to the webhook: {pulled}")
+    scale = box.machine.accel.scale
+    assert pulled["finding"] <= FINDING_SECONDS * scale + pulled["emulation"]
+    assert pulled["webhook"] <= WEBHOOK_SECONDS * scale + pulled["emulation"]

@@ -67,6 +67,12 @@ class Box:
         """Run a shell line and return what it printed, stripped."""
         return self.machine.run(command, seconds=seconds).out.strip()
 
+    def find(self, secret: str, command: str) -> str:
+        """Return the lines of what a shell line prints that have this text, which is on no command line meanwhile."""
+        # standard input, where the text arrives, is that of the first command of a pipe only
+        line = f"exec 3<&0; ({command}) < /dev/null | grep -F -f /dev/fd/3"
+        return self.machine.run(line, stdin=secret, check=False).out.strip()
+
     def read_json(self, command: str) -> Any:
         return json.loads(self.say(command))
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from millrace.pool.scrub import Surroundings
+from millrace.pool.scrub import CheckContext
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
 
@@ -33,8 +33,8 @@ class Md:
             box.md(name, sync_min="0", sync_max="max", mismatch_cnt="0", last_sync_action="none")
             box.md(name, sync_speed_min="100000 (system)", sync_speed_max="4000000 (local)")
 
-    def around(self) -> Surroundings:
-        return Surroundings(self.run, self.wait, lambda: self.now, lambda: self.seconds)
+    def around(self) -> CheckContext:
+        return CheckContext(self.run, self.wait, lambda: self.now, lambda: self.seconds)
 
     def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         assert list(argv) == ["systemctl", "is-active", "--quiet", "millrace-bench.service"]

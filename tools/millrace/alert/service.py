@@ -79,7 +79,7 @@ class Service:
         self._testing: list[tuple[TestResult, Delivering]] = []
         self._results: list[TestResult] = []
         self._kept: dict[Path, BaseModel] = {}
-        # Whoever starts it again may have mended what kept the messages from their receiver.
+        # What kept the messages from their receiver may have been mended before the restart.
         self.state = queue.at_once(queue.routed(_recorded(), list(self._routes.values()), self._now()), self._routes)
 
     def step(self) -> None:

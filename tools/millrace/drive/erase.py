@@ -57,7 +57,7 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
     if drive.size < SMALLEST:
         return f"has {drive.size} bytes only: replace it"
     if begun(facts, row.what, row.serial):
-        # whoever began to erase it has said already that what was on it is not needed
+        # what was on it was confirmed as not needed when the erase began
         return None
     return None if foreign else _foreign(row)
 

@@ -41,7 +41,7 @@ def now_here() -> datetime:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class CheckContext:
     """What a run needs beside md. `wait` gets seconds and returns whether the service is to stop."""
 
     run: Runner
@@ -50,7 +50,7 @@ class Surroundings:
     clock: Callable[[], float] = time.monotonic
 
 
-def carry_on(pool: Pool, policy: ScrubPolicy, around: Surroundings) -> ScrubRecord:
+def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRecord:
     """Check what is due, and return what is kept afterwards.
 
     Failed: md refuses a check.
@@ -59,13 +59,13 @@ def carry_on(pool: Pool, policy: ScrubPolicy, around: Surroundings) -> ScrubReco
     # a shutdown stops the service only
     waits = record.stopped is not None and record.stopped.by != "service"
     by_hand = record.round is not None and record.round.by == "administrator" and not waits
-    if not by_hand and not due.is_due(policy, pool, record, around.now()):
+    if not by_hand and not due.is_due(policy, pool, record, context.now()):
         return record
-    closes = None if by_hand else due.until(policy, around.now())
-    begun = record.round or Round(started=stamp(around.now()), by="policy")
+    closes = None if by_hand else due.until(policy, context.now())
+    begun = record.round or Round(started=stamp(context.now()), by="policy")
     record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
     for one in due.left(pool, record):
-        stopped = due.obstacle(pool, around.run, around.now()) or _Check(pool, one, policy, closes, around).run()
+        stopped = due.obstacle(pool, context.run, context.now()) or _Check(pool, one, policy, closes, context).run()
         if stopped is not None:
             return _stop(stopped)
     return change(lambda old: old.model_copy(update={"round": None}))
@@ -122,11 +122,11 @@ class _Check:
     """The check of one array, from where it was until its end or until something stops it."""
 
     def __init__(
-        self, pool: Pool, one: ArrayRecord, policy: ScrubPolicy, closes: datetime | None, around: Surroundings
+        self, pool: Pool, one: ArrayRecord, policy: ScrubPolicy, closes: datetime | None, context: CheckContext
     ) -> None:
-        self._pool, self._one, self._policy, self._closes, self._around = pool, one, policy, closes, around
+        self._pool, self._one, self._policy, self._closes, self._around = pool, one, policy, closes, context
         self._device = array_device(one.array.name) or "none"
-        self._began = around.clock()
+        self._began = context.clock()
 
     def run(self) -> ScrubStop | None:
         """Return what stopped it; None at its end. Failed: md refuses it."""

@@ -83,7 +83,7 @@ def filesystem(show: Output) -> None:
 def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
     with as_root():
-        found = checks.carry_on(load_pool(), in_force().scrub, checks.Surroundings(quickly, _termination()))
+        found = checks.carry_on(load_pool(), in_force().scrub, checks.CheckContext(quickly, _termination()))
     show(found, _ended)
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The steps of a change of drives: a partition joins an array, md fills it, another leaves.
 
-Each looks at what md has and does what is missing, so that it can be done again after a kill or a power cut.
+Each inspects md and does what is missing, so that it can be done again after a kill or a power cut.
 """
 
 from itertools import repeat
@@ -19,7 +19,7 @@ from millrace.system.run import must
 from millrace.system.wait import wait_until
 
 POLL = 2.0
-"""Seconds between two looks at a rebuild."""
+"""Seconds between two readings of the state of a rebuild."""
 
 LEAVE_TRIES = 30
 """How often md is asked to let go a member whose last requests are still under way, POLL apart."""

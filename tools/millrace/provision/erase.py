@@ -22,7 +22,7 @@ from millrace.system.wait import wait_until
 HOURS = 3
 """A drive of many terabytes may take as long to erase itself."""
 POLL = 2.0
-"""Seconds between two looks at a sanitize."""
+"""Seconds between two readings of the state of a sanitize."""
 EVERY = 1.0
 """Seconds between two lines of progress."""
 SANITIZE_ACTIONS = {"sanitize-block": "start-block-erase", "sanitize-crypto": "start-crypto-erase"}

@@ -45,7 +45,7 @@ class RawDrive:
         """
         start, end = WINDOW, self.size - WINDOW
         total, done = 2 * self.size, 0
-        # the tail before the head, where the inventory looks first
+        # the tail before the head, which the inventory reads first
         for begin, until in ((start, end), (end, self.size), (0, start)):
             for what, step in (("writing zeros", self._zero), ("reading back", self._verify)):
                 for offset, length in _chunks(begin, until):

@@ -87,6 +87,11 @@ def suspects_file() -> Path:
     return state_dir() / "unclean-files.txt"
 
 
+def scrub_file() -> Path:
+    """What the last check of each array found, and the one that is under way."""
+    return state_dir() / "scrub.json"
+
+
 def approved_plan_file() -> Path:
     """The plan that the pool was made from; tune and share read it."""
     return state_dir() / "plan.json"

@@ -64,6 +64,14 @@ export interface ArrayRecord {
     spares: MemberRecord[];
 }
 
+/** The checks of one array; `last` and `under_way` are null where there is none. */
+export interface ArrayScrub {
+    array: string;
+    uuid: string;
+    last: Scrubbed | null;
+    under_way: UnderWay | null;
+}
+
 /** A client: `name` as it was added, `address` as the name was then. */
 export interface BenchClient {
     name: string;
@@ -775,7 +783,8 @@ export interface ListedRoute {
  * One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
  *
  * `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
- * the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes.
+ * the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes. `last_scrub` is the
+ * last check that came to its end, null where there was none.
  */
 export interface LiveArray {
     name: string;
@@ -791,6 +800,7 @@ export interface LiveArray {
     may_fail: number | null;
     members: Member[];
     sync: Sync | null;
+    last_scrub: Scrubbed | null;
 }
 
 /**
@@ -1320,6 +1330,12 @@ export interface ReplaceReport {
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
+/** A check of all arrays, one after another. The one of the policy runs in its window only. */
+export interface Round {
+    started: string;
+    by: "administrator" | "policy";
+}
+
 /** `millrace alert route list --json`, and what there is after `add` or `remove`. */
 export interface RouteList {
     schema_version: 1;
@@ -1429,6 +1445,59 @@ export interface Schema {
     lines: string[];
     inputs: Record<string, Record<string, JsonValue>>;
     "$defs": Record<string, Record<string, JsonValue>>;
+}
+
+/** One array: what is kept of its checks, and the one that runs; `sync` is null where none does. */
+export interface ScrubOfArray {
+    kept: ArrayScrub;
+    sync: Sync | null;
+}
+
+/** The checks of all arrays; `round` is null between two rounds. */
+export interface ScrubRecord {
+    schema_version: 1;
+    round: Round | null;
+    stopped: ScrubStop | null;
+    arrays: ArrayScrub[];
+}
+
+/**
+ * The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
+ *
+ * `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
+ * under way, and `stopped` why it waits.
+ */
+export interface ScrubStatus {
+    schema_version: 1;
+    window: string;
+    every: "week" | "month" | "quarter" | "never";
+    rate_kib: number;
+    next: string | null;
+    round: Round | null;
+    stopped: ScrubStop | null;
+    arrays: ScrubOfArray[];
+}
+
+/** Why a round does not go on: a sentence, and what it was in one word. */
+export interface ScrubStop {
+    at: string;
+    by: "administrator" | "window" | "service" | "array" | "benchmark";
+    reason: string;
+}
+
+/**
+ * A check of one array that came to its end. `bytes` were read from all members, in so many `seconds` of reading.
+ *
+ * `mismatches` in sectors of 512 bytes, `bad_areas` in md's lists of bad blocks. `started` and `ended` are ISO 8601 in
+ * UTC; a check that took several windows lasted longer than it read.
+ */
+export interface Scrubbed {
+    started: string;
+    ended: string;
+    bytes: number;
+    seconds: number;
+    mismatches: number;
+    bad_areas: number;
 }
 
 /** One quantity over the repeats. `spread` is the largest distance from the median, as a part of it. */
@@ -1790,6 +1859,21 @@ export interface UncleanStarts {
     suspects: Suspects | null;
 }
 
+/**
+ * A check of one array that has not come to its end: it goes on at `sector` of each member, of `sectors`.
+ *
+ * `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+ */
+export interface UnderWay {
+    started: string;
+    sector: number;
+    sectors: number;
+    seconds: number;
+    mismatches: number;
+    least: string | null;
+    most: string | null;
+}
+
 /** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
     name: string;
@@ -1914,6 +1998,10 @@ export interface Outputs {
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
     "pool record": Pool;
+    "pool scrub run": ScrubRecord;
+    "pool scrub start": ScrubStatus;
+    "pool scrub status": ScrubStatus;
+    "pool scrub stop": ScrubStatus;
     "pool show": PoolState;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;

@@ -142,6 +142,21 @@ test("the pool: arrays, members by bay, what may still fail, the rebuild with it
         .toBe("6.6\u00a0TB of 11\u00a0TB (60%)");
 });
 
+test("an array shows when it was checked and what did not match", async () => {
+    serverIs("1u12-degraded");
+    render(<App />);
+    const data = await screen.findByTestId("array-data");
+    expect(data.textContent).toMatch(/Last check ended .*: 16 sectors do not match, 76\.8\u00a0TB read\./);
+    expect((await screen.findByTestId("array-log")).textContent).toMatch(/Last check ended .*: no mismatch, /);
+    expect(screen.getByTestId("storage-verdict").textContent).toContain("found 16 sectors that do not match");
+});
+
+test("an array that was never checked says so", async () => {
+    serverIs("1u12-provisioned");
+    render(<App />);
+    expect((await screen.findByTestId("array-data")).textContent).toContain("Not checked yet.");
+});
+
 test("what the kernel does not say is not known, and not healthy", async () => {
     serverIs("1u12-provisioned");
     const pool = golden("1u12-provisioned", "pool show");

@@ -21,6 +21,8 @@ from millrace.inventory.surface import surface
 from millrace.plan.model import Plan
 from millrace.plan.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
+from millrace.pool.scrub_due import arrays
+from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
 from millrace.provision.identity import new_transaction
 from millrace.provision.model import Pool, Transaction
 from millrace.share.usage import Usage
@@ -130,6 +132,17 @@ class Box:
         change("admin", "share create models", _with_shares)
         at = NOW.isoformat(timespec="seconds")
         write_model(paths.usage_file(), Usage(at=at, used=tools.USED))
+
+    def scrub(self) -> None:
+        """Every array was checked last Sunday; some parity of the data did not match."""
+        started, ended = "2026-11-15T01:00:00+00:00", "2026-11-15T06:58:00+00:00"
+        kept = []
+        for one in arrays(read_model(paths.pool_file(), Pool)):
+            read = (DATA if one.array.name == "data" else LOG_PARTITION) * len(one.members)
+            found = 16 if one.array.name == "data" else 0
+            last = Scrubbed(started=started, ended=ended, bytes=read, seconds=21480, mismatches=found, bad_areas=0)
+            kept.append(ArrayScrub(array=one.array.name, uuid=one.uuid, last=last))
+        write_model(paths.scrub_file(), ScrubRecord(arrays=kept))
 
     def look(self) -> None:
         """What millrace-health.service leaves behind."""

@@ -112,6 +112,7 @@ def live(name: str, states: Mapping[str, MemberState], runs: bool = True) -> Liv
             for serial, state in members.items()
         ],
         sync=None,
+        last_scrub=None,
     )
 
 

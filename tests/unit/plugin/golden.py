@@ -24,8 +24,8 @@ from tests.unit.watch.clock import watched
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
-    "config history", "config show", "drive list", "group list", "health", "plan", "pool show", "session list",
-    "share list", "share networks list", "status", "topology", "user list",
+    "config history", "config show", "drive list", "group list", "health", "plan", "pool show",
+    "session list", "share list", "share networks list", "status", "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
@@ -104,6 +104,8 @@ def _provisioned(box: Box) -> None:
 
 def _degraded(box: Box) -> None:
     _provisioned(box)
+    box.scrub()
+    box.look()
     box.pull("data", 3)
 
 

@@ -21,6 +21,7 @@ from millrace.health.checks import (
     pool,
     ports,
     root,
+    scrub,
     shares,
     smb,
     unclean,
@@ -34,6 +35,7 @@ Check = Callable[[Host], list[Finding]]
 CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
+    "scrub": scrub.check,
     "unclean": unclean.check,
     "filesystem": filesystem.check,
     "drives": drives.check,

@@ -10,6 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, ConfigDict, Field, field_validator, model_validator
 
+from millrace.plan.window import checked_window
 from millrace.system import names
 from millrace.system.documents import Contract
 from millrace.system.text import shown
@@ -150,6 +151,17 @@ class MdPolicy(Section):
     read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
 
 
+class ScrubPolicy(Section):
+    """When arrays are checked: in `window`, local time; `every` how often; `rate_kib` of each drive in KiB/s at most.
+
+    `never` leaves it to `millrace pool scrub start`. The default rate is the limit that the kernel begins with.
+    """
+
+    window: Annotated[str, AfterValidator(checked_window)] = "Sun 01:00-07:00"
+    every: Literal["week", "month", "quarter", "never"] = "month"
+    rate_kib: int = Field(200_000, ge=1000, le=100_000_000)
+
+
 class SysctlPolicy(Section):
     """`dirty_bytes`: where writers start to wait, in bytes."""
 
@@ -190,3 +202,4 @@ class Policy(Section):
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
     journal: JournalPolicy = JournalPolicy()
+    scrub: ScrubPolicy = ScrubPolicy()

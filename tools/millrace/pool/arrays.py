@@ -5,7 +5,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from millrace.inventory import drives
+from millrace.pool import scrub_record
 from millrace.pool.model import Action, LiveArray, Member, MemberState, Sync
+from millrace.pool.scrub_record import Scrubbed
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -26,7 +28,8 @@ ACTIONS: Mapping[str, Action] = {
 
 def live_arrays(pool: Pool, bays: Mapping[str, str]) -> list[LiveArray]:
     """Return every array of the pool as it is now; `bays` by serial."""
-    return [_array(record, bays) for record in pool.arrays]
+    scrubs = scrub_record.load()
+    return [_array(record, bays, scrubs.of(record.uuid, record.array.name).last) for record in pool.arrays]
 
 
 def sync(device: str) -> Sync | None:
@@ -64,7 +67,7 @@ def worst(states: Sequence[MemberState]) -> MemberState:
     return min(states, key=worst_first.index)
 
 
-def _array(record: ArrayRecord, bays: Mapping[str, str]) -> LiveArray:
+def _array(record: ArrayRecord, bays: Mapping[str, str], last_scrub: Scrubbed | None) -> LiveArray:
     array = record.array
     device = array_device(array.name)
     directory = block(device) if device else None
@@ -84,6 +87,7 @@ def _array(record: ArrayRecord, bays: Mapping[str, str]) -> LiveArray:
         may_fail=_may_fail(record, degraded),
         members=_legs(array.members) if array.over_arrays else _members(record, device, bays),
         sync=sync(device) if device and running else None,
+        last_scrub=last_scrub,
     )
 
 

@@ -4,6 +4,7 @@
 from typing import Literal
 
 from millrace.plan.model import Role
+from millrace.pool.scrub_record import Scrubbed
 from millrace.system.documents import Contract
 
 MemberState = Literal["in-sync", "rebuilding", "spare", "faulty", "missing", "unknown"]
@@ -39,7 +40,8 @@ class LiveArray(Contract):
     """One array. `state` is md's own word (clean, active, readonly, …) and `missing` where the array does not run.
 
     `degraded` is how many members it lacks, `may_fail` how many more it can lose without losing data; both null where
-    the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes.
+    the kernel does not report it, and for a raid0 over legs, which have their own. Sizes in bytes. `last_scrub` is the
+    last check that came to its end, null where there was none.
     """
 
     name: str
@@ -55,6 +57,7 @@ class LiveArray(Contract):
     may_fail: int | None
     members: list[Member]
     sync: Sync | None
+    last_scrub: Scrubbed | None
 
 
 class LiveFilesystem(Contract):

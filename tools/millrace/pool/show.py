@@ -9,6 +9,7 @@ from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, LiveFilesystem, Member, PoolState, ShareUsage
+from millrace.pool.scrub_record import in_words
 from millrace.provision.model import Pool
 from millrace.share.desired import shares
 from millrace.share.usage import usage
@@ -88,6 +89,7 @@ def lines(found: PoolState) -> list[str]:
     for array in found.arrays:
         said += ["", f"{array.name}: {array.level}, {array.state}{_degraded(array)}{_sync(array)}"]
         said += [f"  {_member(one)}" for one in array.members]
+        said += [f"  {in_words(array.last_scrub)}"] if array.level != "raid0" else []
     said += [""] + [f"share {one.name}: {_used(one)}" for one in found.shares]
     return said + [f"note: {note}" for note in found.notes]
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from millrace.pool.scrub_verbs import scrub
 from millrace.provision import in_sync, suspects, unclean
 from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
@@ -16,6 +17,9 @@ from millrace.system.users import as_root
 @click.group()
 def pool() -> None:
     """Show and verify the pool of this server."""
+
+
+pool.add_command(scrub)
 
 
 @pool.command()

@@ -5,6 +5,7 @@ from millrace.plan.labels import array_path
 from millrace.plan.model import Plan
 from millrace.provision.devices import array_device, block, member_drives, requests
 from millrace.provision.model import Pool
+from millrace.tune import check
 from millrace.tune.knob import Knob, Setting
 
 # Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.
@@ -34,6 +35,9 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
 
 def _parity(plan: Plan, device: str) -> list[Setting]:
     md, directory = plan.md, block(device) / "md"
+    # what it is limited to is set again at its end
+    checked = check.action(device) == check.CHECK
+    limits = [] if checked else [_speed(plan, device)]
     return [
         Knob(
             directory / "group_thread_cnt",
@@ -47,12 +51,7 @@ def _parity(plan: Plan, device: str) -> list[Setting]:
             "the default caches two full stripes only, and further writes wait",
             "256",
         ),
-        Knob(
-            directory / "sync_speed_max",
-            str(md.sync_speed_max),
-            "the default of 200 MB/s rebuilds a 15 TB drive in 21 hours",
-            "system",
-        ),
+        *limits,
         Knob(
             directory / "sync_io_depth",
             str(SYNC_DEPTH),
@@ -60,6 +59,15 @@ def _parity(plan: Plan, device: str) -> list[Setting]:
             "system",
         ),
     ]
+
+
+def _speed(plan: Plan, device: str) -> Setting:
+    return Knob(
+        block(device) / "md/sync_speed_max",
+        str(plan.md.sync_speed_max),
+        "the default of 200 MB/s rebuilds a 15 TB drive in 21 hours",
+        "system",
+    )
 
 
 def _read_ahead(plan: Plan, device: str) -> Setting:

@@ -7,7 +7,7 @@ import { ProgressEta } from "../../components/ProgressEta";
 import { binary, bytes, rate } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 import { jobTitle } from "../../lib/jobs";
-import { arrayLevel, arrayWord, memberLevel, memberWord, mayFail } from "./words";
+import { arrayLevel, arrayWord, lastCheck, memberLevel, memberWord, mayFail } from "./words";
 
 export function ArrayPanel({ array, tone }: { array: LiveArray; tone: number | "port" }): JSX.Element {
     const { sync } = array;
@@ -25,6 +25,7 @@ export function ArrayPanel({ array, tone }: { array: LiveArray; tone: number | "
                     <ProgressEta title={jobTitle(sync.action)} progress={sync.progress} secondsLeft={sync.seconds_left}
                         detail={sync.bytes_per_second === null ? _("waiting for another array") : rate(sync.bytes_per_second)} />
                 )}
+                {array.level !== "raid0" && <p>{lastCheck(array)}</p>}
                 {array.legs.length === 0 && <Members array={array} />}
             </Panel>
         </div>

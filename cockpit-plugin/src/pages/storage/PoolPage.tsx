@@ -20,7 +20,7 @@ import { arrayTones } from "./words";
 const EVERY = 3;
 
 /** The checks of health that are about what this page shows. */
-const CHECKS = ["pool", "arrays", "filesystem", "drives"];
+const CHECKS = ["pool", "arrays", "scrub", "filesystem", "drives"];
 
 export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });

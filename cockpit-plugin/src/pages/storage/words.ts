@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import type { DriveRow, LiveArray, Member } from "../../types/millrace";
 import type { Level } from "../../components/Health";
-import { bytes } from "../../lib/format";
+import { bytes, moment } from "../../lib/format";
 import { _, format, ngettext } from "../../lib/i18n";
 import { tones } from "../../lib/tones";
 
@@ -32,6 +32,16 @@ export function mayFail({ level, may_fail }: LiveArray): string {
     if (may_fail === null) return _("Remaining redundancy is unknown.");
     if (may_fail <= 0) return _("No redundancy: the next drive failure loses data.");
     return format(ngettext("Survives $0 more drive failure.", "Survives $0 more drive failures.", may_fail), may_fail);
+}
+
+/** What the last comparison of data and parity found, and when that was. */
+export function lastCheck({ last_scrub }: LiveArray): string {
+    if (last_scrub === null) return _("Not checked yet.");
+    const { ended, bytes: read, mismatches } = last_scrub;
+    const result = mismatches === 0
+        ? _("no mismatch")
+        : format(ngettext("$0 sector does not match", "$0 sectors do not match", mismatches), mismatches);
+    return format(_("Last check ended $0: $1, $2 read."), moment(ended), result, bytes(read));
 }
 
 export function memberLevel({ state }: Member): Level {

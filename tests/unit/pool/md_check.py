@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""md's check in the files of a box: it advances while the program waits, and ends as in md.c md_do_sync."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from millrace.pool.scrub import Surroundings
+from millrace.system.run import Result
+from tests.fakes.files.box import Box
+
+SECTORS = {"data": 16_000, "log": 1600}
+STEP = 1000
+
+
+class Md:
+    """The kernel and the clock of a server: each wait lasts a minute, in which a check reads `STEP` sectors."""
+
+    def __init__(self, box: Box, now: datetime) -> None:
+        self.box = box
+        self.now = now
+        self.seconds = 0.0
+        self.bad: dict[str, list[int]] = {}
+        self.benchmark = False
+        self.asked = False
+        self.during: Callable[[], None] = lambda: None
+        self.order: list[str] = []
+        self.begun: list[tuple[str, int]] = []
+        self.limits: list[tuple[str, str]] = []
+        self._read: dict[str, int] = {}
+        for name, sectors in SECTORS.items():
+            box.md(name, component_size=str(sectors // 2), raid_disks="10" if name == "data" else "2")
+            box.md(name, sync_min="0", sync_max="max", mismatch_cnt="0", last_sync_action="none")
+            box.md(name, sync_speed_min="100000 (system)", sync_speed_max="4000000 (local)")
+
+    def around(self) -> Surroundings:
+        return Surroundings(self.run, self.wait, lambda: self.now, lambda: self.seconds)
+
+    def run(self, argv: Sequence[str], stdin: str | None = None) -> Result:
+        assert list(argv) == ["systemctl", "is-active", "--quiet", "millrace-bench.service"]
+        return Result(0 if self.benchmark else 3, "", "")
+
+    def get(self, array: str, name: str) -> str:
+        return (self._md(array) / name).read_text().strip()
+
+    def write(self, path: Path, value: str) -> None:
+        """What the kernel does with a value."""
+        array = "data" if self._md("data").samefile(path.parent) else "log"
+        text = value.strip()
+        if path.name == "sync_action":
+            self._action(array, text)
+            return
+        if path.name == "sync_max" and text != "max" and int(text) < int(self.get(array, "sync_min")):
+            raise OSError(22, "Invalid argument")
+        if path.name == "sync_min" and self.get(array, "sync_action") == "check":
+            raise OSError(16, "Device or resource busy")
+        self.box.md(array, **{path.name: text})
+
+    def wait(self, seconds: float) -> bool:
+        self.now += timedelta(minutes=1)
+        self.seconds += 60
+        for array in SECTORS:
+            if self.get(array, "sync_action") == "check":
+                self._advance(array)
+        self.during()
+        return self.asked
+
+    def fail(self, array: str) -> None:
+        """A member fails: md ends the check by itself."""
+        self._interrupt(array)
+        self.box.md(array, degraded="1", sync_action="idle")
+
+    def _md(self, array: str) -> Path:
+        return (self.box.root / "sys/class/block" / (self.box.root / f"dev/md/millrace-{array}").readlink().name) / "md"
+
+    def _action(self, array: str, text: str) -> None:
+        if text == "idle":
+            self._interrupt(array)
+            return
+        assert text == "check"
+        if self.get(array, "sync_action") != "idle":
+            raise OSError(16, "Device or resource busy")
+        begin = int(self.get(array, "sync_min"))
+        self.begun.append((array, begin))
+        self.limits.append((self.get(array, "sync_speed_min"), self.get(array, "sync_speed_max")))
+        self._read[array] = begin
+        self.box.md(array, sync_action="check", last_sync_action="check", mismatch_cnt="0")
+        self.box.md(array, sync_completed=f"{begin} / {SECTORS[array]}")
+
+    def _advance(self, array: str) -> None:
+        before = self._read[array]
+        now = self._read[array] = min(before + STEP, SECTORS[array])
+        found = 8 * sum(before <= one < now for one in self.bad.get(array, []))
+        self.box.md(array, mismatch_cnt=str(int(self.get(array, "mismatch_cnt")) + found))
+        self.box.md(array, sync_completed=f"{now} / {SECTORS[array]}")
+        if now == SECTORS[array]:
+            self.order.append(array)
+            self.box.md(array, sync_action="idle", sync_min="0", sync_max="max", sync_completed="none")
+
+    def _interrupt(self, array: str) -> None:
+        done = self.get(array, "sync_completed").partition(" / ")[0]
+        self.box.md(array, sync_action="idle", sync_min=done, sync_completed="none")

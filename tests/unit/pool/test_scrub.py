@@ -1,0 +1,244 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Arrays are checked one after another; what stops a check leaves where it was and the limits as before."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Failed, Refused
+from millrace.plan.policy import ScrubPolicy
+from millrace.pool import scrub
+from millrace.pool.scrub_record import ArrayScrub, ScrubRecord, load
+from millrace.provision.model import Pool
+from millrace.system import sysfs
+from millrace.system.documents import read_model
+from tests.fakes.files.running import server
+from tests.unit.pool.md_check import SECTORS, STEP, Md
+
+POLICY = ScrubPolicy(window="Sun 01:00-07:00", every="month", rate_kib=50_000)
+SUNDAY = datetime.fromisoformat("2026-11-22T01:05:00+00:00")
+MONDAY = SUNDAY + timedelta(days=1)
+
+
+@pytest.fixture
+def md(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Md]:
+    with server(tmp_path) as box:
+        box.provision()
+        made = Md(box, SUNDAY)
+        monkeypatch.setattr(sysfs, "write", made.write)
+        monkeypatch.setattr(scrub, "now_here", lambda: made.now)
+        yield made
+
+
+def pool() -> Pool:
+    return read_model(paths.pool_file(), Pool)
+
+
+def carry_on(md: Md) -> ScrubRecord:
+    return scrub.carry_on(pool(), POLICY, md.around())
+
+
+def of(name: str) -> ArrayScrub:
+    return next(one for one in load().arrays if one.array == name)
+
+
+def test_round_of_the_policy_checks_the_log_first_and_keeps_the_result(md: Md) -> None:
+    record = carry_on(md)
+    assert (record.round, record.stopped, md.order) == (None, None, ["log", "data"])
+    last = of("data").last
+    assert last is not None and of("data").under_way is None
+    assert (last.bytes, last.mismatches, last.bad_areas) == (SECTORS["data"] * 512 * 10, 0, 0)
+    assert last.seconds == 60 * SECTORS["data"] / STEP
+    assert of("log").last is not None
+
+
+def test_check_has_limits_of_its_own_and_those_of_before_are_restored(md: Md) -> None:
+    carry_on(md)
+    assert md.limits == [("1000", "50000")] * 2
+    assert (md.get("data", "sync_speed_min"), md.get("data", "sync_speed_max")) == ("system", "4000000")
+
+
+def test_limits_that_tune_has_changed_meanwhile_are_set_again(md: Md) -> None:
+    seen: list[str] = []
+
+    def tune() -> None:
+        if md.get("data", "sync_action") == "check":
+            seen.append(md.get("data", "sync_speed_max"))
+            md.box.md("data", sync_speed_max="4000000 (local)")
+
+    md.during = tune
+    carry_on(md)
+    assert len(seen) > 1 and set(seen) == {"50000"}
+    assert md.get("data", "sync_speed_max") == "4000000"
+
+
+def test_nothing_runs_outside_of_the_window(md: Md) -> None:
+    md.now = MONDAY
+    assert carry_on(md) == ScrubRecord()
+    assert md.begun == []
+
+
+def test_end_of_the_window_stops_and_the_next_window_goes_on_from_there(md: Md) -> None:
+    md.bad["data"] = [100, 15_000]
+    md.now = SUNDAY.replace(hour=6, minute=50)
+    record = carry_on(md)
+    assert record.stopped is not None and record.stopped.by == "window"
+    begun = of("data").under_way
+    assert begun is not None and 0 < begun.sector < SECTORS["data"]
+    assert (begun.mismatches, begun.most, md.get("data", "sync_action")) == (8, None, "idle")
+    assert md.get("data", "sync_speed_max") == "4000000"
+    carry_on(md)
+    assert len(md.begun) == 2
+    md.now = SUNDAY + timedelta(days=7)
+    assert carry_on(md).round is None
+    assert md.begun[2] == ("data", begun.sector) and len(md.begun) == 3
+    last = of("data").last
+    assert last is not None and (last.mismatches, last.started) == (16, begun.started)
+
+
+def test_check_by_hand_runs_outside_of_the_window_and_through_its_end(md: Md) -> None:
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    assert carry_on(md).round is None
+    assert md.order == ["log", "data"]
+
+
+def test_check_by_hand_goes_on_outside_of_the_window_after_a_reboot(md: Md) -> None:
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    md.asked = True
+    record = carry_on(md)
+    assert record.stopped is not None and record.stopped.by == "service"
+    md.asked = False
+    assert carry_on(md).round is None
+
+
+def test_check_by_hand_that_was_in_the_way_waits_for_the_window(md: Md) -> None:
+    md.now = MONDAY
+    scrub.begin(pool(), md.run)
+    md.benchmark = True
+    carry_on(md)
+    md.benchmark = False
+    assert carry_on(md).stopped is not None and md.begun == []
+    md.now = SUNDAY + timedelta(days=7)
+    assert carry_on(md).round is None
+
+
+def test_administrator_stops_and_the_window_of_now_does_not_go_on(md: Md) -> None:
+    def stop_data() -> None:
+        md.asked = md.get("data", "sync_action") == "check"
+
+    md.during = stop_data
+    record = carry_on(md)
+    assert record.stopped is not None and record.stopped.by == "service"
+    assert scrub.stop(pool()).stopped is not None
+    md.asked, md.during = False, lambda: None
+    begun = len(md.begun)
+    carry_on(md)
+    assert len(md.begun) == begun
+    scrub.begin(pool(), md.run)
+    assert carry_on(md).round is None
+    assert md.begun[begun] == ("data", STEP)
+
+
+def test_service_that_was_stopped_goes_on_in_the_same_window(md: Md) -> None:
+    md.asked = True
+    carry_on(md)
+    md.asked = False
+    assert carry_on(md).round is None
+
+
+def test_check_that_a_killed_service_left_running_goes_on_from_there(md: Md) -> None:
+    def killed() -> None:
+        if md.get("data", "sync_completed").startswith("3000 "):
+            raise KeyboardInterrupt
+
+    md.during = killed
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        # after SIGKILL nothing is put in order
+        patch.setattr(scrub, "settle", lambda pool: load())
+        carry_on(md)
+    assert (md.get("data", "sync_action"), md.get("data", "sync_speed_max")) == ("check", "50000")
+    md.during = lambda: None
+    assert carry_on(md).round is None
+    assert md.begun[-1] == ("data", 3000)
+    assert md.get("data", "sync_speed_max") == "4000000"
+
+
+def test_position_survives_a_power_cut(md: Md) -> None:
+    def cut() -> None:
+        if md.get("data", "sync_completed").startswith("4000 "):
+            raise KeyboardInterrupt
+
+    md.during = cut
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(scrub, "settle", lambda pool: load())
+        carry_on(md)
+    md.box.md("data", sync_action="idle", sync_min="0", sync_max="max", sync_completed="none")
+    md.during = lambda: None
+    carry_on(md)
+    assert md.begun[-1] == ("data", 3000)
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ({"degraded": "1"}, "array data is degraded"),
+        ({"sync_action": "recover"}, "array data is busy: md reports recover"),
+    ],
+)
+def test_array_that_is_degraded_or_busy_keeps_all_from_being_checked(
+    md: Md, state: dict[str, str], reason: str
+) -> None:
+    md.box.md("data", **state)
+    record = carry_on(md)
+    assert md.begun == [] and record.stopped is not None
+    assert (record.stopped.by, record.stopped.reason) == ("array", reason)
+    with pytest.raises(Refused, match=reason):
+        scrub.begin(pool(), md.run)
+
+
+def test_array_that_does_not_run_keeps_all_from_being_checked(md: Md) -> None:
+    (md.box.root / "dev/md/millrace-data").unlink()
+    with pytest.raises(Refused, match="array data is not running"):
+        scrub.begin(pool(), md.run)
+
+
+def test_benchmark_keeps_all_from_being_checked(md: Md) -> None:
+    md.benchmark = True
+    with pytest.raises(Refused, match="a benchmark is running"):
+        scrub.begin(pool(), md.run)
+
+
+def test_drive_that_fails_during_the_check_stops_it_with_the_reason(md: Md) -> None:
+    def fail() -> None:
+        if md.get("data", "sync_completed").startswith("2000 "):
+            md.fail("data")
+
+    md.during = fail
+    record = carry_on(md)
+    assert record.stopped is not None and record.stopped.reason == "array data is degraded"
+    begun = of("data").under_way
+    assert begun is not None and begun.sector == 2000 and of("data").last is None
+
+
+def test_check_that_md_refuses_is_an_error_and_leaves_the_limits(md: Md, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(path: Path, value: str) -> None:
+        if path.name == "sync_action":
+            raise OSError(16, "Device or resource busy")
+        md.write(path, value)
+
+    monkeypatch.setattr(sysfs, "write", refuse)
+    with pytest.raises(Failed, match="md does not check array log: Device or resource busy"):
+        carry_on(md)
+    assert md.get("log", "sync_speed_max") == "4000000"
+
+
+def test_bad_blocks_are_counted(md: Md) -> None:
+    md.box.md("data", **{"dev-nvme3n1p2/bad_blocks": "4096 8\n8192 16"})
+    carry_on(md)
+    last = of("data").last
+    assert last is not None and last.bad_areas == 2

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Result and age of every check, and when the next one begins."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.plan.policy import ScrubPolicy
+from millrace.pool.scrub_record import Round, ScrubRecord, ScrubStop, UnderWay, change, load
+from millrace.pool.scrub_status import lines, status
+from millrace.provision.model import Pool
+from millrace.system.documents import read_model
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
+
+# A Friday.
+NOW = datetime.fromisoformat("2026-11-20T12:00:00+00:00")
+STOPPED_AT = "2026-11-20T11:00:00+00:00"
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path) as made:
+        made.provision()
+        yield made
+
+
+def said(policy: ScrubPolicy | None = None) -> list[str]:
+    return list(lines(status(read_model(paths.pool_file(), Pool), policy or ScrubPolicy(), NOW)))
+
+
+def under_way(sector: int) -> None:
+    """The check of the data has come so far, of 1000 sectors."""
+    [data] = [one for one in read_model(paths.pool_file(), Pool).arrays if one.array.name == "data"]
+    begun = UnderWay(started=STOPPED_AT, sector=sector, sectors=1000, seconds=60, mismatches=0)
+    kept = load().of(data.uuid, "data").model_copy(update={"under_way": begun})
+    change(lambda old: old.having(kept).model_copy(update={"round": Round(started=STOPPED_AT, by="policy")}))
+
+
+def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
+    assert said() == [
+        "policy: every month, Sun 01:00-07:00, 205 MB/s of each drive at most; next: 2026-11-22T01:00+00:00",
+        "array log: never checked",
+        "array data: never checked",
+    ]
+
+
+def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> None:
+    box.scrub()
+    first, log, data = said()
+    assert first.endswith("next: 2026-12-13T01:00+00:00")
+    assert log.endswith("8.59 GB read, 0 sectors do not match")
+    assert data == "array data: last checked 2026-11-15T06:58:00+00:00, 76.8 TB read, 16 sectors do not match"
+
+
+@pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 84)])
+def test_next_check_follows_the_policy(box: Box, every: str, days: int) -> None:
+    box.scrub()
+    found = status(read_model(paths.pool_file(), Pool), ScrubPolicy.model_validate({"every": every}), NOW)
+    assert found.next is not None
+    assert datetime.fromisoformat(found.next) == datetime.fromisoformat("2026-11-15T01:00+00:00") + timedelta(days)
+
+
+def test_policy_that_never_checks_has_no_next_check(box: Box) -> None:
+    assert said(ScrubPolicy(every="never"))[0] == "policy: only by hand, 205 MB/s of each drive at most"
+
+
+def test_check_that_waits_shows_where_and_why(box: Box) -> None:
+    under_way(250)
+    stop = ScrubStop(at=STOPPED_AT, by="window", reason="its window has ended")
+    change(lambda old: old.model_copy(update={"stopped": stop}))
+    assert said()[2:] == [
+        f"array data: never checked; a check of {STOPPED_AT} waits at 25 %",
+        f"stopped {STOPPED_AT}: its window has ended",
+    ]
+
+
+def test_check_that_runs_shows_its_rate(box: Box) -> None:
+    under_way(250)
+    box.md("data", sync_action="check", sync_completed="250 / 1000", sync_speed="50000")
+    assert said()[2] == "array data: never checked; check is running, 25 % done, 51.2 MB/s of each drive"
+
+
+def test_rebuild_is_no_check(box: Box) -> None:
+    under_way(250)
+    box.md("data", sync_action="recover", sync_completed="250 / 1000")
+    assert "waits at 25 %" in said()[2]
+
+
+def test_record_that_cannot_be_read_is_empty(box: Box) -> None:
+    box.scrub()
+    paths.scrub_file().write_text("{")
+    assert load() == ScrubRecord()

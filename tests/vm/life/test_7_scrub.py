@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All arrays are checked: the check is stopped and goes on, and keeps its result."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.vm.box import Box
+
+pytestmark = pytest.mark.usefixtures("in_use")
+
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+UNIT = "millrace-scrub.service"
+# KiB/s of each drive: a check of these takes two minutes, or one.
+SLOW, FASTER = 5_000, 10_000
+POLICY = "/etc/millrace/policy.toml"
+
+
+def limit(box: Box, kib: int) -> None:
+    box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin=f"[scrub]\nrate_kib = {kib}\n")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def policy(box: Box) -> Iterator[None]:
+    """The server has its own policy for the time of these stories."""
+    assert box.machine.run(f"test -e {POLICY}", check=False).status
+    limit(box, SLOW)
+    yield
+    box.say(f"rm {POLICY}")
+
+
+def scrubs(box: Box) -> dict[str, Any]:
+    """What is kept of each array, by its name."""
+    return {one["kept"]["array"]: one["kept"] for one in box.shown("pool scrub status --json")["arrays"]}
+
+
+def wait_checked(box: Box) -> None:
+    box.machine.wait_command(f"! systemctl is-active --quiet {UNIT}", "the end of the check", 600)
+
+
+def findings(box: Box) -> dict[str, Any]:
+    return {one["key"]: one for one in box.shown("health --json")["findings"]}
+
+
+def test_only_one_program_checks_arrays(box: Box) -> None:
+    assert box.say("systemctl is-enabled mdcheck_start.timer mdcheck_continue.timer; true").split() == ["masked"] * 2
+    box.say("systemd-analyze verify --man=no millrace-scrub.service millrace-scrub.timer")
+    assert box.say("systemctl is-active millrace-scrub.timer") == "active"
+    status = box.shown("pool scrub status --json")
+    assert status["next"] is not None and status["round"] is None
+    assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]
+
+
+def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
+    planned = box.array_sysfs("data", "md/sync_speed_max").split()[0]
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qvE '^(0 |none|delayed)' {MD}/sync_completed", "the check of the data", 300)
+    assert box.say(f"cat {MD}/sync_action") == "check"
+    limited = f"grep -q '^1000 ' {MD}/sync_speed_min && grep -q '^{SLOW} ' {MD}/sync_speed_max"
+    box.machine.wait_command(limited, "the limits of the check", 60)
+    assert scrubs(box)["log"]["last"]["mismatches"] == 0
+    assert "check is running" in box.millrace("pool scrub status").out
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json"))
+
+    box.millrace("pool scrub stop")
+    print(box.say(f"head -50 {MD}/sync_*; cat /proc/mdstat /var/lib/millrace/scrub.json; journalctl -b -u {UNIT}"))
+    assert box.say(f"cat {MD}/sync_action") == "idle"
+    assert box.array_sysfs("data", "md/sync_speed_max").split()[0] == planned
+    kept = scrubs(box)["data"]
+    assert 0 < kept["under_way"]["sector"] < kept["under_way"]["sectors"]
+    assert (kept["last"], kept["under_way"]["most"]) == (None, None)
+    assert "an administrator stopped it" in box.millrace("pool scrub status").out
+
+    limit(box, FASTER)
+    box.millrace("pool scrub start")
+    box.machine.wait_command(f"grep -qx check {MD}/sync_action", "the rest of the check", 120)
+    assert int(box.array_sysfs("data", "md/sync_min")) == kept["under_way"]["sector"]
+    wait_checked(box)
+    last = scrubs(box)["data"]["last"]
+    component = int(box.array_sysfs("data", "md/component_size"))
+    assert (last["mismatches"], last["bad_areas"], last["bytes"]) == (0, 0, 10 * 1024 * component)
+    assert last["started"] == kept["under_way"]["started"] < last["ended"]
+    assert findings(box)["scrub"]["level"] == "OK"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What did the last check of each array find, and how long ago was it?"""
+
+from datetime import datetime, timedelta
+
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.plan.policy import ScrubPolicy
+from millrace.plan.policy_in_force import find
+from millrace.pool import scrub_due
+from millrace.pool.scrub_record import Scrubbed, load
+from millrace.provision.devices import array_device, block
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system import sysfs
+
+NAME = "scrub"
+
+PERIODS = {"week": timedelta(days=7), "month": timedelta(days=31), "quarter": timedelta(days=92)}
+LATE = 2
+"""A check that did not happen for so many periods of the policy is late."""
+
+
+def check(host: Host) -> list[Finding]:
+    """Return one finding for each array whose check is late or found mismatches, else one for all."""
+    if host.pool is None or not scrub_due.arrays(host.pool):
+        return []
+    policy, now = find().policy.scrub, datetime.now().astimezone()
+    record, findings, checked = load(), list[Finding](), list[str]()
+    for one in scrub_due.arrays(host.pool):
+        last = record.of(one.uuid, one.array.name).last
+        if last is not None:
+            checked.append(last.ended)
+            findings += _mismatch(one, last)
+        findings += _late(host.pool, policy, one, last, now)
+    if findings:
+        return findings
+    since = f"The last check of all arrays ended {min(checked)}." if checked else "No array has been checked yet."
+    return [Finding(check=NAME, level=Level.OK, sentence=since)]
+
+
+def _mismatch(one: ArrayRecord, last: Scrubbed) -> list[Finding]:
+    """What the kernel has forgotten; what it still knows is a finding of the arrays, and so is a repair."""
+    device = array_device(one.array.name)
+    known = sysfs.text(block(device) / "md/last_sync_action") if device else None
+    if not last.mismatches or known in ("check", "repair"):
+        return []
+    sentence = f"{_title(one)}: the check that ended {last.ended} found {last.mismatches} sectors that do not match."
+    todo = (
+        f"mdadm --action=repair /dev/md/millrace-{one.array.name}; when that is done, check again: "
+        "millrace pool scrub start"
+    )
+    return [_finding(one, sentence, todo, "mismatch")]
+
+
+def _late(pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | None, now: datetime) -> list[Finding]:
+    if policy.every == "never":
+        return []
+    age = now - datetime.fromisoformat(last.ended if last else pool.created)
+    if age <= LATE * PERIODS[policy.every]:
+        return []
+    when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
+    sentence = f"{_title(one)} {when}; the policy wants it every {policy.every} ({policy.window})."
+    return [_finding(one, sentence, "See what stops it: millrace pool scrub status", "late")]
+
+
+def _title(one: ArrayRecord) -> str:
+    return f"Array {one.array.name} ({one.array.level.upper()})"
+
+
+def _finding(one: ArrayRecord, sentence: str, todo: str, kind: str) -> Finding:
+    return Finding(check=NAME, kind=kind, subject=one.array.name, level=Level.WARN, sentence=sentence, todo=todo)

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may be checked now: the order of the arrays, the window of the policy, and what keeps a check from running."""
+
+from datetime import datetime, timedelta
+
+from millrace.plan.model import Role
+from millrace.plan.policy import ScrubPolicy
+from millrace.plan.window import parse_window
+from millrace.pool.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
+from millrace.provision.devices import array_device, block
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system import sysfs
+from millrace.system.run import Runner
+from millrace.system.units import is_active
+from millrace.tune import check
+
+BENCHMARK = "millrace-bench.service"
+
+# A month is four windows of a week, so that a check begins at the same hour of the same day.
+DAYS = {"week": 7, "month": 28, "quarter": 84}
+# Summer time moves a window by an hour, and a round begins some minutes after it opens.
+SLACK = timedelta(hours=12)
+
+
+def arrays(pool: Pool) -> list[ArrayRecord]:
+    """Return the arrays that a check can compare, the log first; a raid0 has nothing to compare."""
+    redundant = [one for one in pool.arrays if one.array.level != "raid0" and len(one.array.members) > 1]
+    return sorted(redundant, key=lambda one: one.array.role is not Role.LOG)
+
+
+def left(pool: Pool, record: ScrubRecord) -> list[ArrayRecord]:
+    """Return the arrays that the round has still to check; all of them without a round."""
+    begun = record.round.started if record.round else ""
+    checked = {one.uuid for one in record.arrays if one.last and begun and one.last.started >= begun}
+    return [one for one in arrays(pool) if one.uuid not in checked or record.of(one.uuid, "").under_way]
+
+
+def until(policy: ScrubPolicy, now: datetime) -> datetime | None:
+    """Return when the window closes that is open now; None while none is."""
+    found = parse_window(policy.window).open_at(now)
+    return found[1] if found else None
+
+
+def is_due(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> bool:
+    """Whether the policy wants a check now: its window is open, and the last round began long enough ago.
+
+    A round that was stopped goes on in the next window; one that an administrator stopped, not in the same.
+    """
+    found = parse_window(policy.window).open_at(now)
+    if found is None or policy.every == "never":
+        return False
+    opened = found[0]
+    if record.round is not None:
+        held = record.stopped if record.stopped and record.stopped.by == "administrator" else None
+        return held is None or datetime.fromisoformat(held.at) < opened
+    begun = [one.last.started for array in arrays(pool) if (one := record.of(array.uuid, "")).last]
+    if len(begun) < len(arrays(pool)):
+        return True
+    return opened - datetime.fromisoformat(min(begun)) >= timedelta(days=DAYS[policy.every]) - SLACK
+
+
+def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datetime) -> datetime | None:
+    """Return when the policy begins or goes on with a check; None where it never does."""
+    opening = now
+    for _ in range(DAYS["quarter"] + 8 if policy.every != "never" else 0):
+        if is_due(policy, pool, record, opening):
+            return opening
+        opening = parse_window(policy.window).next_opening(opening)
+    return None
+
+
+def obstacle(pool: Pool, run: Runner, now: datetime) -> ScrubStop | None:
+    """Return what keeps any array from being checked now: one that is degraded or works, or a benchmark."""
+    for one in pool.arrays:
+        if sentence := _busy(one):
+            return _stopped("array", sentence, now)
+    if is_active(BENCHMARK, run):
+        return _stopped("benchmark", "a benchmark is running", now)
+    return None
+
+
+def _busy(one: ArrayRecord) -> str | None:
+    title, device = f"array {one.array.name}", array_device(one.array.name)
+    if device is None or not (block(device) / "md").is_dir():
+        return f"{title} is not running"
+    if one.array.level == "raid0":
+        return None
+    if sysfs.number(block(device) / "md/degraded"):
+        return f"{title} is degraded"
+    doing = check.action(device)
+    return None if doing in (check.IDLE, check.CHECK) else f"{title} is busy: md reports {doing}"
+
+
+def _stopped(by: StoppedBy, sentence: str, now: datetime) -> ScrubStop:
+    return ScrubStop(at=stamp(now), by=by, reason=sentence)

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub status`: the checks of all arrays, and when the next one begins."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Literal
+
+from millrace.plan.policy import ScrubPolicy
+from millrace.pool import scrub_due as due
+from millrace.pool.arrays import sync
+from millrace.pool.model import Sync
+from millrace.pool.scrub_record import ArrayScrub, Round, ScrubStop, in_words, load
+from millrace.provision.devices import array_device
+from millrace.provision.model import Pool
+from millrace.system.documents import Contract
+from millrace.system.text import KIB, size
+
+
+class ScrubOfArray(Contract):
+    """One array: what is kept of its checks, and the one that runs; `sync` is null where none does."""
+
+    kept: ArrayScrub
+    sync: Sync | None
+
+
+class ScrubStatus(Contract):
+    """The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
+
+    `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
+    under way, and `stopped` why it waits.
+    """
+
+    schema_version: Literal[1] = 1
+    window: str
+    every: Literal["week", "month", "quarter", "never"]
+    rate_kib: int
+    next: str | None
+    round: Round | None
+    stopped: ScrubStop | None
+    arrays: list[ScrubOfArray]
+
+
+def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
+    """Return the checks of all arrays of the pool."""
+    record = load()
+    opening = due.next_window(policy, pool, record, now)
+    return ScrubStatus(
+        window=policy.window,
+        every=policy.every,
+        rate_kib=policy.rate_kib,
+        next=opening.isoformat(timespec="minutes") if opening else None,
+        round=record.round,
+        stopped=record.stopped,
+        arrays=[
+            ScrubOfArray(kept=record.of(one.uuid, one.array.name), sync=_running(one.array.name))
+            for one in due.arrays(pool)
+        ],
+    )
+
+
+def lines(found: ScrubStatus) -> Iterator[str]:
+    """Return text for a terminal."""
+    limit = f"{size(found.rate_kib * KIB)}/s"
+    if found.every == "never":
+        yield f"policy: only by hand, {limit} of each drive at most"
+    else:
+        yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {found.next}"
+    for one in found.arrays:
+        yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
+    if found.round and found.stopped:
+        yield f"stopped {found.stopped.at}: {found.stopped.reason}"
+
+
+def _now(one: ScrubOfArray) -> str:
+    begun = one.kept.under_way
+    if begun is None:
+        return ""
+    share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
+    if one.sync is None:
+        return f"; a check of {begun.started} waits at {share}"
+    speed = f", {size(one.sync.bytes_per_second)}/s of each drive" if one.sync.bytes_per_second else ""
+    return f"; check is running, {share} done{speed}"
+
+
+def _running(name: str) -> Sync | None:
+    device = array_device(name)
+    found = sync(device) if device else None
+    return found if found and found.action == "check" else None

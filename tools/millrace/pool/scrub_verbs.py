@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub …`."""
+
+import signal
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.plan.policy_in_force import in_force
+from millrace.pool import scrub as checks
+from millrace.pool.scrub_record import ScrubRecord
+from millrace.pool.scrub_status import lines, status
+from millrace.provision.pool_file import load_pool
+from millrace.system.output import Output, prints
+from millrace.system.run import attempt, must, quickly
+from millrace.system.users import as_root, only_root
+
+if TYPE_CHECKING:
+    from millrace.pool.scrub_status import ScrubStatus
+
+UNIT = "millrace-scrub.service"
+
+
+@click.group()
+def scrub() -> None:
+    """Check that data and parity of all arrays match, one array after another."""
+
+
+@scrub.command()
+@prints("millrace.pool.scrub_status:ScrubStatus")
+def start(show: Output) -> None:
+    """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
+    only_root()
+    # one that runs in its window goes on without it
+    must(attempt, ["systemctl", "stop", UNIT])
+    checks.begin(load_pool(), quickly)
+    must(attempt, ["systemctl", "start", UNIT])
+    show(_status(), lines)
+
+
+@scrub.command()
+@prints("millrace.pool.scrub_status:ScrubStatus")
+def stop(show: Output) -> None:
+    """Stop the check; the next window, or `start`, goes on from where it was."""
+    only_root()
+    must(attempt, ["systemctl", "stop", UNIT])
+    checks.stop(load_pool())
+    show(_status(), lines)
+
+
+@scrub.command("status")
+@prints("millrace.pool.scrub_status:ScrubStatus")
+def status_(show: Output) -> None:
+    """Show result and age of the last check of each array, and when the next one begins."""
+    show(_status(), lines)
+
+
+@scrub.command(hidden=True)
+@prints("millrace.pool.scrub_record:ScrubRecord")
+def run(show: Output) -> None:
+    """Check what is due (started by millrace-scrub.service)."""
+    with as_root():
+        found = checks.carry_on(load_pool(), in_force().scrub, checks.Surroundings(quickly, _termination()))
+    show(found, _ended)
+
+
+def _ended(found: ScrubRecord) -> list[str]:
+    return [f"stopped: {found.stopped.reason}"] if found.round and found.stopped else []
+
+
+def _termination() -> Callable[[float], bool]:
+    """Return what waits so many seconds for systemd to end this; it is held back until something waits."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    return lambda seconds: signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
+
+
+def _status() -> "ScrubStatus":
+    return status(load_pool(), in_force().scrub, checks.now_here())

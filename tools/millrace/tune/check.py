@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""md's check of one array: where it begins, how fast it reads, how far it came.
+
+kernel 7.2, drivers/md/md.c md_do_sync: a check that is interrupted leaves in sync_min where it had got to; one that
+came to its end sets sync_max to `max` again. So sync_max is set to the last sector before a check begins, and says
+afterwards whether that was reached. mismatch_cnt begins at 0 with each check.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace.provision.devices import block
+from millrace.system import sysfs
+from millrace.tune.knob import Knob
+
+CHECK, IDLE = "check", "idle"
+FLOOR_KIB = 1000
+"""What a check is granted beside clients, in KiB/s: the kernel's default."""
+
+_MIN, _MAX = "sync_speed_min", "sync_speed_max"
+_REASON = "a check has limits of its own"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The limits of a synchronisation in KiB/s as they are written; `system` follows the sysctl."""
+
+    least: str
+    most: str
+
+
+def action(device: str) -> str:
+    """Return what md does with an array: idle, check, resync, recover, …; `idle` where it is not there."""
+    return sysfs.text(_md(device) / "sync_action") or IDLE
+
+
+def sectors(device: str) -> int:
+    """Return how many sectors of each member a check reads."""
+    return 2 * (sysfs.number(_md(device) / "component_size") or 0)
+
+
+def disks(device: str) -> int:
+    """Return how many members an array has when it is complete."""
+    return sysfs.number(_md(device) / "raid_disks") or 0
+
+
+def limits(device: str) -> Limits:
+    """Return the limits of now. OSError: the array is not there."""
+    return Limits(*(_knob(device, name, "").original() or "system" for name in (_MIN, _MAX)))
+
+
+def limit(device: str, wanted: Limits) -> None:
+    """Set the limits. OSError: the kernel refuses."""
+    _knob(device, _MIN, wanted.least).write(wanted.least)
+    _knob(device, _MAX, wanted.most).write(wanted.most)
+
+
+def begin(device: str, sector: int) -> None:
+    """Begin a check at this sector of each member. OSError: the kernel refuses, as while the array is rebuilt."""
+    # in this order: the kernel refuses a minimum above the maximum
+    sysfs.write(_md(device) / "sync_max", "max")
+    sysfs.write(_md(device) / "sync_min", str(sector))
+    sysfs.write(_md(device) / "sync_max", str(sectors(device)))
+    sysfs.write(_md(device) / "sync_action", CHECK)
+
+
+def cancel(device: str) -> None:
+    """End a check before its end; the kernel returns when it has ended. OSError: it refuses."""
+    if action(device) == CHECK:
+        sysfs.write(_md(device) / "sync_action", IDLE)
+
+
+def at_end(device: str) -> bool:
+    """Whether the check that ran last came to its end."""
+    return sysfs.text(_md(device) / "sync_max") == "max"
+
+
+def resume_at(device: str) -> int:
+    """Return the sector at which a check that was cancelled goes on."""
+    return sysfs.number(_md(device) / "sync_min") or 0
+
+
+def completed(device: str) -> int:
+    """Return how many sectors of each member are read for certain; the kernel counts in sixteenths of the array."""
+    done = (sysfs.text(_md(device) / "sync_completed") or "").partition(" / ")[0]
+    return int(done) if done.isdigit() else 0
+
+
+def mismatches(device: str) -> int:
+    """Return the sectors that did not match since the check began."""
+    return sysfs.number(_md(device) / "mismatch_cnt") or 0
+
+
+def bad_areas(device: str) -> int:
+    """Return how many areas of all members are in md's lists of bad blocks."""
+    lists = [_md(device) / name / "bad_blocks" for name in sysfs.names(_md(device)) if name.startswith("dev-")]
+    return sum(len((sysfs.text(one) or "").splitlines()) for one in lists)
+
+
+def _md(device: str) -> Path:
+    return block(device) / "md"
+
+
+def _knob(device: str, name: str, value: str) -> Knob:
+    return Knob(_md(device) / name, value, _REASON)

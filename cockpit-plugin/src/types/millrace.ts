@@ -310,6 +310,20 @@ export interface ConfigHistory {
 }
 
 /**
+ * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
+ *
+ * `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+ */
+export interface DamagedFiles {
+    schema_version: 1;
+    sectors: number;
+    files: string[];
+    others: string[];
+    notes: string[];
+    complete: boolean;
+}
+
+/**
  * One decision: what, why (one sentence) and from where (seed, fact, measurement, policy).
  *
  * `considered` are the choices that were compared, best first, each with the same keys and its numbers.
@@ -1998,6 +2012,7 @@ export interface Outputs {
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
     "pool record": Pool;
+    "pool scrub files": DamagedFiles;
     "pool scrub run": ScrubRecord;
     "pool scrub start": ScrubStatus;
     "pool scrub status": ScrubStatus;

@@ -110,6 +110,11 @@ def stamp(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="seconds")
 
 
+def epoch(stamped: str) -> int:
+    """Return a moment that was kept in seconds since 1970."""
+    return int(datetime.fromisoformat(stamped).timestamp())
+
+
 def in_words(one: Scrubbed | None) -> str:
     """Return the result of the last check in words."""
     if one is None:

@@ -56,6 +56,17 @@ def status_(show: Output) -> None:
     show(_status(), lines)
 
 
+@scrub.command()
+@prints("millrace.pool.damaged_files:DamagedFiles")
+def files(show: Output) -> None:
+    """List files with data in sectors that do not match or cannot be read."""
+    from millrace.pool import damaged_files
+
+    only_root()
+    found = damaged_files.search(load_pool(), attempt)
+    show(found, damaged_files.lines, damaged_files.notes(found))
+
+
 @scrub.command(hidden=True)
 @prints("millrace.pool.scrub_record:ScrubRecord")
 def run(show: Output) -> None:

@@ -2,16 +2,13 @@
 """Which files were written in the last minutes before a power cut that left a degraded array unclean."""
 
 import os
-import stat
 import time
-from collections.abc import Iterator
 from datetime import datetime
-from pathlib import Path
 
 from millrace import paths
 from millrace.errors import Refused
 from millrace.provision.unclean import Suspects, UncleanStarts, pending, save_suspects
-from millrace.system.text import printable
+from millrace.system.walk import regular_files
 
 MARGIN = 120.0
 """Seconds before md's last superblock that are in doubt as well."""
@@ -38,11 +35,12 @@ def search(mountpoint: str) -> UncleanStarts | None:
     windows = [(_seconds(one.last_write) - MARGIN, _seconds(one.started)) for one in starts.starts]
     count, names, complete = 0, list[str](), True
     end = time.monotonic() + LIMIT
-    for name, changed in _regular_files(top):
-        if name is None or time.monotonic() > end:
+    # Without the server's own directory, in which the heartbeat writes twice a minute.
+    for name, held in regular_files(top, paths.POOL_OWN):
+        if name is None or held is None or time.monotonic() > end:
             complete = False
             break
-        if any(begin <= changed <= until for begin, until in windows):
+        if any(begin <= held.st_ctime <= until for begin, until in windows):
             count += 1
             if len(names) < LISTED:
                 names.append(name)
@@ -56,40 +54,6 @@ def names() -> list[str]:
         return paths.suspects_file().read_text().splitlines()
     except FileNotFoundError:
         return []
-
-
-def _regular_files(top: Path) -> Iterator[tuple[str | None, float]]:
-    """Every regular file of clients and when it was changed; None where a directory could not be read.
-
-    Without the server's own directory, in which the heartbeat writes twice a minute. By descriptors: clients rename
-    directories into links while this goes on.
-    """
-    lost: list[OSError] = []
-    device = top.stat().st_dev
-    for directory, inner, files, descriptor in os.fwalk(top, onerror=lost.append):
-        for name in files:
-            try:
-                held = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-            except OSError:
-                continue
-            if stat.S_ISREG(held.st_mode):
-                yield _printable_name(os.path.relpath(os.path.join(directory, name), top)), held.st_ctime
-        own = paths.POOL_OWN if directory == os.fspath(top) else None
-        inner[:] = [name for name in inner if name != own and _is_on_device(device, name, descriptor)]
-    if lost:
-        yield None, 0.0
-
-
-def _is_on_device(device: int, name: str, descriptor: int) -> bool:
-    try:
-        return os.stat(name, dir_fd=descriptor, follow_symlinks=False).st_dev == device
-    except OSError:
-        return False
-
-
-def _printable_name(name: str) -> str:
-    """One line of text, whatever bytes a client has chosen."""
-    return printable(os.fsencode(name).decode(errors="backslashreplace"))
 
 
 def _seconds(moment: str) -> float:

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What md lists of members becomes areas of the device that XFS is on."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.plan.model import Array
+from millrace.pool.damage import Area, Damage, damage, in_array, in_data, merged
+from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
+from millrace.provision.model import Pool
+from millrace.system.documents import read_model
+from millrace.system.run import Result
+from tests.fakes.files.box import FAR_PORTS, Box
+from tests.fakes.files.running import server
+
+STARTED = "2026-11-22T01:00:00+00:00"
+# 128 KiB in sectors, as planned for eight data disks.
+CHUNK = 256
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path) as made:
+        made.provision()
+        yield made
+
+
+@pytest.fixture
+def legs(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path, FAR_PORTS) as made:
+        made.provision()
+        yield made
+
+
+def pool() -> Pool:
+    return read_model(paths.pool_file(), Pool)
+
+
+def array(name: str) -> Array:
+    return next(one.array for one in pool().arrays if one.array.name == name)
+
+
+def found(said: str = "", **mismatches: int) -> Damage:
+    """The damage where the last check of each array found so many sectors."""
+
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        assert list(argv) == ["journalctl", "--dmesg", "--output=cat", "--no-pager", "--since=@1795309200"]
+        return Result(0, said, "")
+
+    arrays = [
+        ArrayScrub(
+            array=one.array.name,
+            uuid=one.uuid,
+            last=Scrubbed(
+                started=STARTED,
+                ended=STARTED,
+                bytes=0,
+                seconds=0,
+                mismatches=mismatches.get(one.array.name, 0),
+                bad_areas=0,
+            ),
+        )
+        for one in pool().arrays
+    ]
+    return damage(pool(), ScrubRecord(arrays=arrays), run)
+
+
+def test_one_row_of_every_data_chunk_of_the_stripe_is_in_doubt(box: Box) -> None:
+    assert array("data").chunk == CHUNK * 512
+    areas = list(in_array(array("data"), Area(3 * CHUNK + 16, 3 * CHUNK + 24)))
+    assert areas == [Area((3 * 8 + disk) * CHUNK + 16, (3 * 8 + disk) * CHUNK + 24) for disk in range(8)]
+
+
+def test_area_across_two_stripes_is_in_both(box: Box) -> None:
+    areas = list(in_array(array("data"), Area(CHUNK - 8, CHUNK + 8)))
+    assert len(areas) == 16
+    assert (areas[0], areas[8]) == (Area(CHUNK - 8, CHUNK), Area(8 * CHUNK, 8 * CHUNK + 8))
+
+
+def test_sector_of_a_mirror_is_that_of_the_array(box: Box) -> None:
+    assert list(in_array(array("log"), Area(8, 16))) == [Area(8, 16)]
+
+
+def test_area_of_a_leg_lies_between_those_of_the_others(legs: Box) -> None:
+    data = array("data")
+    assert data.chunk is not None and data.members == ["leg0", "leg1"]
+    wide = data.chunk // 512
+    assert list(in_data(pool(), array("leg1"), Area(wide - 8, wide + 8))) == [
+        Area(2 * wide - 8, 2 * wide),
+        Area(3 * wide, 3 * wide + 8),
+    ]
+    assert list(in_data(pool(), array("leg0"), Area(0, 8))) == [Area(0, 8)]
+
+
+def test_areas_that_touch_are_one() -> None:
+    assert merged([Area(16, 24), Area(0, 8), Area(8, 12), Area(20, 40)]) == [Area(0, 12), Area(16, 40)]
+
+
+def test_mismatches_are_found_by_the_log_of_the_kernel(box: Box) -> None:
+    log = "md127: mismatch sector in range 16-24\nmd126: mismatch sector in range 800-808\nother line\n"
+    result = found(log, data=8)
+    assert result == Damage([Area(disk * CHUNK + 16, disk * CHUNK + 24) for disk in range(8)], [])
+
+
+def test_mismatches_without_a_place_are_counted(box: Box) -> None:
+    result = found("md127: mismatch sector in range 16-24\n", data=4096, log=8)
+    assert len(result.areas) == 8
+    assert result.notes == [
+        "array data (RAID6): 4096 sectors do not match, and the kernel has logged the place of 8",
+        "array log (RAID1): 8 sectors differ; md does not log the place of those of a mirror",
+    ]
+
+
+def test_bad_blocks_count_from_the_beginning_of_the_member(box: Box) -> None:
+    box.md("data", **{"dev-nvme3n1p2/bad_blocks": "2064 8", "dev-nvme3n1p2/offset": "2048"})
+    assert found().areas == [Area(disk * CHUNK + 16, disk * CHUNK + 24) for disk in range(8)]
+
+
+def test_bad_blocks_of_the_log_are_no_file(box: Box) -> None:
+    box.md("log", **{"dev-nvme10n1p1/bad_blocks": "2064 8"})
+    assert found() == Damage([], ["array log cannot read 1 areas of the file system log"])
+
+
+def test_pool_without_damage_has_none(box: Box) -> None:
+    assert found() == Damage([], [])

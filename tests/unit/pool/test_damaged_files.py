@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Damaged areas become names of files, by the reverse mapping of XFS; no name of a client is followed."""
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Failed, Refused
+from millrace.pool import damaged_files
+from millrace.pool.damage import Area
+from millrace.pool.damaged_files import DamagedFiles, owners
+from millrace.provision.model import Pool
+from millrace.system.documents import read_model
+from millrace.system.run import Result
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path) as made:
+        made.provision()
+        made.md("data", **{"dev-nvme3n1p2/bad_blocks": "16 8", "dev-nvme3n1p2/offset": "0"})
+        yield made
+
+
+def search(rows: Sequence[str], asked: list[str] | None = None) -> DamagedFiles:
+    """xfs_io finds these rows in the first area, and free space in the others."""
+
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        assert list(argv[:3]) == ["xfs_io", "-r", "-c"] and argv[4] == "/srv/pool"
+        if asked is not None:
+            asked.append(argv[3])
+        shown = rows if argv[3] == "fsmap -d 16 23" else ["free space 8"]
+        return Result(0, "".join(f"\t{n}: 9:127 [16..23]: {row}\n" for n, row in enumerate(shown)), "")
+
+    return damaged_files.search(read_model(paths.pool_file(), Pool), run)
+
+
+def made(box: Box, name: str) -> int:
+    path = box.root / "srv/pool/data" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("x")
+    return path.stat().st_ino
+
+
+def test_file_is_named_by_its_inode(box: Box) -> None:
+    inode = made(box, "deep/victim")
+    made(box, "other")
+    asked: list[str] = []
+    found = search([f"inode {inode} data 0..7 8"], asked)
+    assert (found.files, found.complete, found.sectors) == (["data/deep/victim"], True, 64)
+    assert found.others == ["free space"]
+    assert asked[:2] == ["fsmap -d 16 23", "fsmap -d 272 279"] and len(asked) == 8
+
+
+def test_every_link_to_a_file_is_named(box: Box) -> None:
+    inode = made(box, "one")
+    os.link(box.root / "srv/pool/data/one", box.root / "srv/pool/data/two")
+    assert search([f"inode {inode} data 0..7 8"]).files == ["data/one", "data/two"]
+
+
+def test_link_of_a_client_is_not_followed(box: Box) -> None:
+    outside = box.root / "etc/secret"
+    outside.write_text("x")
+    (box.root / "srv/pool/data/link").symlink_to(outside)
+    (box.root / "srv/pool/data/away").symlink_to(box.root / "etc")
+    inode = outside.stat().st_ino
+    found = search([f"inode {inode} data 0..7 8"])
+    assert found.files == []
+    assert found.others[-1] == f"inode {inode}: a directory, a file of the server, or removed meanwhile"
+
+
+def test_metadata_and_extent_maps_are_told_apart(box: Box) -> None:
+    inode = made(box, "victim")
+    found = search([f"inode {inode} data extent map 8", "per-AG metadata 8", "inode btree 16", "inodes 32"])
+    assert found.files == ["data/victim"]
+    assert found.others == ["free space", "inode btree", "inodes", "per-AG metadata"]
+
+
+def test_control_characters_of_a_name_are_escaped(box: Box) -> None:
+    inode = made(box, "a\x1b[2Jb")
+    assert search([f"inode {inode} data 0..7 8"]).files == ["data/a\\x1b[2Jb"]
+
+
+def test_file_of_the_server_itself_is_not_named(box: Box) -> None:
+    own = box.root / "srv/pool" / paths.POOL_OWN / "heartbeat"
+    own.parent.mkdir()
+    own.write_text("x")
+    assert search([f"inode {own.stat().st_ino} data 0..7 8"]).files == []
+
+
+def test_pool_without_damage_asks_nothing(box: Box) -> None:
+    box.md("data", **{"dev-nvme3n1p2/bad_blocks": ""})
+    asked: list[str] = []
+    found = search([], asked)
+    assert (found.files, found.sectors, asked) == ([], 0, [])
+    assert list(damaged_files.lines(found)) == ["no file is known to be damaged"]
+    assert damaged_files.notes(found) == []
+
+
+def test_search_that_takes_too_long_says_so(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    inode = made(box, "victim")
+    monkeypatch.setattr(damaged_files, "LIMIT", -1.0)
+    found = search([f"inode {inode} data 0..7 8"])
+    assert (found.files, found.complete) == ([], False)
+    assert damaged_files.notes(found)[-1] == "the search did not cover all files"
+
+
+def test_pool_that_is_not_mounted_is_refused(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os.path, "ismount", lambda path: False)
+    with pytest.raises(Refused, match="/srv/pool is not mounted"):
+        search([])
+
+
+def test_tool_that_fails_is_an_error() -> None:
+    with pytest.raises(Failed, match="no such command"):
+        owners([Area(0, 8)], "/srv/pool", lambda argv, stdin=None: Result(1, "", "no such command"))

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the data array is damaged: what md lists of its members, as areas of the device that XFS is on.
+
+Of a stripe md knows the row in which data and parity do not match, not which drive is wrong, and a bad block may be
+parity: the same row of every data chunk of the stripe is in doubt, whatever the layout of the array.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from millrace.plan.model import Array, Role
+from millrace.pool.scrub_record import ScrubRecord, epoch
+from millrace.provision.devices import array_device, block
+from millrace.provision.md import LOST_MEMBERS
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system import sysfs
+from millrace.system.run import Runner, must
+
+SECTOR = 512
+_MISMATCH = re.compile(r"(md\d+): mismatch sector in range (\d+)-(\d+)")
+
+
+@dataclass(frozen=True)
+class Area:
+    """Sectors of 512 bytes: `end` is the first after it."""
+
+    begin: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Damage:
+    """Areas of the data array, and what is known to be damaged and has no known place, in sentences."""
+
+    areas: list[Area]
+    notes: list[str]
+
+
+def damage(pool: Pool, record: ScrubRecord, run: Runner) -> Damage:
+    """Return what is damaged now by md's lists of bad blocks, and by the last check of each array in this boot.
+
+    Failed: the journal cannot be read.
+    """
+    areas, notes = list[Area](), list[str]()
+    for one in pool.arrays:
+        device = array_device(one.array.name)
+        if device is None or one.array.level == "raid0":
+            continue
+        rows = list(_bad_blocks(device))
+        mismatches, about = _mismatches(one, device, record, run)
+        notes += about
+        if one.array.role is Role.LOG:
+            notes += [f"array {one.array.name} cannot read {len(rows)} areas of the file system log"] if rows else []
+            continue
+        within = [area for row in [*rows, *mismatches] for area in in_array(one.array, row)]
+        areas += [area for each in within for area in in_data(pool, one.array, each)]
+    return Damage(merged(areas), notes)
+
+
+def in_array(array: Array, row: Area) -> Iterator[Area]:
+    """Yield the areas of an array whose data may be in this area of a member."""
+    if array.level == "raid1" or array.chunk is None:
+        yield row
+        return
+    chunk, data = array.chunk // SECTOR, len(array.members) - LOST_MEMBERS[array.level]
+    begin = row.begin
+    while begin < row.end:
+        stripe, inside = divmod(begin, chunk)
+        length = min(row.end - begin, chunk - inside)
+        for disk in range(data):
+            start = (stripe * data + disk) * chunk + inside
+            yield Area(start, start + length)
+        begin += length
+
+
+def in_data(pool: Pool, array: Array, area: Area) -> Iterator[Area]:
+    """Yield the areas of the device of XFS for one of a leg; the array of one leg is that device itself."""
+    over = next((one.array for one in pool.arrays if one.array.over_arrays and array.name in one.array.members), None)
+    if over is None or over.chunk is None:
+        yield area
+        return
+    chunk, leg, legs = over.chunk // SECTOR, over.members.index(array.name), len(over.members)
+    begin = area.begin
+    while begin < area.end:
+        row, inside = divmod(begin, chunk)
+        length = min(area.end - begin, chunk - inside)
+        start = (row * legs + leg) * chunk + inside
+        yield Area(start, start + length)
+        begin += length
+
+
+def merged(areas: Sequence[Area]) -> list[Area]:
+    """Return areas in their order, those that touch as one."""
+    found: list[Area] = []
+    for one in sorted(areas, key=lambda area: area.begin):
+        if found and one.begin <= found[-1].end:
+            found[-1] = Area(found[-1].begin, max(found[-1].end, one.end))
+        else:
+            found.append(one)
+    return found
+
+
+def _bad_blocks(device: str) -> Iterator[Area]:
+    """md.c rdev_set_badblocks: the list counts from the beginning of the member, its data begins at `offset`."""
+    md = block(device) / "md"
+    for name in sysfs.names(md):
+        if not name.startswith("dev-"):
+            continue
+        offset = sysfs.number(md / name / "offset") or 0
+        for line in (sysfs.text(md / name / "bad_blocks") or "").splitlines():
+            begin, length = map(int, line.split())
+            yield Area(max(begin - offset, 0), begin - offset + length)
+
+
+def _mismatches(one: ArrayRecord, device: str, record: ScrubRecord, run: Runner) -> tuple[list[Area], list[str]]:
+    last = record.of(one.uuid, one.array.name).last
+    if last is None or not last.mismatches:
+        return [], []
+    title = f"array {one.array.name} ({one.array.level.upper()})"
+    if one.array.level == "raid1":
+        return [], [f"{title}: {last.mismatches} sectors differ; md does not log the place of those of a mirror"]
+    said = must(run, ["journalctl", "--dmesg", "--output=cat", "--no-pager", f"--since=@{epoch(last.started)}"])
+    found = merged([Area(int(begin), int(end)) for md, begin, end in _MISMATCH.findall(said) if md == device])
+    known = sum(area.end - area.begin for area in found)
+    less = f"{title}: {last.mismatches} sectors do not match, and the kernel has logged the place of {known}"
+    return found, [less] if known < last.mismatches else []

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub files`: which files have data in areas that are damaged, through the reverse mapping of XFS."""
+
+import os
+import re
+import time
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from millrace import paths
+from millrace.errors import Refused
+from millrace.pool.damage import Area, damage
+from millrace.pool.scrub_record import load
+from millrace.provision.model import Pool
+from millrace.system.documents import Contract
+from millrace.system.run import Runner, must
+from millrace.system.walk import regular_files
+
+LIMIT = 600.0
+"""Seconds for the search for names."""
+
+_ROW = re.compile(r"\[\d+\.\.\d+\]: (.+)")
+_INODE = re.compile(r"inode (\d+)\b")
+_LENGTH = re.compile(r"( \d+\.\.\d+)?( \d+)?( blocks)?\s*$")
+
+
+class DamagedFiles(Contract):
+    """Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
+
+    `notes` is what is damaged and has no known place. `complete` is false where not all names could be searched.
+    """
+
+    schema_version: Literal[1] = 1
+    sectors: int
+    files: list[str]
+    others: list[str]
+    notes: list[str]
+    complete: bool
+
+
+def search(pool: Pool, run: Runner) -> DamagedFiles:
+    """Find the files by the lists of md and the last check. Refused: the pool is not mounted. Failed: a tool fails."""
+    mountpoint = pool.filesystem.mountpoint
+    top = paths.ROOT / mountpoint.lstrip("/")
+    if not os.path.ismount(top):
+        raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
+    found = damage(pool, load(), run)
+    inodes, others = owners(found.areas, mountpoint, run)
+    files, complete = list[str](), True
+    end = time.monotonic() + LIMIT
+    missing = set(inodes)
+    for name, held in regular_files(top, paths.POOL_OWN) if inodes else ():
+        if name is None or held is None or time.monotonic() > end:
+            complete = False
+            break
+        if held.st_ino in inodes:
+            files.append(name)
+            missing.discard(held.st_ino)
+    unnamed = [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in sorted(missing)]
+    return DamagedFiles(
+        sectors=sum(one.end - one.begin for one in found.areas),
+        files=sorted(files),
+        others=[*others, *unnamed],
+        notes=found.notes,
+        complete=complete,
+    )
+
+
+def owners(areas: Sequence[Area], mountpoint: str, run: Runner) -> tuple[set[int], list[str]]:
+    """Return inodes with data in these areas, and what else is there, in the words of xfs_io. Failed: xfs_io fails."""
+    inodes, others = set[int](), set[str]()
+    for one in areas:
+        asked = f"fsmap -d {one.begin} {one.end - 1}"
+        for row in must(run, ["xfs_io", "-r", "-c", asked, mountpoint]).splitlines():
+            owner = _ROW.search(row)
+            inode = _INODE.search(owner[1]) if owner else None
+            if inode:
+                inodes.add(int(inode[1]))
+            elif owner:
+                others.add(_LENGTH.sub("", owner[1]))
+    return inodes, sorted(others)
+
+
+def lines(found: DamagedFiles) -> Iterator[str]:
+    """Return text for a terminal: the names alone, a line each."""
+    yield from found.files
+    if not found.files:
+        yield "no file is known to be damaged"
+
+
+def notes(found: DamagedFiles) -> list[str]:
+    """Return what is not a file, in sentences."""
+    said = [f"{one} is in a damaged area" for one in found.others]
+    return [*said, *found.notes, *(() if found.complete else ["the search did not cover all files"])]

@@ -44,7 +44,6 @@ ENABLED = {
     "systemd-resolved-varlink.socket",
     "systemd-timesyncd.service",
     "xfs_healer_start.service",
-    "xfs_scrub_all.timer",
 }
 # Exposure as systemd counts it, in tenths. Raising a limit needs a reason beside the unit's settings.
 EXPOSURE = {
@@ -68,6 +67,7 @@ EXPOSURE = {
     "millrace-members.service": 20,
     "millrace-unclean.service": 15,
     "millrace-scrub.service": 20,
+    "millrace-xfs-scrub.service": 27,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,

@@ -619,6 +619,14 @@ export interface Filesystem {
     mount_options: string[];
 }
 
+/** The last check of the metadata of XFS; `problem` is null where it is sound. */
+export interface FilesystemScrub {
+    started: string;
+    ended: string;
+    seconds: number;
+    problem: string | null;
+}
+
 /**
  * A network that `port` of this server is in, which is not for management.
  *
@@ -1467,19 +1475,20 @@ export interface ScrubOfArray {
     sync: Sync | null;
 }
 
-/** The checks of all arrays; `round` is null between two rounds. */
+/** The checks of all arrays and of the file system; `round` is null between two rounds. */
 export interface ScrubRecord {
     schema_version: 1;
     round: Round | null;
     stopped: ScrubStop | null;
     arrays: ArrayScrub[];
+    filesystem: FilesystemScrub | null;
 }
 
 /**
  * The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
  *
  * `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
- * under way, and `stopped` why it waits.
+ * under way, and `stopped` why it waits. `filesystem` is null where it was never checked.
  */
 export interface ScrubStatus {
     schema_version: 1;
@@ -1490,6 +1499,7 @@ export interface ScrubStatus {
     round: Round | null;
     stopped: ScrubStop | null;
     arrays: ScrubOfArray[];
+    filesystem: FilesystemScrub | null;
 }
 
 /** Why a round does not go on: a sentence, and what it was in one word. */
@@ -2013,6 +2023,7 @@ export interface Outputs {
     "pool acknowledge": UncleanStarts;
     "pool record": Pool;
     "pool scrub files": DamagedFiles;
+    "pool scrub filesystem": ScrubRecord;
     "pool scrub run": ScrubRecord;
     "pool scrub start": ScrubStatus;
     "pool scrub status": ScrubStatus;

@@ -129,3 +129,14 @@ def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     )
     assert check_all(box)["mismatches"] == 0
     assert findings(box)["scrub"]["level"] == "OK"
+
+
+def test_file_system_is_checked_online(box: Box) -> None:
+    box.say("systemd-analyze verify --man=no millrace-xfs-scrub.service millrace-xfs-scrub.timer")
+    assert box.say("systemctl is-enabled xfs_scrub_all.timer; true") == "masked"
+    assert box.say("systemctl is-active millrace-xfs-scrub.timer") == "active"
+    box.machine.run("systemctl start millrace-xfs-scrub.service", seconds=900, check=False)
+    print(box.say("journalctl -b -o cat -u millrace-xfs-scrub.service"))
+    found = box.shown("pool scrub status --json")["filesystem"]
+    assert found["problem"] is None and found["started"] <= found["ended"]
+    assert box.failed_units() == []

@@ -71,13 +71,23 @@ class ScrubStop(Contract):
     reason: str
 
 
+class FilesystemScrub(Contract):
+    """The last check of the metadata of XFS; `problem` is null where it is sound."""
+
+    started: str
+    ended: str
+    seconds: float
+    problem: str | None
+
+
 class ScrubRecord(Contract):
-    """The checks of all arrays; `round` is null between two rounds."""
+    """The checks of all arrays and of the file system; `round` is null between two rounds."""
 
     schema_version: Literal[1] = 1
     round: Round | None = None
     stopped: ScrubStop | None = None
     arrays: list[ArrayScrub] = Field(default_factory=list)
+    filesystem: FilesystemScrub | None = None
 
     def of(self, uuid: str, array: str) -> ArrayScrub:
         """Return what is kept of an array; nothing of one that was never checked."""

@@ -9,7 +9,7 @@ from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub_due as due
 from millrace.pool.arrays import sync
 from millrace.pool.model import Sync
-from millrace.pool.scrub_record import ArrayScrub, Round, ScrubStop, in_words, load
+from millrace.pool.scrub_record import ArrayScrub, FilesystemScrub, Round, ScrubStop, in_words, load
 from millrace.provision.devices import array_device
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
@@ -27,7 +27,7 @@ class ScrubStatus(Contract):
     """The checks of the pool. `window`, `every` and `rate_kib` are those of the policy.
 
     `next` is when the policy begins or goes on with a check (ISO 8601), null for never. `round` is the one that is
-    under way, and `stopped` why it waits.
+    under way, and `stopped` why it waits. `filesystem` is null where it was never checked.
     """
 
     schema_version: Literal[1] = 1
@@ -38,6 +38,7 @@ class ScrubStatus(Contract):
     round: Round | None
     stopped: ScrubStop | None
     arrays: list[ScrubOfArray]
+    filesystem: FilesystemScrub | None
 
 
 def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
@@ -55,6 +56,7 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
             ScrubOfArray(kept=record.of(one.uuid, one.array.name), sync=_running(one.array.name))
             for one in due.arrays(pool)
         ],
+        filesystem=record.filesystem,
     )
 
 
@@ -67,6 +69,9 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {found.next}"
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
+    checked = found.filesystem
+    if checked is not None:
+        yield f"file system: last checked {checked.ended}, {checked.problem or 'metadata is sound'}"
     if found.round and found.stopped:
         yield f"stopped {found.stopped.at}: {found.stopped.reason}"
 

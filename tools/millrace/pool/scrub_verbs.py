@@ -67,6 +67,17 @@ def files(show: Output) -> None:
     show(found, damaged_files.lines, damaged_files.notes(found))
 
 
+@scrub.command()
+@prints("millrace.pool.scrub_record:ScrubRecord")
+def filesystem(show: Output) -> None:
+    """Check the metadata of the mounted file system; millrace-xfs-scrub.timer does it every week."""
+    from millrace.pool import filesystem_scrub
+
+    only_root()
+    found = filesystem_scrub.check(load_pool(), attempt, checks.now_here)
+    show(found, lambda _: lines(_status()))
+
+
 @scrub.command(hidden=True)
 @prints("millrace.pool.scrub_record:ScrubRecord")
 def run(show: Output) -> None:

@@ -8,7 +8,7 @@ from millrace.health.model import Finding, Level
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.policy_in_force import find
 from millrace.pool import scrub_due
-from millrace.pool.scrub_record import Scrubbed, load
+from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, load
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
@@ -32,6 +32,8 @@ def check(host: Host) -> list[Finding]:
             checked.append(last.ended)
             findings += _mismatch(one, last)
         findings += _late(host.pool, policy, one, last, now)
+    if record.filesystem is not None and record.filesystem.problem:
+        findings.append(_filesystem(host.pool, record.filesystem))
     if findings:
         return findings
     since = f"The last check of all arrays ended {min(checked)}." if checked else "No array has been checked yet."
@@ -61,6 +63,13 @@ def _late(pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | No
     when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
     sentence = f"{_title(one)} {when}; the policy wants it every {policy.every} ({policy.window})."
     return [_finding(one, sentence, "See what stops it: millrace pool scrub status", "late")]
+
+
+def _filesystem(pool: Pool, last: FilesystemScrub) -> Finding:
+    where = pool.filesystem.mountpoint
+    sentence = f"The check of XFS on {where} that ended {last.ended} has a finding: {last.problem}."
+    todo = f"xfs_scrub -v -n {where} shows all findings"
+    return Finding(check=NAME, kind="filesystem", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
 
 
 def _title(one: ArrayRecord) -> str:

@@ -32,7 +32,7 @@ VERBS = {
     "approve": ("millrace.provision.verbs", "Approve a plan by its sha256."),
     "provision": ("millrace.provision.verbs", "Build the pool of the approved plan."),
     "assemble": ("millrace.provision.verbs", "Assemble the arrays of the pool."),
-    "pool": ("millrace.pool.verbs", "Show, verify and check the pool."),
+    "pool": ("millrace.pool.verbs", "Show, verify and check the pool; choose the priority of a rebuild."),
     "drive": ("millrace.drive.verbs", "List drives with verdict, wear and temperature; show one."),
     "tune": ("millrace.tune.verbs", "Apply runtime tuning (md, block, IRQ, NIC, nfsd, smbd)."),
     "share": ("millrace.share.verbs", "Manage shares over NFS and SMB."),

@@ -92,6 +92,11 @@ def scrub_file() -> Path:
     return state_dir() / "scrub.json"
 
 
+def priority_file() -> Path:
+    """Whether clients or a rebuild go first, as an administrator decided."""
+    return state_dir() / "priority.json"
+
+
 def approved_plan_file() -> Path:
     """The plan that the pool was made from; tune and share read it."""
     return state_dir() / "plan.json"

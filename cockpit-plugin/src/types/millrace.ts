@@ -627,6 +627,15 @@ export interface FilesystemScrub {
     problem: string | null;
 }
 
+/** What a rebuild of one array gets at least, in KiB/s of each drive, and why. */
+export interface Floor {
+    array: string;
+    survives: number;
+    sync_speed_min: number;
+    reason: string;
+    source: string;
+}
+
 /**
  * A network that `port` of this server is in, which is not for management.
  *
@@ -1161,6 +1170,14 @@ export interface Pool {
     arrays: ArrayRecord[];
     filesystem: Filesystem;
     filesystem_uuid: string;
+}
+
+/** What goes first, and what that means for each array now. A warning is a floor that could not be set. */
+export interface PoolPriority {
+    schema_version: 1;
+    priority: "clients" | "balanced" | "rebuild";
+    arrays: Floor[];
+    warnings: string[];
 }
 
 /** The pool as it is now. `notes` are what could not be read, and why. */
@@ -2021,6 +2038,7 @@ export interface Outputs {
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
+    "pool priority": PoolPriority;
     "pool record": Pool;
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;

@@ -140,3 +140,29 @@ def test_file_system_is_checked_online(box: Box) -> None:
     found = box.shown("pool scrub status --json")["filesystem"]
     assert found["problem"] is None and found["started"] <= found["ended"]
     assert box.failed_units() == []
+
+
+def floor(box: Box) -> int:
+    return int(box.array_sysfs("data", "md/sync_speed_min").split()[0])
+
+
+def test_floor_of_a_rebuild_rises_with_a_lost_member_and_with_the_priority(box: Box) -> None:
+    most = box.plan["md"]["sync_speed_max"]
+    retuned = f"grep -qx '{{}} (local)' {MD}/sync_speed_min"
+    assert floor(box) == 100_000
+    array, member = "/dev/md/millrace-data", box.say(f"ls -d {MD}/dev-* | head -n 1").rpartition("/dev-")[2]
+    try:
+        box.say(f"mdadm {array} --fail /dev/{member}")
+        # tuned again by the event, without a verb
+        box.machine.wait_command(retuned.format(most // 8), "the floor with one failure left", 300)
+        assert box.shown("pool priority rebuild --json")["arrays"][0]["sync_speed_min"] == most // 2 == floor(box)
+        box.millrace("pool priority clients")
+        assert floor(box) == 100_000
+        box.millrace("pool priority balanced")
+        assert floor(box) == most // 8
+        refused = box.millrace("pool scrub start", check=False)
+        assert (refused.status, "array data is degraded" in refused.err) == (1, True)
+    finally:
+        box.say(f"mdadm {array} --remove /dev/{member}; mdadm {array} --re-add /dev/{member}")
+    box.machine.wait_command(f"grep -qx 0 {MD}/degraded", "every member in sync", 300)
+    box.machine.wait_command(retuned.format(100_000), "the floor with nothing missing", 300)

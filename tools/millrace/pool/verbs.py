@@ -11,7 +11,8 @@ from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Linux
 from millrace.system.output import Output, prints
-from millrace.system.users import as_root
+from millrace.system.users import as_root, only_root
+from millrace.tune.pace import PRIORITIES, Priority
 
 
 @click.group()
@@ -70,6 +71,19 @@ def acknowledge(show: Output) -> None:
     with as_root():
         found = unclean.acknowledge()
     show(found, lambda one: [f"{len(one.starts)} unclean start{'s' * (len(one.starts) != 1)} acknowledged"])
+
+
+@pool.command()
+@click.argument("wanted", required=False, type=click.Choice(PRIORITIES))
+@prints("millrace.pool.priority:PoolPriority")
+def priority(wanted: Priority | None, show: Output) -> None:
+    """Show or choose whether clients or a rebuild go first; the less redundancy is left, the faster a rebuild."""
+    from millrace.pool.priority import choose, current, lines
+
+    if wanted is not None:
+        only_root()
+    found = choose(load_pool(), wanted) if wanted else current(load_pool(), [])
+    show(found, lines, found.warnings)
 
 
 def _starts(found: unclean.UncleanStarts, names: Sequence[str]) -> Iterator[str]:

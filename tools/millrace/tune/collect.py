@@ -13,6 +13,7 @@ from millrace.tune import ports, topology
 from millrace.tune.arrays import array_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
 from millrace.tune.nfsd import nfsd_settings
+from millrace.tune.pace import pace_settings
 from millrace.tune.smb import smb_settings
 
 Collected = tuple[list[Setting], list[str]]
@@ -41,6 +42,7 @@ def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
     settings = [
         *ports.core_settings(view),
         *of_arrays,
+        *pace_settings(plan, pool),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
         *_sysctl(plan),
         *nfsd_settings(plan.nfsd, run),

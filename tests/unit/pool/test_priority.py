@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether clients or a rebuild go first is kept, and set at once."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from millrace import paths
+from millrace.pool import priority
+from millrace.pool.verbs import pool as verb
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import approved_plan
+from millrace.system.documents import read_model
+from millrace.tune import pace
+from tests.fakes.files.box import Box
+from tests.fakes.files.running import server
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    with server(tmp_path) as made:
+        made.provision()
+        for name in ("data", "log"):
+            made.md(name, sync_speed_min="1000 (system)")
+        yield made
+
+
+def pool() -> Pool:
+    return read_model(paths.pool_file(), Pool)
+
+
+def floor(box: Box, name: str) -> str:
+    device = (box.root / f"dev/md/millrace-{name}").readlink().name
+    return (box.root / f"sys/class/block/{device}/md/sync_speed_min").read_text().strip()
+
+
+def test_choice_is_kept_and_set_for_each_array(box: Box) -> None:
+    box.md("data", degraded="1")
+    found = priority.choose(pool(), "rebuild")
+    half = approved_plan().md.sync_speed_max // 2
+    assert found.warnings == [] and pace.priority() == "rebuild"
+    assert {one.array: one.sync_speed_min for one in found.arrays} == {"data": half, "log": 100_000}
+    assert (floor(box, "data"), floor(box, "log")) == (str(half), "100000")
+
+
+def test_every_figure_has_a_reason_and_a_source(box: Box) -> None:
+    [data] = [one for one in priority.current(pool(), []).arrays if one.array == "data"]
+    assert (data.survives, data.reason) == (2, "nothing is missing, priority balanced")
+    assert "sync_speed_min" in data.source
+
+
+def test_verb_shows_and_chooses(box: Box) -> None:
+    box.md("data", degraded="2")
+    said = CliRunner().invoke(verb, ["priority"], standalone_mode=False).output
+    assert said.splitlines()[0] == "priority: balanced"
+    said = CliRunner().invoke(verb, ["priority", "clients"], standalone_mode=False).output
+    assert said.splitlines()[0] == "priority: clients"
+    assert "array data: a rebuild gets at least 512 MB/s of each drive; it survives 0 more failures" in said
+
+
+def test_user_may_look_and_not_choose(tmp_path: Path) -> None:
+    with server(tmp_path, user=1001) as box:
+        box.provision()
+        assert CliRunner().invoke(verb, ["priority"], standalone_mode=False).exit_code == 0
+        refused = CliRunner().invoke(verb, ["priority", "rebuild"], standalone_mode=False)
+        assert "requires root" in str(refused.exception)
+        assert pace.priority() == "balanced"
+
+
+def test_floor_that_cannot_be_set_is_a_warning(box: Box) -> None:
+    device = (box.root / "dev/md/millrace-log").readlink().name
+    (box.root / f"sys/class/block/{device}/md/sync_speed_min").unlink()
+    [warning] = priority.choose(pool(), "clients").warnings
+    assert "sync_speed_min cannot be read" in warning

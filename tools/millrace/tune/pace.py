@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How fast a rebuild is at least, beside clients: the floor rises as redundancy falls, and the priority moves it.
+
+md lets clients go first until a rebuild is slower than sync_speed_min; then it takes its share of the drives.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from pydantic import Field
+
+from millrace import paths
+from millrace.errors import BadInput
+from millrace.plan.layout import GUARANTEED_SYNC
+from millrace.plan.model import Plan
+from millrace.provision.devices import array_device, block
+from millrace.provision.md import LOST_MEMBERS
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system import sysfs
+from millrace.system.documents import Contract, read_model
+from millrace.tune import check
+from millrace.tune.knob import Knob, Setting
+
+Priority = Literal["clients", "balanced", "rebuild"]
+PRIORITIES: tuple[Priority, ...] = ("clients", "balanced", "rebuild")
+
+SOURCE = "kernel 7.2: drivers/md/md.c md_do_sync, sync_speed_min; Millrace: the floor rises as redundancy falls"
+# With one more failure to survive a rebuild gets an eighth of its limit, with none half of it.
+WITH_ONE, WITH_NONE = 8, 2
+
+
+class PriorityDocument(Contract):
+    """What an administrator decided (`/var/lib/millrace/priority.json`)."""
+
+    schema_version: Literal[1] = 1
+    priority: Priority = Field(default="balanced")
+
+
+@dataclass(frozen=True)
+class Pace:
+    """The floor of one array in KiB/s of each drive, and why. `left` is how many more failures it survives."""
+
+    array: str
+    device: str
+    left: int
+    kib: int
+    reason: str
+
+
+def priority() -> Priority:
+    """Return what an administrator decided; `balanced` where there is nothing that can be read."""
+    try:
+        return read_model(paths.priority_file(), PriorityDocument).priority
+    except BadInput:
+        return "balanced"
+
+
+def paces(plan: Plan, pool: Pool, wanted: Priority) -> list[Pace]:
+    """Return the floor of each redundant array that runs."""
+    found = []
+    for one in pool.arrays:
+        device = array_device(one.array.name)
+        missing = sysfs.number(block(device) / "md/degraded") if device else None
+        if device is not None and missing is not None and one.array.level != "raid0":
+            found.append(_pace(one, device, missing, plan.md.sync_speed_max, wanted))
+    return found
+
+
+def pace_settings(plan: Plan, pool: Pool) -> list[Setting]:
+    """Return the setting of each array, but of one that is being checked: its limits are set again at the end."""
+    return [
+        Knob(block(one.device) / "md/sync_speed_min", str(one.kib), one.reason, "system")
+        for one in paces(plan, pool, priority())
+        if check.action(one.device) != check.CHECK
+    ]
+
+
+def _pace(one: ArrayRecord, device: str, missing: int, most: int, wanted: Priority) -> Pace:
+    spare = len(one.array.members) - 1 if one.array.level == "raid1" else LOST_MEMBERS[one.array.level]
+    left = max(spare - missing, 0)
+    steps = [check.FLOOR_KIB, min(GUARANTEED_SYNC, most), most // WITH_ONE, most // WITH_NONE, most]
+    # a policy may limit a rebuild to less than what is guaranteed otherwise
+    steps = sorted(max(step, check.FLOOR_KIB) for step in steps)
+    step = 1 if not missing or left > 1 else 2 if left else 3
+    step += PRIORITIES.index(wanted) - PRIORITIES.index("balanced") if missing else 0
+    what = f"it survives {left} more failure{'s' * (left != 1)}" if missing else "nothing is missing"
+    return Pace(one.array.name, device, left, steps[step], f"{what}, priority {wanted}")

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from millrace import paths
 from millrace.errors import Failed
 from millrace.metrics.collect import SOURCES, collect
 from millrace.metrics.family import Family, gauge
+from millrace.share.usage import Usage
+from millrace.system.documents import write_model
 from tests.fakes.files.running import server
 from tests.unit.metrics.scrape import parsed, value, values
 
@@ -91,3 +94,16 @@ def test_user_without_rights_gets_all_but_what_smbd_shows_to_root(tmp_path: Path
     down = [name for name in SOURCES if value(found, "millrace_scrape_source_up", source=name) != 1]
     assert down == ["smb"]
     assert value(found, "millrace_share_used_bytes", share="models") == 6_600_000_000_000
+
+
+def test_share_without_a_block_uses_nothing(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.shares()
+        box.look()
+        write_model(paths.usage_file(), Usage(at="2026-11-22T10:00:00+00:00", used={}))
+        found = parsed(collect())
+        paths.usage_file().unlink()
+        unknown = parsed(collect())
+    assert value(found, "millrace_share_used_bytes", share="models") == 0
+    assert values(unknown, "millrace_share_used_bytes") == []

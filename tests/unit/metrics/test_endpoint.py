@@ -16,7 +16,8 @@ from millrace.system.run import Result
 from tests.fakes.commands import Commands
 
 TOKEN = "correct-horse-battery-staple"
-RESTART, STOP = "systemctl restart millrace-metrics.service", "systemctl stop millrace-metrics.service"
+RESTART = "systemctl restart millrace-metrics.service"
+STOP = "systemctl stop millrace-metrics.service millrace-metrics-port.service millrace-metrics-collect.timer"
 COLLECT = "systemctl start millrace-metrics-collect.service"
 
 

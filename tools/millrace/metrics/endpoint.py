@@ -16,7 +16,8 @@ from millrace.system.run import Runner, must
 from millrace.system.text import shown
 
 PORT = 19100
-UNIT = "millrace-metrics.service"
+UNIT, PORT_UNIT = "millrace-metrics.service", "millrace-metrics-port.service"
+TIMER = "millrace-metrics-collect.timer"
 COLLECT = "millrace-metrics-collect.service"
 MOST_ADDRESSES = 64
 # Of a token that an administrator chooses. It is kept as a plain hash, so it must be too long to be guessed.
@@ -60,7 +61,8 @@ def turn_off(run: Runner) -> MetricsEndpoint:
     with config_lock():
         settings_file().unlink(missing_ok=True)
         token_file().unlink(missing_ok=True)
-        must(run, ["systemctl", "stop", UNIT])
+        # all by name: systemctl waits for what it names, not for what systemd stops with it
+        must(run, ["systemctl", "stop", UNIT, PORT_UNIT, TIMER])
         paths.metrics_file().unlink(missing_ok=True)
     return status()
 

@@ -53,10 +53,11 @@ def share_families() -> list[Family]:
     if known_pool() is None:
         return []
     found = [(one, {"share": one.name}) for one in store.read().config.shares]
-    # There is none where XFS does not count.
-    used = read_model(paths.usage_file(), Usage).used if paths.usage_file().exists() else {}
+    # There is no record where XFS does not count; it omits a share without blocks (xfs_quota, report).
+    used = read_model(paths.usage_file(), Usage).used if paths.usage_file().exists() else None
+    usage = [(used.get(one.project, 0), name) for one, name in found] if used is not None else []
     return [
-        gauge("share_used_bytes", "Usage of a share.", *((used.get(one.project), name) for one, name in found)),
+        gauge("share_used_bytes", "Usage of a share.", *usage),
         gauge("share_limit_bytes", "Hard limit of a share.", *((one.size, name) for one, name in found)),
         gauge("share_soft_limit_bytes", "Soft limit of a share.", *((one.soft_size, name) for one, name in found)),
     ]

@@ -4,8 +4,10 @@
 import dataclasses
 import os
 from collections.abc import Mapping, Sequence
+from itertools import repeat
 from pathlib import Path
 
+from millrace.system.wait import wait_until
 from vm import agent, disks, guest, link, tsc
 from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
@@ -102,6 +104,12 @@ class Appliance(Machine):
         self._insert(number, new.serial, drive=node, logical_block_size=new.block, physical_block_size=new.block)
 
     def _insert(self, number: int, serial: str, **more: object) -> None:
+        # QEMU lets go of a drive a moment after the guest did
+        wait_until(
+            lambda: [one["name"] for one in self.qmp("qom-list", path="/machine/peripheral")],
+            lambda names: f"nvme{number}" not in names,
+            repeat(0.5, 120),
+        )
         self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, bus=f"bay{number}", **more)
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(present, f"drive {serial} to be there", seconds=120)

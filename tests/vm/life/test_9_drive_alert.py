@@ -100,8 +100,8 @@ def test_returned_drive_is_re_added_by_itself_and_ends_the_alert_once(
     box.machine.wait_command(f"grep -qx 0 {DEGRADED}", "every member in sync", 300)
     written = copied(box, drive["serial"])
     print(box.say("journalctl -b -o short-precise -u millrace-readd; cat /var/lib/millrace/returns.json /proc/mdstat"))
-    print(f"{written / 1e6:.1f} MB of {drive['size'] / 1e6:.0f} MB were written to the drive that is back")
-    assert 0 < written < drive["size"] / 8
+    print(f"{written / 1e6:.1f} MB of {drive['size_bytes'] / 1e6:.0f} MB were written to the drive that is back")
+    assert 0 < written < drive["size_bytes"] / 8
     assert drive["serial"] in box.members_by_serial("data")
     hook.wait_message("closed", KEY, 1, END_SECONDS)
     assert events(hook) == ["opened", "closed"]

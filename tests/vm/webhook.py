@@ -47,7 +47,7 @@ class Webhook:
 
     def die(self) -> None:
         """Listen no more: connections are refused."""
-        self._client.run("systemctl stop webhook.service")
+        self._client.run("systemctl stop webhook.service || ! systemctl is-active webhook.service")
 
     @property
     def messages(self) -> list[dict[str, Any]]:

@@ -26,12 +26,12 @@ IMAGE_NEEDED = ("image", "browser", "perf", "vm")
 # Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.
 MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
-# They have a server and a client of their own. One pair leaves a third of two processors idle.
-SHARES = "tests/vm/shares"
+# They have servers of their own, the shares a client, too. One pair leaves a third of two processors idle.
+OWN_SERVERS = ("tests/vm/shares", "tests/vm/drives")
 # A build takes what is left, so that what runs meanwhile is hardly slower than alone.
 NICE = 10
-# The lane of the shares has two thirds of the other's work; both end together so. The lowest priority would starve a
-# guest for seconds while another boots.
+# The lane beside has less than the other's work; both end together so. The lowest priority would starve a guest for
+# seconds while another boots.
 BESIDE = ("nice", "-n", "4")
 # For those who do not care, as the clock of tests/perf counts instructions: only what is left idle (sched(7)).
 IDLE = ("chrt", "--idle", "0")
@@ -105,8 +105,8 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
     last: list[Step] = []
     for step in steps:
         if step.part == "vm":
-            main.append(Step("vm", (*step.selection, f"--ignore={SHARES}")))
-            beside.append(Step("vm", (SHARES,)))
+            main.append(Step("vm", (*step.selection, *(f"--ignore={one}" for one in OWN_SERVERS))))
+            beside.append(Step("vm", OWN_SERVERS))
         elif step.part == "perf":
             last.append(step)
         else:

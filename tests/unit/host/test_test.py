@@ -49,8 +49,9 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
     main, beside, last = lanes(PARTS, MEMORY_OF_THREE, 2)
     assert [step.part for step in main.steps] == ["unit", "docs", "pages", "image", "browser", "vm"]
-    assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "--ignore=tests/vm/shares"))
-    assert beside == Lane([Step("vm", ("tests/vm/shares",))], BESIDE)
+    ignored = ("--ignore=tests/vm/shares", "--ignore=tests/vm/drives")
+    assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", *ignored))
+    assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives"))], BESIDE)
     assert last == Lane([Step("perf", ("tests/perf",))], IDLE)
 
 

@@ -116,10 +116,10 @@ def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: User, become: Be
 def test_bell_opens_the_open_alerts_on_a_screen_and_on_a_telephone(admin: User) -> None:
     admin.go("Overview")
     bell = admin.ours.get_by_test_id("bell")
-    expect(bell).to_have_accessible_name("3 open alerts")
+    expect(bell).to_have_accessible_name("4 open alerts")
     bell.press("Enter")
     listed = admin.ours.get_by_test_id("open-alerts")
-    expect(listed.get_by_role("listitem")).to_have_count(3)
+    expect(listed.get_by_role("listitem")).to_have_count(4)
     expect(listed).to_contain_text("bay 4 (MRD00000000004) is missing")
     expect(listed.get_by_role("button", name="Acknowledge arrays/data")).to_be_enabled()
     admin.picture(OUT / "alerts-overview-light.png")

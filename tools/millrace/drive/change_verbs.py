@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace drive replace`, `add`, `remove` and `progress`."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,18 +15,28 @@ if TYPE_CHECKING:
     from millrace.drive.changes import Decide
 
 
+def _confirmed(verb: Callable[..., None]) -> Callable[..., None]:
+    """Give a verb what all changes have: how they are confirmed, and what they print."""
+    printing = prints(
+        "millrace.drive.change_model:ChangeLine",
+        {"--dry-run": "millrace.provision.change_model:DriveProposal"},
+        lines=True,
+        words="Print JSON lines: the plan, progress, the change.",
+    )
+    for add_option in (
+        printing,
+        click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing."),
+        click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it."),
+        click.option("--yes", is_flag=True, help="Do not ask for confirmation."),
+    ):
+        verb = add_option(verb)
+    return verb
+
+
 @click.command()
 @click.argument("old")
 @click.option("--with", "new", metavar="NEW", help="The serial number of the new drive. [default: the one that fits]")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@prints(
-    "millrace.drive.change_model:ChangeLine",
-    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
-    lines=True,
-    words="Print JSON lines: the plan, progress, the change.",
-)
+@_confirmed
 def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
     """Replace the drive with the serial number OLD by a blank one and rebuild the arrays.
 
@@ -39,15 +49,7 @@ def replace(old: str, new: str | None, yes: bool, digest: str | None, dry_run: b
 
 @click.command()
 @click.argument("serial")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@prints(
-    "millrace.drive.change_model:ChangeLine",
-    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
-    lines=True,
-    words="Print JSON lines: the plan, progress, the change.",
-)
+@_confirmed
 def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
     """Make the blank drive SERIAL a hot spare."""
     from millrace.drive.facts import facts
@@ -61,15 +63,7 @@ def add(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output)
 
 @click.command()
 @click.argument("serial")
-@click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
-@click.option("--plan", "digest", metavar="HASH", help="Confirm the change by its hash, as --dry-run shows it.")
-@click.option("--dry-run", is_flag=True, help="Show what would be written; write nothing.")
-@prints(
-    "millrace.drive.change_model:ChangeLine",
-    {"--dry-run": "millrace.provision.change_model:DriveProposal"},
-    lines=True,
-    words="Print JSON lines: the plan, progress, the change.",
-)
+@_confirmed
 def remove(serial: str, yes: bool, digest: str | None, dry_run: bool, show: Output) -> None:
     """Take the hot spare or faulty member SERIAL out of its arrays; it may be pulled then."""
     from millrace.drive.spares import removal

@@ -28,6 +28,8 @@ def limit(box: Box, kib: int) -> None:
 def policy(box: Box) -> Iterator[None]:
     """The server has its own policy for the time of these stories."""
     assert box.machine.run(f"test -e {POLICY}", check=False).status
+    # what the story before left to synchronise is no obstacle of a check
+    box.machine.wait_command("! grep -E 'resync|recovery' /proc/mdstat", "arrays in sync", 900)
     limit(box, SLOW)
     yield
     box.say(f"rm {POLICY}")

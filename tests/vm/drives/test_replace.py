@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.vm.blocks import BLOCK, BLOCKS
 from tests.vm.box import Box
 from tests.vm.drives.conftest import SMALL, new_drive
 
@@ -15,14 +16,6 @@ MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
 NEW = [f"MRN0000000000{number}" for number in range(3)]
 UNIT = "millrace-drive.service"
 FILE = "/srv/pool/written"
-BLOCK = 65536
-# Every block can be told from every other, and from one that was not written.
-BLOCKS = f"""
-import hashlib
-def block(number):
-    seed = hashlib.sha256(number.to_bytes(8, "big")).digest()
-    return seed * ({BLOCK} // len(seed))
-"""
 WRITER = f"""
 import os
 {BLOCKS}

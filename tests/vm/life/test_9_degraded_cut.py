@@ -6,6 +6,7 @@ import dataclasses
 import pytest
 
 from tests.vm import seen
+from tests.vm.blocks import BLOCK, BLOCKS
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 
@@ -13,14 +14,6 @@ pytestmark = pytest.mark.usefixtures("in_use")
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
-BLOCK = 65536
-# Every block can be told from every other, and from one that was not written.
-BLOCKS = f"""
-import hashlib
-def block(number):
-    seed = hashlib.sha256(number.to_bytes(8, "big")).digest()
-    return seed * ({BLOCK} // len(seed))
-"""
 WRITER = f"""
 import os
 {BLOCKS}

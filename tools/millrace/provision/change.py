@@ -10,7 +10,7 @@ from millrace.provision.drives import Drives
 from millrace.provision.model import DriveRecord, PartitionRecord, Pool
 from millrace.provision.partition import PartitionStep
 from millrace.provision.pool_file import load_pool
-from millrace.provision.step import Step, carry_out
+from millrace.provision.step import carry_out
 from millrace.provision.system import Report, System
 
 
@@ -25,17 +25,13 @@ def carry_out_change(system: System, drives: Drives, journal: ChangeJournal, rep
         if journal.state(step.name) == "done":
             continue
         if isinstance(step, PartitionStep | JoinStep):
-            words = _create(step, journal)
+            words = carry_out(step, journal)
         else:
             journal.start(step.name)
             words = step.perform()
             journal.done(step.name)
         report(f"{step.title}: {words}")
     journal.end(system.now())
-
-
-def _create(step: Step, journal: ChangeJournal) -> str:
-    return carry_out(step, journal)
 
 
 def _steps(

@@ -5,6 +5,7 @@ import argparse
 import os
 import subprocess
 import sys
+import time
 import xml.etree.ElementTree as ElementTree
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -37,6 +38,7 @@ BESIDE = ("nice", "-n", "4")
 IDLE = ("chrt", "--idle", "0")
 # pytest(1): no tests were collected
 NOTHING_COLLECTED = 5
+BEGAN = time.monotonic()
 
 
 @dataclass(frozen=True)
@@ -79,9 +81,14 @@ def _environment() -> dict[str, str]:
     return os.environ | {"PYTHONPATH": str(REPO / "tools"), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def announce(what: str) -> None:
+    """Print what begins or ends, and in which minute of the run."""
+    print(f"== {what} (minute {(time.monotonic() - BEGAN) / 60:.0f})", flush=True)
+
+
 def checked(title: str, argv: list[str]) -> Count:
     """Run a checker; it counts as one test."""
-    print(f"== {title}", flush=True)
+    announce(title)
     done = subprocess.run([sys.executable, "-m", *argv], cwd=REPO, env=_environment(), check=False)
     return Count(failed=1) if done.returncode else Count(passed=1)
 
@@ -126,14 +133,16 @@ def free_memory() -> int:
 
 def tested(step: Step, before: tuple[str, ...] = ()) -> Count:
     """Run a step, its command line after `before`; a pytest that ended without a report is one failure."""
-    print(f"== {' '.join(step.selection)}", flush=True)
+    announce(" ".join(step.selection))
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
-        options = ["-q", "-p", "no:cacheprovider", "--durations=15", f"--junit-xml={report}"]
+        options = ["-q", "-p", "no:cacheprovider", "--durations=40", f"--junit-xml={report}"]
         argv = [*before, sys.executable, "-m", "pytest", *options, *step.selection]
         # One that is interrupted is waited for: it switches its virtual servers off.
         with subprocess.Popen(argv, cwd=REPO, env=_environment()) as process:
-            return _ended(process, report)
+            count = _ended(process, report)
+    announce(f"{step.selection[0]}: {count}")
+    return count
 
 
 @contextmanager
@@ -173,9 +182,9 @@ def tested_pages() -> Count:
     pages.prepare()
     total = Count()
     for name, _ in pages.CHECKS:
-        print(f"== {name}", flush=True)
+        announce(name)
         total += Count(passed=1) if pages.check(name) else Count(failed=1)
-    print("== cockpit-plugin/test", flush=True)
+    announce("cockpit-plugin/test")
     with TemporaryDirectory(prefix="millrace-test-") as directory:
         report = Path(directory) / "report.xml"
         status = pages.run_tests(report)
@@ -185,7 +194,7 @@ def tested_pages() -> Count:
 
 def tested_manual() -> Count:
     """Build the manual; a link or an anchor that leads nowhere is a failure."""
-    print("== docs", flush=True)
+    announce("docs")
     if complaint := docs.check(caches()):
         print(complaint)
     return Count(failed=1) if complaint else Count(passed=1)

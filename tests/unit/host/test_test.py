@@ -73,7 +73,7 @@ def test_what_fails_beside_is_counted(capfd: pytest.CaptureFixture[str]) -> None
     with run_beside([NOWHERE, NOWHERE], {}) as counts:
         pass
     assert counts == [Count(failed=1)] * 4
-    assert capfd.readouterr().out.count("== tests/nowhere-either") == 2
+    assert capfd.readouterr().out.count("== tests/nowhere-either (") == 2
 
 
 def test_what_is_run_beside_is_nicer(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,8 +116,8 @@ def test_figures_are_those_of_the_commands(box: Box, series: Series) -> None:
 def test_alert_rules_ask_for_what_the_server_has(series: Series) -> None:
     rules = (REPO / "docs/examples/prometheus-rules.yml").read_text()
     asked = set(re.findall(r"millrace_[a-z_]+", " ".join(re.findall(r"^ +expr: (.*)$", rules, re.MULTILINE))))
-    # no share of this server has a limit
-    assert asked - {name for name, _ in series} == {"millrace_share_limit_bytes"}
+    # a server without a share that has a limit has no series of limits
+    assert asked - {name for name, _ in series} <= {"millrace_share_limit_bytes"}
 
 
 def test_reader_without_the_token_gets_nothing(scrape: Scrape, series: Series) -> None:

@@ -120,7 +120,7 @@ class Appliance(Commands):
     def _exportfs(self, words: list[str], stdin: str) -> Result:
         if words[0] == "-ra":
             self.table = self._exports("millrace.exports")
-            self.transient = self._exports("millrace-look.exports")
+            self.transient = self._exports("millrace-verify.exports")
         elif words[0] == "-s":
             entries = [(path, one) for path, clients in self.table.items() for one in clients.split(" ")]
             return Result(0, "".join(f"{path}  {one}\n" for path, one in entries), "")

@@ -39,7 +39,7 @@ def main(tree: str, scratch: Path) -> None:
     run("/usr/bin/millrace", "user", "create", "noel", "--password-stdin", stdin=f"{NOEL}\n")
     (box / "srv/pool/data").mkdir(parents=True)
     (box / "srv/pool/data/weights").touch()
-    run("/usr/bin/systemd-tmpfiles", "--create", "--prefix=/srv/pool", "millrace-look.conf")
+    run("/usr/bin/systemd-tmpfiles", "--create", "--prefix=/srv/pool", "millrace-console.conf")
     serve(box)
     smb = ("/usr/bin/pdbedit", "-s", "/dev/null", "-L", "-w", "admin")
     before = run(*smb).split(":")[3]

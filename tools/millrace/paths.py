@@ -5,7 +5,7 @@ from pathlib import Path
 
 ROOT = Path("/")
 
-VERIFY_PREFIX = "look-"
+VERIFY_PREFIX = "verify-"
 """How names in /run/millrace begin of what exists for the seconds of a look: mount points, credentials."""
 
 POOL_OWN = ".millrace"

@@ -105,7 +105,7 @@ def test_a_kernel_that_does_without_gssproxy_is_noticed(joined: Member) -> None:
 def test_the_look_over_smb_is_by_an_account_of_this_server(joined: Member) -> None:
     seen: list[str] = []
     joined.before["smbclient"] = lambda: seen.extend(
-        path.read_text() for path in (joined.root / "run/millrace").glob("look-*") if path.is_file()
+        path.read_text() for path in (joined.root / "run/millrace").glob("verify-*") if path.is_file()
     )
     set_share("data", {"comment": "new"}, joined.server)
     assert seen and all("domain = MILLRACE\n" in text for text in seen)

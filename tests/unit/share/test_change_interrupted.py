@@ -14,7 +14,7 @@ HALVES = (
     "var/lib/millrace/.rendered.json.abc",
     "var/lib/millrace/config-history/.0001.json.abc",
     "etc/exports.d/.millrace.exports.abc",
-    "etc/exports.d/.millrace-look.exports.abc",
+    "etc/exports.d/.millrace-verify.exports.abc",
     "etc/samba/.smb.conf.abc",
     "etc/.projid.abc",
     "etc/tlshd/.config.abc",
@@ -27,20 +27,20 @@ def test_the_next_change_sweeps(appliance: Appliance) -> None:
     with_port = {**rendered.load().files, "etc/systemd/network/40-millrace-525400000001.network": ["0"]}
     rendered.save(rendered.load(), with_port)
     run = appliance.root / "run/millrace"
-    (run / "look-mount").mkdir(parents=True)
-    (run / "look-password").write_text("username = millrace-check\n")
+    (run / "verify-mount").mkdir(parents=True)
+    (run / "verify-password").write_text("username = millrace-check\n")
     appliance.smb_accounts.add("millrace-check")
-    (appliance.root / "etc/exports.d/millrace-look.exports").write_text("/srv/pool/data 127.0.0.1(ro)\n")
+    (appliance.root / "etc/exports.d/millrace-verify.exports").write_text("/srv/pool/data 127.0.0.1(ro)\n")
     for name in HALVES:
         (appliance.root / name).parent.mkdir(parents=True, exist_ok=True)
         (appliance.root / name).write_text("{")
     create_shares(["train"], {}, appliance.server)
-    assert not list(run.glob("look-*")) and appliance.smb_accounts == set() and appliance.transient == {}
+    assert not list(run.glob("verify-*")) and appliance.smb_accounts == set() and appliance.transient == {}
     assert not [name for name in HALVES if (appliance.root / name).exists()]
 
 
 def test_a_mount_that_cannot_go_yet_stops_no_change(appliance: Appliance) -> None:
-    stuck = appliance.root / "run/millrace/look-stuck"
+    stuck = appliance.root / "run/millrace/verify-stuck"
     (stuck / "srv").mkdir(parents=True)
     mount(appliance.root, "127.0.0.1:/", stuck, "nfs4", "ro", process="self")
     appliance.broken["umount --force --lazy " + str(stuck)] = Result(32, "", "umount: target is busy\n")

@@ -82,18 +82,18 @@ def test_verification_leaves_nothing_behind(appliance: Appliance, tmp_path: Path
     create(appliance, "train")
     assert appliance.transient == {}
     assert appliance.smb_accounts == set()
-    assert not list((tmp_path / "run/millrace").glob("look-*"))
+    assert not list((tmp_path / "run/millrace").glob("verify-*"))
 
 
 def test_verification_exports_read_only_to_loopback_for_its_time(appliance: Appliance) -> None:
     seen = []
-    look = appliance.root / "etc/exports.d/millrace-look.exports"
-    appliance.before["mount "] = lambda: seen.append(look.read_text())
+    written = appliance.root / "etc/exports.d/millrace-verify.exports"
+    appliance.before["mount "] = lambda: seen.append(written.read_text())
     create(appliance, "more")
     [line] = seen
     assert line.startswith("/srv/pool/more 127.0.0.1(ro,") and "all_squash" in line and ",secure," in line
     assert "127.0.0.1" not in (appliance.root / "etc/exports.d/millrace.exports").read_text()
-    assert not look.exists()
+    assert not written.exists()
 
 
 def test_no_password_is_on_a_command_line(appliance: Appliance) -> None:
@@ -271,7 +271,7 @@ def test_change_killed_at_any_tool_is_undone_by_the_next_rendering(
                 pass
         assert store.load() == state
         clean_up(appliance)
-        assert not list((appliance.root / "run/millrace").glob("look-*"))
+        assert not list((appliance.root / "run/millrace").glob("verify-*"))
         assert appliance.smb_accounts == set()
         assert appliance.server().apply(store.load()).drift == []
         assert set(appliance.exported()) == {"/srv/pool/data", "/srv/pool/first"} and appliance.transient == {}

@@ -51,7 +51,7 @@ def test_its_configuration_points_to_the_certificate_of_this_server(appliance: A
         "x509.certificate": f"{room}/current/server.pem",
         "x509.private_key": f"{room}/current/server.key",
     }
-    assert found["authenticate.client"]["x509.private_key"] == f"{room}/look.key"
+    assert found["authenticate.client"]["x509.private_key"] == f"{room}/loopback.key"
 
 
 class TestTheLook:

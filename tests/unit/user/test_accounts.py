@@ -61,7 +61,7 @@ def test_shell_answers_the_question_of_cockpit_and_runs_nothing() -> None:
 
 
 def test_group_is_refused_at_the_pool_before_shares_are_served() -> None:
-    lines = (EXTRA / "usr/lib/tmpfiles.d/millrace-look.conf").read_text().splitlines()
+    lines = (EXTRA / "usr/lib/tmpfiles.d/millrace-console.conf").read_text().splitlines()
     assert any(line.split() == ["a+", "/srv/pool", "-", "-", "-", "-", f"group:{CONSOLE_GROUP}:---"] for line in lines)
     unit = (REPO / "units/millrace-share.service").read_text()
-    assert "ExecStartPre=/usr/bin/systemd-tmpfiles --create --prefix=/srv/pool millrace-look.conf" in unit
+    assert "ExecStartPre=/usr/bin/systemd-tmpfiles --create --prefix=/srv/pool millrace-console.conf" in unit

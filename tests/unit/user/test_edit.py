@@ -41,12 +41,12 @@ def test_a_user_is_made_for_both_protocols_with_one_number(appliance: Appliance)
 def test_a_user_may_be_let_into_the_web_console_to_look(appliance: Appliance) -> None:
     assert not edit.create_user("ann", [], SECRET, appliance).console
     assert edit.set_user("ann", [], appliance, console=True).console
-    assert appliance.called(f"usermod --groups millrace-look --shell {CONSOLE_SHELL} ann")
+    assert appliance.called(f"usermod --groups millrace-console --shell {CONSOLE_SHELL} ann")
     assert edit.set_user("ann", [], appliance).console
     assert not edit.set_user("ann", [], appliance, console=False).console
     assert appliance.called("usermod")[-1] == "usermod --groups  --shell /usr/sbin/nologin ann"
     edit.create_user("bob", [], SECRET, appliance, console=True)
-    assert f"--groups millrace-look --shell {CONSOLE_SHELL}" in appliance.called("useradd")[1]
+    assert f"--groups millrace-console --shell {CONSOLE_SHELL}" in appliance.called("useradd")[1]
 
 
 def test_a_password_is_never_on_a_command_line_nor_in_the_state(appliance: Appliance) -> None:

@@ -45,7 +45,7 @@ def test_kill_9_during_a_change(box: Box) -> None:
     box.millrace("share set models --comment after", seconds=600)
     assert "127.0.0.1" not in box.say("exportfs -s; cat /etc/exports.d/*")
     assert "millrace-check" not in box.say("pdbedit -L")
-    assert box.say("ls -d /run/millrace/look-* 2>/dev/null; true") == ""
+    assert box.say("ls -d /run/millrace/verify-* 2>/dev/null; true") == ""
     assert "/run/millrace" not in box.say("cat /proc/mounts")
     assert (
         box.say("find /var/lib/millrace /etc/exports.d /etc/samba -maxdepth 2 -name '.*.json.*' -o -name '.*.conf.*'")

@@ -23,7 +23,7 @@ def test_created_share_is_served_and_verification_leaves_nothing(box: Box, model
     # nothing of the look stays
     assert "127.0.0.1" not in box.say("exportfs -s")
     assert "millrace-check" not in box.say("pdbedit -L")
-    assert box.say("ls -d /run/millrace/look-* 2>/dev/null; true") == ""
+    assert box.say("ls -d /run/millrace/verify-* 2>/dev/null; true") == ""
 
 
 def test_files_have_one_owner_on_both_protocols(box: Box, client: Machine) -> None:

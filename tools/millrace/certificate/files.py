@@ -2,11 +2,11 @@
 """Where certificates and keys are, and how a certificate and its key change together.
 
 authority.pem, authority.key   this server's own authority
-look.pem, look.key             shown when the server mounts from itself to see that a share is served
+loopback.pem, loopback.key     shown when the server mounts from itself to see that a share is served
 trusted.pem                    authorities whose certificates an mtls client may show; the own one is the first
 request.key                    the key of a request that is with an authority
 settings.json                  further names
-current -> sets/NAME           server.pem (chain), server.key, peer.pem (what the look trusts), certificate.json
+current -> sets/NAME           server.pem (chain), server.key, peer.pem (what that mount trusts), certificate.json
 """
 
 import shutil
@@ -43,7 +43,7 @@ def authority() -> tuple[Path, Path]:
 
 def loopback_pair() -> tuple[Path, Path]:
     """Certificate and key for the verification from the server itself."""
-    return directory() / "look.pem", directory() / "look.key"
+    return directory() / "loopback.pem", directory() / "loopback.key"
 
 
 def trusted() -> Path:

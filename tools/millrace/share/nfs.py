@@ -10,7 +10,7 @@ from millrace.state.model import NfsClient
 
 EXPORTS = "etc/exports.d/millrace.exports"
 # Beside it for the seconds of a verification (share/verify_nfs.py).
-VERIFY_EXPORTS = "etc/exports.d/millrace-look.exports"
+VERIFY_EXPORTS = "etc/exports.d/millrace-verify.exports"
 SETTINGS = "etc/nfs.conf.d/millrace.conf"
 ENVIRONMENT = "run/millrace/nfsd.env"
 

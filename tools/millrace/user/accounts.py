@@ -13,10 +13,10 @@ from millrace.system.smb_passwords import PDBEDIT, SMBPASSWD, never_expire, set_
 
 # The web console lets in users whose shell understands one question, and this one understands nothing else. Everybody
 # else logs in nowhere.
-CONSOLE_SHELL, NO_SHELL = "/usr/lib/millrace/look-only", "/usr/sbin/nologin"
-# Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-look.conf): hiding pages is no boundary,
-# the browser of a user can start any program as that user.
-CONSOLE_GROUP = "millrace-look"
+CONSOLE_SHELL, NO_SHELL = "/usr/lib/millrace/console-only", "/usr/sbin/nologin"
+# Its members pass neither into the pool nor into /var/tmp (tmpfiles.d/millrace-console.conf): hiding pages is no
+# boundary, the browser of a user can start any program as that user.
+CONSOLE_GROUP = "millrace-console"
 
 # SMB accounts are locked as those of the system are (/etc/security/faillock.conf): attempts, then minutes; pdbedit(8).
 SMB_LOCKOUT = {"bad lockout attempt": 10, "lockout duration": 15, "reset count minutes": 15}

@@ -113,5 +113,8 @@ def credentials() -> dict[str, bytes]:
 
 
 def cmdline() -> list[str]:
-    """Return the kernel arguments that start the agent (not in the initrd, which has no Python)."""
-    return [f"systemd.wants={UNIT}"]
+    """Return the kernel arguments that start the agent (not in the initrd, which has no Python).
+
+    A guest that hangs is sent an interrupt that nothing expects (vm.machine): the kernel says then what hangs.
+    """
+    return [f"systemd.wants={UNIT}", "unknown_nmi_panic", "sysctl.kernel.panic_sys_info=all_bt,blocked_tasks"]

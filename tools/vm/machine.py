@@ -20,6 +20,10 @@ from vm.monitor import Monitor
 from vm.qemu import Files
 
 CONSOLE_TAIL = 30
+# A guest that does not answer is asked for what its kernel waits for; the answer is longer.
+KERNEL_SECONDS, KERNEL_TAIL = 60.0, 200
+BLOCKED = ["/bin/sh", "-c", "echo w > /proc/sysrq-trigger; dmesg | tail -n 100"]
+PANIC_ENDS = "end Kernel panic"
 POLL_SECONDS = 0.5
 # Between two questions to an emulated guest: asking systemd twice a second took a fifth of a cold boot.
 EMULATED_POLL_SECONDS = 3.0
@@ -175,8 +179,22 @@ class Machine:
             file.seek(self._console_start)
             return file.read().decode("utf-8", "replace").replace("\r", "")
 
-    def _with_console(self, what: str) -> str:
-        tail = "\n".join(self.console.splitlines()[-CONSOLE_TAIL:])
+    def _with_kernel(self, what: str) -> str:
+        """Add what the guest's kernel waits for; one that does not even say so is made to panic and says it then."""
+        if not self.running:
+            return self._with_console(what)
+        try:
+            said = self._client().run(BLOCKED, "", KERNEL_SECONDS, lambda: self.running).out
+            return self._with_console(f"{what}. Its kernel says:\n{said}")
+        except Failed:
+            # vm.guest: the panic is followed by what every processor does and which tasks are blocked
+            with suppress(QMPError, OSError, Failed):
+                self.qmp("inject-nmi")
+                self.wait_for(lambda: PANIC_ENDS in self.console, "panic", KERNEL_SECONDS)
+            return self._with_console(f"{what}. Its kernel was made to panic", KERNEL_TAIL)
+
+    def _with_console(self, what: str, lines: int = CONSOLE_TAIL) -> str:
+        tail = "\n".join(self.console.splitlines()[-lines:])
         log = self.files.directory / "qemu.log"
         output = log.read_text(errors="replace")[-2000:].strip() if log.exists() else ""
         return f"{what}. QEMU said: {output or 'nothing'}\nThe console's last lines:\n{tail}"
@@ -247,7 +265,7 @@ class Machine:
         try:
             result = execute()
         except Failed as error:
-            raise Failed(self._with_console(str(error))) from error
+            raise Failed(self._with_kernel(str(error))) from error
         if check and result.status != 0:
             ended = "took too long" if result.status is None else f"ended with {result.status}"
             raise Failed(f"{self.name}: {result.argv[-1]!r} {ended}\n{result.out}{result.err}")

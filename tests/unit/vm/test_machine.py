@@ -2,12 +2,15 @@
 """How QEMU is started, and which failures are those of the emulator and not of the guest."""
 
 import os
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from millrace.errors import Failed
 from vm.accel import Accel
-from vm.machine import Machine
+from vm.agent import Result
+from vm.machine import BLOCKED, PANIC_ENDS, Machine
 
 OOPS = "[    1.358032] Oops: int3: 0000 [#1] SMP NOPTI\n"
 TIMER = "[    0.060000] Kernel panic - not syncing: IO-APIC + timer doesn't work!  Boot with apic=debug\n"
@@ -38,3 +41,51 @@ def test_only_early_faults_under_emulation_are_restarted(tmp_path: Path, accel: 
     machine = Machine("box", tmp_path, Accel(accel), lambda files: [])
     machine.files.console.write_text(console)
     assert machine._emulator_fell() is fell
+
+
+class Agent:
+    """An agent that answers only the commands of `answers`, by their argument list."""
+
+    def __init__(self, answers: dict[tuple[str, ...], str]) -> None:
+        self.answers = answers
+
+    def wait_hello(self, seconds: float, alive: Callable[[], bool]) -> bool:
+        return True
+
+    def run(self, argv: Sequence[str], stdin: str, seconds: float, alive: Callable[[], bool]) -> Result:
+        if tuple(argv) not in self.answers:
+            raise Failed(f"The guest went away or hangs while it ran: {argv[0]}")
+        return Result(tuple(argv), 0, self.answers[tuple(argv)], "")
+
+    def close(self) -> None:
+        """It has no connection."""
+
+
+def hanging(directory: Path, monkeypatch: pytest.MonkeyPatch, answers: dict[tuple[str, ...], str]) -> list[str]:
+    """Run a command in a machine that does not answer it: what was sent to QEMU, and last what the failure says."""
+    sent: list[str] = []
+
+    def panic(_: Machine, command: str, **arguments: object) -> None:
+        sent.append(command)
+        machine.files.console.write_text(f"md1_raid5 is blocked\n---[ {PANIC_ENDS} - not syncing: NMI ]---\n")
+
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    monkeypatch.setattr(Machine, "qmp", panic)
+    with Machine("box", directory, Accel("tcg"), lambda _: ["sleep", "60"]) as machine:
+        machine.start()
+        monkeypatch.setattr(machine, "_agent", Agent(answers))
+        with pytest.raises(Failed) as failed:
+            machine.run(["cat", "/proc/mdstat"])
+    return [*sent, str(failed.value)]
+
+
+def test_guest_that_hangs_is_made_to_say_where(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    *sent, said = hanging(tmp_path, monkeypatch, {})
+    assert sent == ["inject-nmi"]
+    assert "hangs while it ran: cat" in said and "md1_raid5 is blocked" in said
+
+
+def test_guest_that_answers_something_else_lives_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent = hanging(tmp_path, monkeypatch, {tuple(BLOCKED): "cat waits for md_wait\n"})
+    assert len(sent) == 1
+    assert "hangs while it ran: cat" in sent[0] and "cat waits for md_wait" in sent[0]

@@ -101,3 +101,48 @@ def test_one_cut_at_every_moment(
         power_cut(world)
         assert "N1" in [*members("data"), *spares("data")] and len(members("data")) == len(set(members("data")))
     assert moment > 20
+
+
+def cut_during_the_copy(world: World) -> None:
+    """D1 is being copied to N1 when the power goes; the next boot begins."""
+    put_in(world, "N1")
+    confirmed(world, "D1")
+
+    def cut(seconds: float) -> None:
+        raise PowerCut
+
+    waits, world.wait = world.wait, cut  # type: ignore[method-assign]
+    with pytest.raises(PowerCut):
+        applied(world)
+    world.wait = waits  # type: ignore[method-assign]
+    world.boot()
+
+
+def test_new_drive_that_comes_late_after_a_power_cut_is_waited_for(root: Path) -> None:
+    world = pool_of(raid6_plan())
+    cut_during_the_copy(world)
+    names, world.names = world.names, {name: one for name, one in world.names.items() if one.serial != "N1"}
+    waits = world.wait
+
+    def arrive(seconds: float) -> None:
+        world.names = names
+        waits(seconds)
+
+    world.wait = arrive  # type: ignore[method-assign]
+    assemble(world, lambda _: None)
+    before = len(world.called("mdadm /dev/md/millrace-data --add"))
+    applied(world)
+    assert len(world.called("mdadm /dev/md/millrace-data --add")) == before
+    assert members() == ["D0", "N1", "D2", "D3"]
+
+
+def test_new_drive_that_md_was_started_without_joins_again(root: Path) -> None:
+    world = pool_of(raid6_plan())
+    cut_during_the_copy(world)
+    names, world.names = world.names, {name: one for name, one in world.names.items() if one.serial != "N1"}
+    assemble(world, lambda _: None)
+    world.names = names
+    applied(world)
+    change = change_journal.last()
+    assert change is not None and change.ended and change.error is None
+    assert members() == ["D0", "N1", "D2", "D3"]

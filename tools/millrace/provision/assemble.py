@@ -4,7 +4,7 @@
 from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import in_sync, md, returned, unclean
+from millrace.provision import change_journal, in_sync, md, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -70,7 +70,8 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
         return "already running"
     if record.array.over_arrays:
         return _start_over(system, record, pool)
-    found = gather(system, record, waited)
+    # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
+    found = gather(system, record, waited, change_journal.joining(record.array.name))
     present = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):

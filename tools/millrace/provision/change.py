@@ -40,13 +40,18 @@ def _steps(
     plan, drive = journal.change.plan, journal.change.drive
     arrays = {one.array.name: one for one in pool.arrays}
     made = {one.label: one for one in drive.partitions} if drive else dict[str, PartitionRecord]()
-    joins = [(arrays[one.array], made[one.label], one.copies) for one in plan.joins if one.array]
+    joins = [
+        (array, partition, JoinStep(system, array, partition, plan.old.serial if one.copies and plan.old else None))
+        for one in plan.joins
+        if one.array
+        for array, partition in [(arrays[one.array], made[one.label])]
+    ]
     if drive is not None:
         yield PartitionStep(system, drives, drive)
-    for array, partition, copies in joins:
-        yield JoinStep(system, array, partition, plan.old.serial if copies and plan.old else None)
-    for array, partition, _ in joins:
-        yield RebuildTask(system, array, partition)
+    for _, _, join in joins:
+        yield join
+    for array, partition, join in joins:
+        yield RebuildTask(system, array, partition, join)
     for name in plan.leaves if plan.old else ():
         yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
     yield _RecordTask(system, plan.old.serial if plan.old else None, drive, report)

@@ -5,10 +5,10 @@ import uuid
 from contextlib import AbstractContextManager
 
 from millrace import paths
-from millrace.errors import Refused
+from millrace.errors import BadInput, Refused
 from millrace.provision.change_model import DriveChange, DrivePlan
 from millrace.provision.journal import StepLog
-from millrace.provision.model import DriveRecord, PartitionRecord, StepRecord
+from millrace.provision.model import DriveRecord, MemberRecord, PartitionRecord, StepRecord
 from millrace.system import locks
 from millrace.system.documents import read_model, write_model
 
@@ -83,6 +83,24 @@ def last() -> DriveChange | None:
         return journal.change
     path = paths.drive_changed_file()
     return read_model(path, DriveChange) if path.exists() else None
+
+
+def joining(array: str) -> list[MemberRecord]:
+    """Return the partitions that an open change has made, or is making, members of an array; no record has them yet."""
+    try:
+        journal = ChangeJournal.load()
+    except BadInput:
+        return []
+    if journal is None or journal.change.drive is None:
+        return []
+    drive, labels = journal.change.drive, {one.label for one in journal.change.plan.joins if one.array == array}
+    if not labels or journal.state(f"join {array}") == "pending":
+        return []
+    return [
+        MemberRecord(serial=drive.serial, wwid=drive.wwid, partuuid=one.partuuid, label=one.label)
+        for one in drive.partitions
+        if one.label in labels
+    ]
 
 
 def change_lock() -> AbstractContextManager[None]:

@@ -105,12 +105,16 @@ class JoinStep:
 
 
 class RebuildTask:
-    """Waits until md has filled the new member, or keeps it as a hot spare."""
+    """Waits until md has filled the new member, or keeps it as a hot spare.
 
-    def __init__(self, system: System, record: ArrayRecord, partition: PartitionRecord) -> None:
+    A member that md started without, because its drive came late, joins a second time.
+    """
+
+    def __init__(self, system: System, record: ArrayRecord, partition: PartitionRecord, join: JoinStep) -> None:
         self._system = system
         self._record = record
         self._partition = partition
+        self._join: JoinStep | None = join
         self.name = f"rebuild {record.array.name}"
         self.title = md.title(record.array)
 
@@ -122,6 +126,12 @@ class RebuildTask:
         """What became of the new member; empty while md fills it."""
         now = _running(self._system, self._record)
         mine = now.partition(self._partition.partuuid)
+        if mine is None and self._join and self._system.partition(self._partition.partuuid) is not None:
+            join, self._join = self._join, None
+            # what the superblock says of its place is older than the array
+            join.undo()
+            join.create()
+            return ""
         if mine is None or mine.standing == "faulty":
             raise LostDrive(
                 f"{self.title}: md has lost the new member {self._partition.label}; see `journalctl -k` for the "

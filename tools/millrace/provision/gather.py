@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Find the members of an array by the UUID in their md superblocks, and wait for drives that are still starting."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from millrace.provision import md
@@ -42,12 +42,14 @@ def members_present(system: System, record: ArrayRecord) -> dict[str, MemberReco
     return {name: system.identity(name) for name, uuid in sorted(found.items()) if md.same_uuid(uuid, record.uuid)}
 
 
-def gather(system: System, record: ArrayRecord, waited: WaitTime) -> dict[str, MemberRecord]:
-    """Wait for the recorded members of an array; return those present, by kernel name.
+def gather(
+    system: System, record: ArrayRecord, waited: WaitTime, joining: Sequence[MemberRecord] = ()
+) -> dict[str, MemberRecord]:
+    """Wait for the recorded members of an array and those that are `joining` it; return those present, by kernel name.
 
     Waits while any drive of this server is still starting, but not where the array has all its members already.
     """
-    recorded = [*record.members, *record.spares]
+    recorded = [*record.members, *record.spares, *joining]
     before: dict[str, MemberRecord] | None = None
     rest = 0.0
     while True:

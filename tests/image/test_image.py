@@ -3,6 +3,7 @@
 
 import configparser
 import hashlib
+import re
 import subprocess
 from pathlib import Path
 
@@ -217,6 +218,13 @@ def test_samba_of_the_image_accepts_the_configuration(tree: Path, text: str) -> 
 def test_limits_of_units_can_be_enforced(tree: Path) -> None:
     # systemd opens it at run time and goes on without: every SystemCall…= and Restrict…= would be ignored
     assert (tree / "usr/lib/x86_64-linux-gnu/libseccomp.so.2").exists()
+
+
+def test_monitor_of_arrays_waits_for_md(tree: Path) -> None:
+    """What mdmonitor.service is told it would otherwise ignore, and find a lost member once a minute."""
+    dropin = (tree / "usr/lib/systemd/system/mdmonitor.service.d/32-events.conf").read_text()
+    (name,) = re.findall(r"^Environment=(\w+)=1$", dropin, re.MULTILINE)
+    assert name.encode() in (tree / "usr/sbin/mdadm").read_bytes()
 
 
 def test_program_of_the_image_starts(tree: Path) -> None:

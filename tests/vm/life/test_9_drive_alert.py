@@ -15,14 +15,14 @@ from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("in_use")
 
-UNSEEN = pytest.mark.skip("no booted server has shown this to its end: remove this mark, run the file, mend what fails")
-
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"
 REPORT = "/run/millrace-alert/report.json"
 KEY = "arrays/data"
-# The promise, from the moment that the drive is pulled.
+# The promise, from the moment that md has lost the drive.
 FINDING_SECONDS, WEBHOOK_SECONDS = 10, 30
+# mdadm --monitor is woken by md; what it finds by itself it finds once a minute.
+MONITOR_SECONDS = 5
 # Health is checked every 90 s here (box.SELDOM), and the second check without the problem ends it.
 END_SECONDS = 420
 
@@ -70,17 +70,30 @@ def emulation(box: Box) -> float:
     return time.monotonic() - began
 
 
+def logged(box: Box, since: str, words: str) -> float:
+    """When the server's journal first had these words since a time, in seconds since 1970."""
+    lines = box.say(f"journalctl -b -o short-unix --no-pager --since @{since} -g '{words}'").splitlines()
+    return float(lines[0].split()[0])
+
+
 @pytest.fixture(scope="module")
 def pulled(box: Box, hook: Webhook, drive: dict[str, Any]) -> dict[str, float]:
-    """The drive is pulled: the seconds from then to the finding and to the message, and what the emulator adds."""
-    found = f"grep -q '({drive['serial']}) is' /run/millrace/health.json"
+    """The drive is pulled: seconds from md's loss to mdadm's event, finding and message, and what the emulator adds."""
+    found = f"grep -q '({drive['serial']}) is' /run/millrace/health.json && stat -c %.3Y /run/millrace/health.json"
     extra = emulation(box)
-    began = time.monotonic()
+    since = box.say("date +%s")
     box.machine.release(drive["serial"])
-    box.machine.wait_for(lambda: box.machine.run(found, check=False).status == 0, "the finding", 30 * FINDING_SECONDS)
-    finding = time.monotonic() - began
+    finding = box.machine.wait_command(found, "the finding", 30 * FINDING_SECONDS).out
+    began = time.monotonic()
     hook.wait_message("opened", drive["serial"], 1, 30 * WEBHOOK_SECONDS)
-    return {"finding": finding, "webhook": time.monotonic() - began, "emulation": extra}
+    message = time.monotonic() - began
+    lost = logged(box, since, "Disk failure on")
+    return {
+        "event": logged(box, since, "Fail event detected") - lost,
+        "finding": float(finding) - lost,
+        "webhook": float(finding) - lost + message,
+        "emulation": extra,
+    }
 
 
 def test_pulled_drive_is_reported_with_bay_serial_and_remedy(
@@ -109,13 +122,11 @@ def test_returned_drive_is_re_added_by_itself(
     assert (returned["serial"], returned["array"], returned["outcome"]) == (drive["serial"], "data", "re-added")
 
 
-@UNSEEN
 def test_alert_ends_once(hook: Webhook) -> None:
     hook.wait_message("closed", KEY, 1, END_SECONDS)
     assert events(hook) == ["opened", "closed"]
 
 
-@UNSEEN
 def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     box: Box, hook: Webhook, drive: dict[str, Any]
 ) -> None:
@@ -139,7 +150,8 @@ def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
 
 def test_pulled_drive_was_found_and_reported_in_time(box: Box, pulled: dict[str, float]) -> None:
     """Last: on a host that is overloaded the other stories are worth seeing nevertheless."""
-    print(f"seconds from the event to the finding and to the webhook: {pulled}")
+    print(f"seconds from md's loss of the drive: {pulled}")
     scale = box.machine.accel.scale
+    assert pulled["event"] <= MONITOR_SECONDS * scale
     assert pulled["finding"] <= FINDING_SECONDS * scale + pulled["emulation"]
     assert pulled["webhook"] <= WEBHOOK_SECONDS * scale + pulled["emulation"]

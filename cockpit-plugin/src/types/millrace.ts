@@ -556,7 +556,8 @@ export interface DriveRole {
  * The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
  * that is gone has no temperature.
  * `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
- * `actions` are those that its verdict allows now.
+ * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
+ * `actions` are those that would not be refused now; `replace` is one where a blank drive that fits is there.
  */
 export interface DriveRow {
     serial: string;
@@ -577,6 +578,7 @@ export interface DriveRow {
     media_errors: number | null;
     power_on_hours: number | null;
     last_seen: string | null;
+    needs_bytes: number | null;
     actions: ("replace" | "add" | "remove" | "erase" | "locate")[];
 }
 
@@ -841,7 +843,7 @@ export interface Inventory {
 
 /** One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known. */
 export interface Job {
-    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "benchmark";
+    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "benchmark";
     what: string;
     progress: number | null;
     seconds_left: number | null;

@@ -189,7 +189,7 @@ test("a drive says why it is no replacement, and when it is worn out", async () 
     const drives = [
         { ...first, wear_percent: 80, wear_ends: "2027-03-01" },
         ...rest.slice(0, 1).map((one) => ({ ...one, verdict: "too small" as const, too_small_by: 12_000_000_000, role: "none" as const })),
-        ...rest.slice(1, 2).map((one) => ({ ...one, verdict: "foreign" as const, what: "XFS file system", wear_percent: null })),
+        ...rest.slice(1, 2).map((one) => ({ ...one, verdict: "foreign" as const, what: "XFS file system", wear_percent: null, needs_bytes: null })),
         ...rest.slice(2, 3).map((one) => ({ ...one, verdict: "unknown" as const, what: null, size_bytes: null })),
         ...rest.slice(3, 4).map((one) => ({ ...one, what: "not in array log" })),
     ];
@@ -203,7 +203,7 @@ test("a drive says why it is no replacement, and when it is worn out", async () 
     expect(rows[5]).toContain("in sync: not in array log");
 });
 
-const FOREIGN = { verdict: "foreign", what: "XFS file system", role: "none", arrays: [], actions: ["erase", "locate"] } as const;
+const FOREIGN = { verdict: "foreign", what: "XFS file system", role: "none", arrays: [], needs_bytes: null, actions: ["erase", "locate"] } as const;
 
 async function actionsOf(serial: string): Promise<ReturnType<typeof within>> {
     const table = within(await screen.findByTestId("drives-list"));

@@ -18,11 +18,13 @@ from millrace.health.heartbeats import Heartbeat
 from millrace.inventory.collect import collect as inventory
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
-from millrace.plan.model import Plan
+from millrace.plan.model import Plan, Role
 from millrace.plan.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
 from millrace.pool.scrub_due import arrays
 from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
+from millrace.provision.change_journal import ChangeJournal, step_names
+from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
 from millrace.provision.identity import new_transaction
 from millrace.provision.model import Pool, Transaction
 from millrace.share.usage import Usage
@@ -172,6 +174,25 @@ class Box:
         self._member(array, self.tree.partition(f"nvme{new}n1", 1, "millrace-data-12"), "spare", str(number))
         sectors = DATA // 512
         self.md(array, sync_action="recover", sync_completed=f"{sectors // 4} / {sectors}", sync_speed="1500000")
+
+    def change(self, number: int, new: int) -> ChangeJournal:
+        """The change of drives that did this is not finished: md fills the new drive, which has its partitions."""
+        old = next(
+            one for one in read_model(paths.pool_file(), Pool).drives if one.serial == serial(number, self.shape)
+        )
+        into = ChangedDrive(serial=serial(new), wwid="", bay=str(number + 1), model="ACME 7T68", size=DATA)
+        partitions = [
+            NewPartition(role=one.role, size=one.size, label=one.label, array="data", copies=False)
+            for one in old.partitions
+            if one.role is Role.DATA
+        ]
+        gone = ChangedDrive(serial=old.serial, wwid=old.wwid, bay=str(number + 1), model="ACME 7T68", size=DATA)
+        plan = DrivePlan(verb="replace", old=gone, new=into, partitions=partitions, leaves=[])
+        journal = ChangeJournal.open(plan, "admin", NOW.isoformat())
+        for name in step_names(plan)[:2]:
+            journal.start(name)
+            journal.done(name)
+        return journal
 
     def count(self, second: int) -> None:
         """The counters of the kernel after so many seconds of steady work."""

@@ -126,6 +126,7 @@ def server(
     runs: bool = True,
     smart: Sequence[DriveSmart] = (),
     history: Sequence[KnownDrive] = (),
+    changing: bool = False,
 ) -> Facts:
     """The drives of the pool but those `without`, which md misses, a boot drive, and `more`."""
     here = [one for each in MEMBERS.values() for one in each if one not in without]
@@ -142,4 +143,5 @@ def server(
         smart={one.serial: one for one in smart},
         history={one.serial: one for one in history},
         today=TODAY,
+        changing=changing,
     )

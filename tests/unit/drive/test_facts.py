@@ -53,6 +53,16 @@ def test_contents_are_what_udev_has_read(box: Box) -> None:
     assert not contents("nvme20n1").millrace
 
 
+def test_change_goes_on_until_it_stops_and_one_that_cannot_be_read_may(box: Box) -> None:
+    assert not facts().changing
+    journal = box.change(3, 12)
+    assert facts().changing
+    journal.stopped("mdadm failed")
+    assert not facts().changing
+    paths.drive_change_file().write_text("{")
+    assert facts().changing
+
+
 def test_a_drive_that_was_put_in_is_told_by_what_udev_read(box: Box) -> None:
     box.tree.nvme(20, "NEW")
     known_to_udev(box, "nvme20n1", ID_FS_TYPE="xfs")
@@ -70,7 +80,7 @@ def test_a_member_that_is_back_has_returned(box: Box) -> None:
     (box.root / "sys/block/nvme3n1").symlink_to((box.root / "sys/class/block/nvme3n1").resolve())
     known_to_udev(box, "nvme3n1p2", ID_FS_TYPE="linux_raid_member", ID_FS_UUID=data.uuid.replace(":", "-"))
     (one,) = [each for each in rows(facts()) if each.serial == serial(3)]
-    assert (one.verdict, one.actions) == ("returned", ["add", "locate"])
+    assert (one.verdict, one.actions) == ("returned", ["locate"])
 
 
 def test_records_that_are_missing_or_torn_leave_the_rest_known(box: Box) -> None:

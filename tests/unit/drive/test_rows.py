@@ -106,10 +106,12 @@ def test_a_slot_without_a_medium_is_no_drive() -> None:
 )
 def test_a_replacement_needs_another_drive_that_is_large_enough(size: int | None, replaceable: bool) -> None:
     more = [] if size is None else [drive("X", size=size)]
-    facts = server(*more, without=["D1"], states={"D2": "faulty"}, at_boot=[examined("X", DriveState.BLANK)])
-    found = by_serial(rows(facts))
-    assert found["D1"].actions == (["replace"] if replaceable else [])
-    assert found["D2"].actions == (["replace"] if replaceable else []) + ["remove", "locate"]
+    at_boot = [examined("X", DriveState.BLANK)]
+    gone = row(server(*more, without=["D1"], at_boot=at_boot), "D1")
+    faulty = row(server(*more, states={"D2": "faulty"}, at_boot=at_boot), "D2")
+    assert gone.actions == (["replace"] if replaceable else [])
+    assert faulty.actions == (["replace"] if replaceable else []) + ["remove", "locate"]
+    assert (gone.needs_bytes, faulty.needs_bytes) == (NEEDED, NEEDED)
 
 
 @pytest.mark.parametrize(
@@ -128,9 +130,9 @@ def test_a_drive_outside_the_pool_allows_what_cannot_hurt(state: DriveState, act
 def test_a_returned_drive_is_erased_only_where_the_pool_does_not_need_it() -> None:
     ours = {"OLD": Contents(frozenset([ON_DISK["data"]]), millrace=True)}
     found = by_serial(rows(server(drive("OLD"), contents=ours)))["OLD"]
-    assert (found.verdict, found.actions) == ("returned", ["add", "erase", "locate"])
+    assert (found.verdict, found.actions) == ("returned", ["erase", "locate"])
     found = by_serial(rows(server(drive("OLD"), contents=ours, states={"D1": "rebuilding"})))["OLD"]
-    assert (found.verdict, found.actions) == ("returned", ["add", "locate"])
+    assert (found.verdict, found.actions) == ("returned", ["locate"])
 
 
 @pytest.mark.parametrize(("what", "actions"), [(INTERRUPTED, ["erase", "locate"]), (f"{RUNNING}, 3 %", ["locate"])])

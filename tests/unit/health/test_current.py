@@ -115,6 +115,17 @@ def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
     assert look().jobs == []
 
 
+def test_change_of_drives_is_a_job_until_it_stops(box: Box) -> None:
+    journal = box.change(3, 12)
+    [job] = look().jobs
+    assert (job.name, job.progress) == ("drive change", 0.5)
+    assert job.what == "the replacement of MRD00000000004 by MRD00000000013"
+    journal.stopped("mdadm failed")
+    assert look().jobs == []
+    paths.drive_change_file().write_text("{")
+    assert look().jobs == []
+
+
 def test_a_pool_that_is_being_built_is_a_job(tmp_path: Path) -> None:
     with server(tmp_path) as box:
         box.begin(done=7)

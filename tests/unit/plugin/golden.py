@@ -24,7 +24,7 @@ from tests.unit.watch.clock import watched
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
-    "config history", "config show", "drive list", "group list", "health", "plan", "pool show",
+    "config history", "config show", "drive list", "drive progress", "group list", "health", "plan", "pool show",
     "session list", "share list", "share networks list", "status", "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
@@ -123,6 +123,11 @@ def _rebuilding(box: Box) -> None:
     box.replace("data", 3, 12)
 
 
+def _replacing(box: Box) -> None:
+    _rebuilding(box)
+    box.change(3, 12)
+
+
 # Name, what it has, the number of the user who asks, what happened to it.
 SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
     ("empty", EMPTY, 0, _blank),
@@ -132,6 +137,7 @@ SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
     ("1u12-provisioned", Shape(), 0, _provisioned),
     ("1u12-degraded", Shape(), 0, _degraded),
     ("1u12-rebuilding", Shape(), 0, _rebuilding),
+    ("1u12-replacing", Shape(), 0, _replacing),
     # asked by a user who is no administrator
     ("1u12-user", Shape(), 1001, _provisioned),
     # two legs, and both ports at the other processor than half of the drives

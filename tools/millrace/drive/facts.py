@@ -21,7 +21,7 @@ from millrace.inventory.present import present
 from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
-from millrace.provision import erasure
+from millrace.provision import change_journal, erasure
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
@@ -41,7 +41,8 @@ class Contents:
 @dataclass(frozen=True)
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
-    serial; `unfinished` is why a drive whose erasure began is not blank, by serial.
+    serial; `unfinished` is why a drive whose erasure began is not blank, by serial. `changing`: a change of drives is
+    not finished and was not stopped by an error, so that another one is refused.
     """
 
     present: Sequence[Drive]
@@ -53,6 +54,7 @@ class Facts:
     history: Mapping[str, KnownDrive]
     today: date
     unfinished: Mapping[str, str] = field(default_factory=dict)
+    changing: bool = False
 
 
 def facts() -> Facts:
@@ -68,6 +70,7 @@ def facts() -> Facts:
         history={one.serial: one for one in history.load().drives},
         today=datetime.now(UTC).date(),
         unfinished=erasure.unfinished(),
+        changing=_changing(),
     )
 
 
@@ -82,6 +85,14 @@ def contents(name: str) -> Contents:
         millrace=are_ours(parts),
         other=", ".join(dict.fromkeys(map(in_words, kinds))) or ("partitions" if parts else None),
     )
+
+
+def _changing() -> bool:
+    """Whether a change is open; one that cannot be read may be."""
+    try:
+        return change_journal.running() is not None
+    except MillraceError:
+        return True
 
 
 def _examined() -> list[Drive]:

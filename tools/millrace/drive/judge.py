@@ -26,7 +26,7 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "spare": ["remove", "locate"],
     "faulty": ["replace", "remove", "locate"],
     "missing": ["replace"],
-    "returned": ["add", "erase", "locate"],
+    "returned": ["erase", "locate"],
     "blank": ["add", "erase", "locate"],
     "too small": ["erase", "locate"],
     "foreign": ["erase", "locate"],
@@ -34,7 +34,7 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "boot": ["locate"],
     "unknown": ["erase", "locate"],
 }
-"""`replace` takes another drive besides, `add` a pool; `erase` one that does not need what is on the drive."""
+"""What a verdict allows where the rest of the server does, too: see `possible` and `erase`."""
 
 
 @dataclass(frozen=True)

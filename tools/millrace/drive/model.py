@@ -34,7 +34,8 @@ class DriveRow(Contract):
     The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
     that is gone has no temperature.
     `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
-    `actions` are those that its verdict allows now.
+    `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
+    `actions` are those that would not be refused now; `replace` is one where a blank drive that fits is there.
     """
 
     serial: str
@@ -55,6 +56,7 @@ class DriveRow(Contract):
     media_errors: int | None
     power_on_hours: int | None
     last_seen: str | None
+    needs_bytes: int | None
     actions: list[DriveAction]
 
 

@@ -34,12 +34,11 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
 
     Refused: it is no member, its arrays do not allow it now, or no drive fits; one sentence with the remedy.
     """
-    require_member(server.pool, old)
+    need = needed(server, old)
     records = arrays_of(server, old)
     leaving = changed(server, old, records)
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
-    need = Need(sum(one.size for one in layout.partitions), sector(server, records))
     bay = server.bays.get(old)
     drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new)
     by_role = {one.array.role: one.array.name for one in records}
@@ -60,6 +59,19 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
         partitions=partitions,
         leaves=[one.array.name for one in log_first(records) if server.arrays[one.array.name].member(old) is not None],
     )
+
+
+def needed(server: Server, old: str) -> Need:
+    """Return what a drive must offer to take the place of the member `old`.
+
+    Refused: it is no member, or its arrays do not allow it now; one sentence with the remedy.
+    """
+    require_member(server.pool, old)
+    records = arrays_of(server, old)
+    for one in records:
+        _is_copied(server, one, old)
+    layout = _layout(server.pool, old, records)
+    return Need(sum(one.size for one in layout.partitions), sector(server, records))
 
 
 def require_member(pool: Pool, serial: str) -> None:

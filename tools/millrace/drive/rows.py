@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """One row for each drive: those that are here and those that the pool misses. Pure functions."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 from millrace.drive import erase, wear
 from millrace.drive.facts import Facts
 from millrace.drive.judge import ALLOWED, Judge, Judgement
 from millrace.drive.model import DriveAction, DriveRow, RowRole
+from millrace.drive.possible import PossibleChanges
 from millrace.errors import Refused
 from millrace.inventory.drives import natural_key
 from millrace.inventory.model import Drive
@@ -31,12 +31,13 @@ class Identity:
 def rows(facts: Facts) -> list[DriveRow]:
     """Return all drives in the order of their bays; what has no bay comes last."""
     judge = Judge(facts)
-    present = [(_present(facts, one), judge.drive(one)) for one in facts.present if one.size]
+    judged = [(one, judge.drive(one)) for one in facts.present if one.size]
+    possible = PossibleChanges(facts, [(one, judgement.verdict) for one, judgement in judged])
+    present = [(_present(facts, one), judgement) for one, judgement in judged]
     gone = [(_gone(facts, one), Judgement("missing")) for one in judge.gone]
-    # drives that could take the place of another
-    sizes = [one.size for one, judgement in present if one.size and judgement.verdict in ("blank", "spare")]
     found = [
-        _row(facts, one, judgement, _actions(facts, judge, one, judgement, sizes)) for one, judgement in present + gone
+        _row(facts, one, judgement, *_changes(facts, judge, one.serial, judgement, possible))
+        for one, judgement in present + gone
     ]
     return sorted(
         found, key=lambda one: (one.bay is None, natural_key(one.bay or ""), natural_key(one.name or "~"), one.serial)
@@ -77,7 +78,7 @@ def _gone(facts: Facts, serial: str) -> Identity:
     return Identity(serial, None, None, "", "", None, None)
 
 
-def _row(facts: Facts, one: Identity, judgement: Judgement, actions: list[DriveAction]) -> DriveRow:
+def _row(facts: Facts, one: Identity, judgement: Judgement, needs: int | None, actions: list[DriveAction]) -> DriveRow:
     smart, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
     end = wear.ends(known.wear, facts.today) if known else None
     role, arrays = _part(facts, one.serial)
@@ -100,6 +101,7 @@ def _row(facts: Facts, one: Identity, judgement: Judgement, actions: list[DriveA
         media_errors=smart.media_errors if smart else None,
         power_on_hours=smart.power_on_hours if smart else None,
         last_seen=one.last_seen,
+        needs_bytes=needs,
         actions=actions,
     )
 
@@ -125,19 +127,14 @@ def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
     return ("spare" if found else "none"), names
 
 
-def _actions(
-    facts: Facts, judge: Judge, one: Identity, judgement: Judgement, sizes: Sequence[int]
-) -> list[DriveAction]:
-    """What a drive allows now, `sizes` being those of drives that could take its place.
-
-    Nothing for drives that cannot be distinguished, and no replacement without another drive.
-    """
-    if not one.serial or judge.times(one.serial) > 1:
-        return []
-    able = facts.pool is not None
-    possible = {
-        "replace": able and any(size >= judge.needs(one.serial) for size in sizes),
-        "add": able,
-        "erase": erase.possible(facts, judgement, one.serial),
-    }
-    return [each for each in ALLOWED[judgement.verdict] if possible.get(each, True)]
+def _changes(
+    facts: Facts, judge: Judge, serial: str, judgement: Judgement, possible: PossibleChanges
+) -> tuple[int | None, list[DriveAction]]:
+    """What a drive needs to be replaced, and what it allows now; nothing where drives cannot be distinguished."""
+    if not serial or judge.times(serial) > 1:
+        return None, []
+    allowed = ALLOWED[judgement.verdict]
+    actions = [one for one in allowed if possible.allows(one, serial)]
+    if not erase.possible(facts, judgement, serial):
+        actions = [one for one in actions if one != "erase"]
+    return possible.needs(serial) if "replace" in allowed else None, actions

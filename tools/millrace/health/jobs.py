@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that run by themselves: building the pool, rebuilds, checks, benchmarks."""
+"""Jobs that run by themselves: building the pool, rebuilds, checks, changes of drives, benchmarks."""
 
 import time
 from typing import Literal
@@ -11,7 +11,9 @@ from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import Contract, read_model
 
-JobName = Literal["provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "benchmark"]
+JobName = Literal[
+    "provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "drive change", "benchmark"
+]
 
 SILENT_SECONDS = 60
 """A run says something every second; under emulation it may be late."""
@@ -28,7 +30,7 @@ class Job(Contract):
 
 def jobs(pool: Pool | None) -> list[Job]:
     """Return the running jobs; needs no privileges."""
-    return _provisioning() if pool is None else [*_synchronising(pool), *_benchmark()]
+    return _provisioning() if pool is None else [*_synchronising(pool), *_changing(), *_benchmark()]
 
 
 def _provisioning() -> list[Job]:
@@ -43,6 +45,23 @@ def _provisioning() -> list[Job]:
     current = next((step.name for step in steps if step.state != "done"), "finishing")
     progress = done / len(steps) if steps else None
     return [Job(name="provision", what=current, progress=progress, seconds_left=None)]
+
+
+def _changing() -> list[Job]:
+    if not paths.drive_change_file().exists():
+        return []
+    # like a benchmark: there is hardly ever one
+    from millrace.provision import change_journal
+
+    try:
+        change = change_journal.running()
+    except MillraceError:
+        return []
+    if change is None:
+        return []
+    done = sum(step.state == "done" for step in change.steps)
+    what = change_journal.in_words(change.plan)
+    return [Job(name="drive change", what=what, progress=done / len(change.steps), seconds_left=None)]
 
 
 def _benchmark() -> list[Job]:

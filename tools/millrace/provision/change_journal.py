@@ -28,10 +28,10 @@ class ChangeJournal(StepLog):
     @classmethod
     def open(cls, plan: DrivePlan, by: str, now: str) -> "ChangeJournal":
         """Write a confirmed change to disk. Refused: another one is open and was not stopped by an error."""
-        before = cls.load()
-        if before is not None and before.change.error is None:
+        before = running()
+        if before is not None:
             raise Refused(
-                f"{in_words(before.change.plan)} is not finished; see `millrace drive progress`; "
+                f"{in_words(before.plan)} is not finished; see `millrace drive progress`; "
                 "if it does not go on: systemctl start millrace-drive"
             )
         digest = plan.digest()
@@ -101,6 +101,12 @@ def joining(array: str) -> list[MemberRecord]:
         for one in drive.partitions
         if one.label in labels
     ]
+
+
+def running() -> DriveChange | None:
+    """Return the change that goes on: open and not stopped by an error. BadInput: it cannot be read."""
+    journal = ChangeJournal.load()
+    return journal.change if journal is not None and journal.change.error is None else None
 
 
 def change_lock() -> AbstractContextManager[None]:

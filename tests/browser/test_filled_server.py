@@ -113,6 +113,29 @@ def test_missing_drive_is_on_the_overview_and_in_its_bay(admin: User, become: Be
     assert admin.accessibility_problems() + admin.overflowing() == []
 
 
+def test_replacement_waits_for_a_drive_and_is_followed_after_a_reload(admin: User, become: Become) -> None:
+    become("1u12-degraded")
+    admin.go("Overview")
+    admin.ours.get_by_role("button", name="Replace drive MRD00000000004 now").press("Enter")
+    dialog = admin.ours.get_by_role("dialog")
+    expect(dialog).to_contain_text("Waiting for a new drive")
+    expect(dialog).to_contain_text("Array data: Survives 1 more drive failure.")
+    expect(dialog.get_by_role("button", name="Replace drive", exact=True)).to_be_disabled()
+    admin.picture(OUT / "replace-storage-light.png")
+    assert admin.accessibility_problems() + admin.overflowing() == []
+    become("1u12-replacing")
+    expect(dialog).to_contain_text("Step 3 of 4: rebuild array data")
+    admin.page.reload()
+    admin.wait_for_page()
+    expect(dialog).to_contain_text("Replacement of drive MRD00000000004 (bay 4) by drive MRD00000000013 (bay 4)")
+    assert admin.accessibility_problems() + admin.overflowing() == []
+    dialog.get_by_text("Close", exact=True).click()
+    expect(dialog).to_have_count(0)
+    expect(admin.ours.get_by_test_id("drive-change")).to_contain_text("Step 3 of 4: rebuild array data")
+    assert admin.accessibility_problems() + admin.overflowing() == []
+    become("1u12-degraded")
+
+
 def test_bell_opens_the_open_alerts_on_a_screen_and_on_a_telephone(admin: User) -> None:
     admin.go("Overview")
     bell = admin.ours.get_by_test_id("bell")

@@ -11,6 +11,7 @@ export function jobTitle(name: Job["name"]): string {
     case "check": return _("Check");
     case "repair": return _("Repair");
     case "reshape": return _("Reshape");
+    case "drive change": return _("Change of drives");
     case "benchmark": return _("Benchmark");
     default: return name;
     }

@@ -11,6 +11,7 @@ import { useLive } from "../../lib/watch";
 import { Bell, OpenAlerts, useAlerts } from "./Alerts";
 import { Capacity } from "./Capacity";
 import { ClientsPanel } from "./ClientsPanel";
+import { Drives } from "./Drives";
 import { HealthVerdict } from "./HealthVerdict";
 import { Jobs } from "./Jobs";
 import { System } from "./System";
@@ -38,6 +39,7 @@ export default function Overview(): JSX.Element {
             <Loaded of={status} what={_("Loading server status")}>
                 {(data) => (
                     <>
+                        {data.pool !== null && <Drives />}
                         <HealthVerdict health={data.health} level={levelOf(status)} hasPool={data.pool !== null} />
                         <NfsClosed />
                         <div className="mr-cards">

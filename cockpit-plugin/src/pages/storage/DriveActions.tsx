@@ -6,11 +6,14 @@ import { AdminButton } from "../../components/AdminButton";
 import { ErrorAlert } from "../../components/States";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
+import { go } from "../../lib/route";
+import type { ChangeVerb } from "./change-words";
 import { EraseDrive } from "./EraseDrive";
 
 type Action = (props: { drive: DriveRow; onDone: () => void }) => JSX.Element;
 
-const ACTIONS: Partial<Record<DriveRow["actions"][number], Action>> = { locate: Locate, erase: Erase };
+/** Replacing is offered where a drive may be replaced: its dialog waits for the new one. */
+const ACTIONS: Partial<Record<DriveRow["actions"][number], Action>> = { add: Add, remove: Remove, locate: Locate, erase: Erase };
 /** Seconds that a drive blinks, and what the program may take besides. */
 const BLINKS = 60;
 const STARTS = 60;
@@ -18,6 +21,7 @@ const STARTS = 60;
 export function DriveActions({ drive, onDone }: { drive: DriveRow; onDone: () => void }): JSX.Element {
     return (
         <>
+            {drive.needs_bytes !== null && <Replace drive={drive} />}
             {drive.actions.map((name) => {
                 const Button = ACTIONS[name];
                 return Button && <Button key={name} drive={drive} onDone={onDone} />;
@@ -26,7 +30,27 @@ export function DriveActions({ drive, onDone }: { drive: DriveRow; onDone: () =>
     );
 }
 
-function Locate({ drive }: { drive: DriveRow }): JSX.Element {
+function Replace({ drive }: { drive: DriveRow }): JSX.Element {
+    return <Change verb="replace" serial={drive.serial} label={format(_("Replace drive $0"), drive.serial)}>{_("Replace…")}</Change>;
+}
+
+function Add({ drive }: { drive: DriveRow }): JSX.Element {
+    return <Change verb="add" serial={drive.serial} label={format(_("Add drive $0 as a hot spare"), drive.serial)}>{_("Add…")}</Change>;
+}
+
+function Remove({ drive }: { drive: DriveRow }): JSX.Element {
+    return <Change verb="remove" serial={drive.serial} label={format(_("Remove drive $0"), drive.serial)}>{_("Remove…")}</Change>;
+}
+
+function Change({ verb, serial, label, children }: { verb: ChangeVerb; serial: string; label: string; children: string }): JSX.Element {
+    return (
+        <>
+            <AdminButton variant="link" isInline aria-label={label} onClick={() => go(["storage", verb, serial])}>{children}</AdminButton>{" "}
+        </>
+    );
+}
+
+export function Locate({ drive }: { drive: DriveRow }): JSX.Element {
     const locate = useChange("drive locate", { timeout: BLINKS + STARTS });
     return (
         <>

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every drive of the server, and those that the pool misses. */
-import { useEffect, type JSX } from "react";
-import type { DriveRow, Job } from "../../types/millrace";
+import type { JSX } from "react";
+import type { DriveRow } from "../../types/millrace";
+import type { Outputs } from "../../types/outputs";
 import { DataTable } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
 import { bytes, day, number, percent, UNKNOWN } from "../../lib/format";
-import { useVerb } from "../../lib/hooks";
+import type { Result } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { DriveActions } from "./DriveActions";
 import { driveLevel, driveRole, driveVerdict } from "./words";
 
-/** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
-const EVERY = 15;
-
-export function DrivesPanel({ live }: { live: Job[] }): JSX.Element {
-    const drives = useVerb("drive list", [], { every: EVERY });
+export function DrivesPanel({ drives }: { drives: Result<Outputs["drive list"]> }): JSX.Element {
     const { reload } = drives;
-    const names = live.map(({ name, what }) => `${name} ${what}`).join();
-    useEffect(() => reload(), [names, reload]);
     return (
         <Panel title={_("Drives")} wide testId="drives">
             <Loaded of={drives} what={_("Loading drives")}>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The pool as it is now. */
-import { useEffect, type JSX } from "react";
+import { useCallback, useEffect, type JSX } from "react";
 import type { Health, Job, LiveFilesystem, PoolState, ShareUsage } from "../../types/millrace";
 import { DataTable } from "../../components/DataTable";
 import { asLevel, HealthLabel, Verdict } from "../../components/Health";
@@ -11,13 +11,18 @@ import { Usage } from "../../components/Usage";
 import { binary, bytes, moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
-import { link } from "../../lib/route";
+import { go, link, useRoute } from "../../lib/route";
 import { ArrayPanel } from "./ArrayPanel";
+import { ChangePanel } from "./ChangeProgress";
+import { DriveAttention } from "./DriveAttention";
+import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
 import { arrayTones } from "./words";
 
-/** Seconds: a rebuild must be seen to move. */
+/** Seconds: a rebuild must be seen to move, and a drive that is waited for to arrive. */
 const EVERY = 3;
+/** Seconds: what drives say of themselves is read every few minutes, and a drive that comes or goes changes the arrays. */
+const DRIVES_EVERY = 15;
 
 /** The checks of health that are about what this page shows. */
 const CHECKS = ["pool", "arrays", "scrub", "filesystem", "drives"];
@@ -25,14 +30,23 @@ const CHECKS = ["pool", "arrays", "scrub", "filesystem", "drives"];
 export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
     const { reload } = pool;
-    // A job that came or went changes the arrays.
+    const [, ...path] = useRoute().path;
+    const drives = useVerb("drive list", [], { every: path.length > 0 ? EVERY : DRIVES_EVERY });
+    const { reload: listAgain } = drives;
+    const progress = useVerb("drive progress", [], { every: EVERY });
+    // A job that came or went changes the arrays and the drives.
     const names = live.map(({ name, what }) => `${name} ${what}`).join();
-    useEffect(() => reload(), [names, reload]);
+    useEffect(() => { reload(); listAgain(); }, [names, reload, listAgain]);
+    const arrays = pool.data?.arrays ?? [];
+    const close = useCallback(() => go(["storage"]), []);
     return (
         <>
+            <ChangePanel progress={progress} arrays={arrays} />
+            <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles health={health} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
-            <DrivesPanel live={live} />
+            <DrivesPanel drives={drives} />
+            {drives.data && <DriveDialog path={path} rows={drives.data.drives} arrays={arrays} progress={progress} reload={listAgain} onClose={close} />}
         </>
     );
 }

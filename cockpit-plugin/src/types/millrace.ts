@@ -557,7 +557,8 @@ export interface DriveRole {
  * that is gone has no temperature.
  * `wear_ends` is the day on which its rated endurance is used up at the rate of the last year, `last_seen` a day, too.
  * `needs_bytes` is the size of the smallest blank drive that can take its place, null where it cannot be replaced now.
- * `actions` are those that would not be refused now; `replace` is one where a blank drive that fits is there.
+ * `actions` are those that would not be refused now as far as is known without a command to a drive; `replace` is one
+ * where a drive that fits is there.
  */
 export interface DriveRow {
     serial: string;

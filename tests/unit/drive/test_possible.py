@@ -21,6 +21,17 @@ def test_blank_drive_replaces_a_member_or_becomes_a_hot_spare() -> None:
     assert (changes(row(facts, "X")), row(facts, "X").needs_bytes) == (["add"], None)
 
 
+def test_drive_that_was_just_put_in_is_examined_by_the_verb_and_offered_before() -> None:
+    facts = server(drive("X"))
+    assert row(facts, "X").verdict == "unknown"
+    assert (changes(row(facts, "D1")), changes(row(facts, "X"))) == (["replace"], ["add"])
+
+
+def test_drive_whose_examination_failed_is_not_offered() -> None:
+    facts = server(drive("X"), at_boot=[examined("X", DriveState.UNKNOWN, "blkid failed")])
+    assert (changes(row(facts, "D1")), changes(row(facts, "X"))) == ([], [])
+
+
 def test_member_waits_for_a_drive_that_is_not_there_yet() -> None:
     one = row(server(), "D1")
     assert (changes(one), one.needs_bytes) == ([], NEEDED)

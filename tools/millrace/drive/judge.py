@@ -32,7 +32,7 @@ ALLOWED: Mapping[Verdict, list[DriveAction]] = {
     "foreign": ["erase", "locate"],
     "other pool": ["erase", "locate"],
     "boot": ["locate"],
-    "unknown": ["erase", "locate"],
+    "unknown": ["add", "erase", "locate"],
 }
 """What a verdict allows where the rest of the server does, too: see `possible` and `erase`."""
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from millrace.drive.candidates import Need, unfit
 from millrace.drive.facts import Facts
+from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judgement
 from millrace.drive.model import DriveAction, Verdict
 from millrace.drive.replacing import Server, needed
 from millrace.drive.spares import addition, removal
@@ -16,6 +17,9 @@ from millrace.pool.model import LiveArray, MemberState
 from millrace.provision import md
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.standing import ArrayNow, MemberNow, Standing
+
+PENDING = (NOT_EXAMINED, CHANGED)
+"""Why a drive is unknown on which the kernel sees nothing: it was put in after the last inventory, or erased."""
 
 NOT_RUNNING = ("missing", "clear", "inactive", "broken")
 
@@ -41,8 +45,8 @@ STANDINGS: Mapping[MemberState, Standing] = {
 class PossibleChanges:
     """What the verbs would not refuse on one server; nothing without a pool, or while a change is not finished."""
 
-    def __init__(self, facts: Facts, verdicts: Sequence[tuple[Drive, Verdict]]) -> None:
-        self._server = _server(facts, facts.pool, verdicts) if facts.pool and not facts.changing else None
+    def __init__(self, facts: Facts, judged: Sequence[tuple[Drive, Judgement]]) -> None:
+        self._server = _server(facts, facts.pool, judged) if facts.pool and not facts.changing else None
 
     def needs(self, serial: str) -> int | None:
         """Return the size in bytes of the smallest blank drive that replaces this one, None where none can now."""
@@ -72,16 +76,18 @@ class PossibleChanges:
             return None
 
 
-def _server(facts: Facts, pool: Pool, verdicts: Sequence[tuple[Drive, Verdict]]) -> Server:
+def _server(facts: Facts, pool: Pool, judged: Sequence[tuple[Drive, Judgement]]) -> Server:
     records = {one.array.name: one for one in pool.arrays if not one.array.over_arrays}
     arrays = {one.name: _array(records[one.name], one) for one in facts.live if one.name in records and _runs(one)}
-    drives = [
-        one.model_copy(update={"state": STATES.get(verdict, DriveState.OURS), "evidence": []})
-        for one, verdict in verdicts
-    ]
+    drives = [one.model_copy(update={"state": _state(judgement), "evidence": []}) for one, judgement in judged]
     bays = {serial: one.bay for serial, one in facts.history.items() if one.bay}
     enough = {name: now for name, now in arrays.items() if now.slots - now.lacking >= md.needed(now.record.array)}
     return Server(pool, enough, drives, bays)
+
+
+def _state(judgement: Judgement) -> DriveState:
+    """What a fresh inventory is taken to find; one is made before a change, and decides."""
+    return DriveState.BLANK if judgement.what in PENDING else STATES.get(judgement.verdict, DriveState.OURS)
 
 
 def _runs(array: LiveArray) -> bool:

@@ -32,7 +32,7 @@ def rows(facts: Facts) -> list[DriveRow]:
     """Return all drives in the order of their bays; what has no bay comes last."""
     judge = Judge(facts)
     judged = [(one, judge.drive(one)) for one in facts.present if one.size]
-    possible = PossibleChanges(facts, [(one, judgement.verdict) for one, judgement in judged])
+    possible = PossibleChanges(facts, judged)
     present = [(_present(facts, one), judgement) for one, judgement in judged]
     gone = [(_gone(facts, one), Judgement("missing")) for one in judge.gone]
     found = [

@@ -150,6 +150,9 @@ test("a change that is refused after it was confirmed leaves the dialog with the
     refuses(`drive replace ${OLD}`, "another change of drives is running; follow it with `millrace drive progress`");
     await userEvent.click(dialog.getByRole("button", { name: "Replace drive" }));
     expect((await dialog.findByTestId("error")).textContent).toContain("another change of drives is running");
+    // the drives may have changed: what would be written now is asked again
+    await waitFor(() => expect(started("drive replace --dry-run")).toHaveLength(2));
+    await dialog.findByTestId("proposal");
 });
 
 test("a change that a tool stops says why and how it goes on", async () => {

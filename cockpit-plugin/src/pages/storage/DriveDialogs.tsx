@@ -34,7 +34,7 @@ export function DriveDialog({ path, ...props }: Omit<ChangeDialogProps, "serial"
 
 function Confirm({ verb, serial, arrays, progress, reload, onClose }: ChangeDialogProps & { verb: "add" | "remove" }): JSX.Element {
     const change = useDriveChange(verb, progress, reload);
-    const proposed = useProposal(verb, serial);
+    const proposed = useProposal(verb, serial, change.error);
     if (change.now !== undefined) return <ChangeDialog now={change.now} arrays={arrays} onAgain={change.forget} onClose={onClose} />;
     const sha256 = proposed.proposal?.sha256;
     return (

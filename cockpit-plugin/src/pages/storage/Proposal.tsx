@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What a change of drives will write, as its dry run shows it: all drives are examined for it, and none is written. */
-import type { JSX } from "react";
+import { useEffect, type JSX } from "react";
 import type { DriveProposal } from "../../types/millrace";
 import { ProgressEta } from "../../components/ProgressEta";
 import { ErrorAlert } from "../../components/States";
 import { useVerb, type Result } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
+import type { CliError } from "../../lib/millrace";
 import { about, type ChangeVerb } from "./change-words";
 
 /** Seconds: each drive is probed. */
@@ -15,10 +16,11 @@ export interface Proposed extends Pick<Result<DriveProposal>, "error" | "busy" |
     proposal: DriveProposal | undefined;
 }
 
-/** The dry run of a verb for a drive, and for `fresh` in its place; not asked while there is none. */
-export function useProposal(verb: ChangeVerb, serial: string, fresh?: string, when = true): Proposed {
+/** The dry run of a verb for a drive, and for `fresh` in its place; asked again after the change was `refused`. */
+export function useProposal(verb: ChangeVerb, serial: string, refused: CliError | undefined, fresh?: string, when = true): Proposed {
     const args = fresh === undefined ? [serial] : [serial, `--with=${fresh}`];
     const { data, error, busy, reload } = useVerb(`drive ${verb} --dry-run`, args, { admin: true, timeout: PATIENCE, when });
+    useEffect(() => { if (refused !== undefined) reload(); }, [refused, reload]);
     // What was shown of another drive is not what will be written.
     const same = verb === "remove" ? data?.plan.old?.serial === serial : data?.plan.new?.serial === (fresh ?? serial);
     return { proposal: when && !busy && error === undefined && same ? data : undefined, error: when && !busy ? error : undefined, busy: when && busy, reload };

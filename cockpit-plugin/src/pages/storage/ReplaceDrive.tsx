@@ -31,7 +31,7 @@ function Choose({ serial, rows, arrays, onClose, change }: ChangeDialogProps & {
     const others = outside.filter((one) => !candidates.includes(one));
     const [chosen, setChosen] = useState<string>();
     const fresh = candidates.find((one) => one.serial === chosen) ?? candidates[0];
-    const proposed = useProposal("replace", serial, fresh?.serial ?? "", fresh !== undefined);
+    const proposed = useProposal("replace", serial, change.error, fresh?.serial ?? "", fresh !== undefined);
     const { reload } = proposed;
     // The same drive after it was erased, or came back.
     const seen = useRef(fresh);

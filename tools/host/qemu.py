@@ -10,10 +10,9 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
-from host import apt, lock
+from host import apt, debs, lock
 from host.layout import Caches
 from vm.accel import QEMU
 
@@ -28,12 +27,6 @@ OLD = (
     "millrace: QEMU is older than 8.1 and the backports of this host's package source cannot be had: an emulated "
     "server may fall now and then. Install a newer QEMU."
 )
-
-Run = Callable[[list[str], Path], None]
-
-
-def _run(argv: list[str], directory: Path) -> None:
-    subprocess.run(argv, cwd=directory, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
 
 
 def version(program: str) -> tuple[int, int]:
@@ -65,34 +58,10 @@ def command(caches: Caches) -> str:
     return program
 
 
-def fetch(home: Path, uri: str | None, codename: str, run: Run = _run) -> None:
+def fetch(home: Path, uri: str | None, codename: str, run: debs.Run = debs.quietly) -> None:
     """Download and unpack QEMU from the backports of `codename` at `uri`; what is installed on the host stays."""
-    if uri is None or not codename:
-        raise OSError("no Debian package source")
     new = home.with_suffix(".new")
-    shutil.rmtree(new, ignore_errors=True)
-    lists = new / "lists"
-    lists.mkdir(parents=True)
-    suite = f"{codename}-backports"
-    source = new / "backports.list"
-    source.write_text(f"deb [signed-by={apt.KEYRING}] {uri} {suite} main\n")
-    options = {
-        "Dir::Etc::SourceList": source,
-        "Dir::Etc::SourceParts": "/dev/null",
-        "Dir::State::Lists": lists,
-        "Dir::Cache::pkgcache": "",
-        "Dir::Cache::srcpkgcache": "",
-        # apt's own user cannot write to the cache of the one who calls.
-        "APT::Sandbox::User": "root",
-    }
-    get = ["apt-get", *(part for key, value in options.items() for part in ("-o", f"{key}={value}"))]
-    run([*get, "update"], new)
-    run([*get, "download", *PACKAGES], new)
-    for deb in sorted(new.glob("*.deb")):
-        run(["dpkg-deb", "-x", str(deb), str(new)], new)
-        deb.unlink()
-    shutil.rmtree(lists)
-    source.unlink()
+    debs.unpack(new, uri, f"{codename}-backports" if codename else "", PACKAGES, run)
     if version(str(new / PROGRAM)) < NEEDED:
         raise OSError("what was unpacked does not run here")
     shutil.rmtree(home, ignore_errors=True)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from host import qemu
+from host import debs, qemu
 from host.layout import Caches
 
 URI = "http://archive.invalid/debian"
@@ -31,7 +31,7 @@ def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return own
 
 
-def unpacks(version: str) -> qemu.Run:
+def unpacks(version: str) -> debs.Run:
     def run(argv: list[str], directory: Path) -> None:
         if argv[0] == "dpkg-deb":
             program(directory / qemu.PROGRAM, version)

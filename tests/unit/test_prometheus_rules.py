@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The alert rules that docs/examples offers, read and tried by Prometheus' own promtool."""
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from host import layout, promtool
+
+RULES = "prometheus-rules.yml"
+CASES = Path(__file__).parent / "metrics/rules-cases.yml"
+
+
+@pytest.fixture(scope="module")
+def program() -> str:
+    found = promtool.command(layout.caches())
+    if found is None:
+        pytest.skip("promtool is not installed and cannot be fetched: apt install prometheus")
+    return found
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    """Rules and cases side by side, as promtool wants them."""
+    shutil.copy(layout.REPO / "docs/examples" / RULES, tmp_path)
+    shutil.copy(CASES, tmp_path)
+    return tmp_path
+
+
+def run(program: str, directory: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([program, *words], cwd=directory, capture_output=True, text=True, check=False)
+
+
+def test_prometheus_accepts_the_rules(program: str, directory: Path) -> None:
+    done = run(program, directory, "check", "rules", RULES)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_rules_say_what_is_wrong_and_nothing_else(program: str, directory: Path) -> None:
+    done = run(program, directory, "test", "rules", CASES.name)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_cases_notice_a_rule_that_changed(program: str, directory: Path) -> None:
+    """promtool is seen to fail: a threshold that is moved is found."""
+    rules = directory / RULES
+    rules.write_text(
+        rules.read_text().replace("millrace_array_missing_members > 0\n", "millrace_array_missing_members > 5\n")
+    )
+    assert run(program, directory, "test", "rules", CASES.name).returncode != 0

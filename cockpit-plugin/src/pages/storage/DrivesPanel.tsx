@@ -29,8 +29,8 @@ function Drives({ rows, reload }: { rows: DriveRow[]; reload: () => void }): JSX
         <DataTable label={_("Drives of this server")} testId="drives-list" rows={rows} rowKey={({ serial, name }) => `${serial} ${name ?? ""}`} columns={[
             { title: _("Bay"), cell: ({ bay }) => bay ?? UNKNOWN, sort: ({ bay }) => bay ?? "~", heads: true },
             { title: _("Serial number"), cell: ({ serial, name, model }) => <>{serial || name} <small className="mr-subtle">{model}</small></>, sort: ({ serial, name }) => serial || (name ?? "") },
-            { title: _("Size"), cell: ({ size_bytes }) => bytes(size_bytes), sort: ({ size_bytes }) => size_bytes ?? -1, figures: true },
-            { title: _("Role"), cell: driveRole, sort: driveRole },
+            { title: _("Size"), cell: ({ size_bytes }) => bytes(size_bytes), figures: true },
+            { title: _("Role"), cell: driveRole },
             { title: _("State"), cell: (one) => <HealthLabel level={driveLevel(one)}>{driveVerdict(one)}</HealthLabel>, sort: driveVerdict },
             { title: _("Temperature"), cell: ({ temperature_celsius: at }) => (at === null ? UNKNOWN : `${number(at)} °C`), sort: ({ temperature_celsius }) => temperature_celsius ?? -1, figures: true },
             { title: _("Wear"), cell: wear, sort: ({ wear_percent }) => wear_percent ?? -1, figures: true },

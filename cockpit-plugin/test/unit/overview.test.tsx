@@ -15,7 +15,7 @@ test("a degraded array is on the first page, with what to do, and in Cockpit's m
     const shown = await verdict();
     expect(shown.dataset.level).toBe("WARN");
     expect(shown).toHaveProperty("textContent", expect.stringContaining("is missing; it survives 1 more failure"));
-    expect(shown.textContent).toContain("Replace the drive.");
+    expect(shown.textContent).toContain("Replace the drive: millrace drive replace MRD00000000004");
     await waitFor(() => expect(notified.at(-1)).toMatchObject({ page_status: { type: "warning" } }));
 });
 
@@ -194,7 +194,7 @@ test("the bell counts what nobody has acknowledged, and opens the list with what
     expect((await bell()).getAttribute("aria-expanded")).toBe("true");
     const [first] = await within(await screen.findByTestId("open-alerts")).findAllByRole("listitem");
     expect(first?.textContent).toContain("bay 4 (MRD00000000004) is missing");
-    expect(first?.textContent).toContain("Replace the drive.");
+    expect(first?.textContent).toContain("Replace the drive: millrace drive replace MRD00000000004");
 });
 
 test("an acknowledged alert stays in the list with who acknowledged it, and the bell counts it no longer", async () => {

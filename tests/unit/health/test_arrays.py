@@ -20,6 +20,7 @@ from millrace.system.run import Result
 from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
+REPLACE = "Replace the drive: millrace drive replace"
 STARTING = Result(1, "starting\n", "")
 
 
@@ -65,7 +66,7 @@ def test_a_pulled_drive_is_named_by_bay_and_serial(serving: Path) -> None:
     lose(serving, "md127", 5)
     found = arrays.check(host())[0]
     assert found.sentence == "Array data (RAID6) is degraded: bay 4 (D3) is missing; it survives 1 more failure."
-    assert (found.level, found.todo) == (Level.WARN, "Replace the drive.")
+    assert (found.level, found.todo) == (Level.WARN, "Replace the drive: millrace drive replace D3")
 
 
 def test_without_redundancy_it_fails_and_names_all(serving: Path) -> None:
@@ -74,7 +75,7 @@ def test_without_redundancy_it_fails_and_names_all(serving: Path) -> None:
     assert found.sentence == (
         "Array data (RAID6) is degraded: drive D3, drive D4 are missing; the next failure loses data."
     )
-    assert (found.level, found.todo) == (Level.FAIL, "Replace the drives.")
+    assert (found.level, found.todo) == (Level.FAIL, "Replace the drives one by one, first: millrace drive replace D3")
     lose(serving, "md126", 1)
     assert "FAIL: Array log (RAID1) is degraded: drive L1 is missing" in sentences(arrays.check(host()))
 
@@ -85,15 +86,15 @@ def test_a_faulty_member_is_named_while_it_is_degraded_and_after(serving: Path) 
     assert "is degraded: drive D3 is faulty; it survives 1 more" in sentences(arrays.check(host()))
     # a drive that was put in by hand took its place
     set_md(serving, "md127", degraded="0")
-    assert "WARN: Array data (RAID6) is healthy, and drive D3 is faulty. [Replace the drive.]" in sentences(
-        arrays.check(host())
+    assert f"WARN: Array data (RAID6) is healthy, and drive D3 is faulty. [{REPLACE} D3]" in (
+        sentences(arrays.check(host()))
     )
 
 
 def test_a_spare_that_took_over_leaves_none(serving: Path) -> None:
     with_spare("D99")
     found = sentences(arrays.check(host()))
-    assert "WARN: Array data (RAID6) is healthy with 0 of 1 hot spares: drive D99 is missing. [Replace" in found
+    assert f"WARN: Array data (RAID6) is healthy with 0 of 1 hot spares: drive D99 is missing. [{REPLACE} D99]" in found
 
 
 def test_a_spare_that_waits_is_healthy(serving: Path) -> None:
@@ -119,7 +120,7 @@ def test_a_rebuild_is_shown_and_needs_no_remedy(serving: Path) -> None:
     lose(serving, "md127", 6)
     set_md(serving, "md127", degraded="2")
     found = arrays.check(host())[0]
-    assert found.level is Level.FAIL and found.todo == "Replace the drive."
+    assert found.level is Level.FAIL and found.todo == "Replace the drive: millrace drive replace D4"
     assert found.sentence.endswith("drive D4 is missing; the next failure loses data; rebuild at 25 %.")
 
 
@@ -128,10 +129,19 @@ def test_the_first_synchronisation_is_all_right(serving: Path) -> None:
     assert "OK: Array data (RAID6) is healthy; first synchronisation is waiting." in sentences(arrays.check(host()))
 
 
+def test_a_loss_that_no_member_explains_says_where_to_look(serving: Path) -> None:
+    set_md(serving, "md127", degraded="1")
+    found = arrays.check(host())[0]
+    assert "1 of 10 members missing" in found.sentence
+    assert found.todo == "Find the drive with millrace drive list, then: millrace drive replace SERIAL"
+
+
 def test_a_list_of_bad_blocks_is_a_warning_with_the_drive(serving: Path) -> None:
     (serving / "sys/class/block/md127/md/dev-nvme5n1p1/bad_blocks").write_text("4096 8\n8192 16\n")
     found = sentences(arrays.check(host()))
-    assert "WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [Replace" in found
+    assert (
+        f"WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [{REPLACE} D3]" in found
+    )
     set_md(serving, "md127", degraded="2")
     assert "FAIL: Array data (RAID6): 2 areas of drive D3" in sentences(arrays.check(host()))
 

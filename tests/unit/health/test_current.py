@@ -52,7 +52,7 @@ def test_a_drive_that_is_pulled_is_seen_without_waiting_for_root(box: Box) -> No
     assert finding.sentence == (
         "Array data (RAID6) is degraded: bay 4 (MRD00000000004) is missing; it survives 1 more failure."
     )
-    assert look().next[0] == f"{finding.sentence} Replace the drive."
+    assert look().next[0] == f"{finding.sentence} Replace the drive: millrace drive replace MRD00000000004"
 
 
 def test_what_to_do_next_is_said_once_and_the_worst_first(box: Box) -> None:

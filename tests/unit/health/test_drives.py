@@ -35,12 +35,24 @@ def test_a_critical_warning_names_bay_and_serial(serving: Path) -> None:
     place(serving, 3, "7")
     [finding] = found(3, critical_warning=4)
     assert finding.sentence == "Bay 7 (D1): The drive reports a critical warning: errors have degraded its reliability."
-    assert (finding.level, finding.todo) == (Level.FAIL, "Replace the drive.")
+    assert (finding.level, finding.todo) == (Level.FAIL, "Replace the drive: millrace drive replace D1")
 
 
 def test_the_boot_drive_warns_too(serving: Path) -> None:
     [finding] = found(0, boot=True, critical_warning=8)
     assert finding.level is Level.FAIL and finding.sentence.startswith("Boot drive L0: ")
+
+
+@pytest.mark.parametrize("changes", [{"critical_warning": 4}, {"available_spare": 9}, {"media_errors_new": 2}])
+def test_only_a_drive_of_the_pool_is_replaced_with_the_command(serving: Path, changes: dict[str, object]) -> None:
+    [finding] = found(3, **changes)
+    assert finding.todo == "Replace the drive: millrace drive replace D1"
+    paths.pool_file().write_text("{")
+    [finding] = found(3, **changes)
+    assert finding.todo == "Replace the drive."
+    paths.pool_file().unlink()
+    [finding] = found(3, **changes)
+    assert finding.todo == "Replace the drive."
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ import pytest
 from millrace import paths
 from millrace.health.checks import returns
 from millrace.health.model import Level
+from millrace.provision.model import Pool
 from millrace.provision.returned import Return, Returns
-from millrace.system.documents import write_model
-from tests.unit.health.servers import host
+from millrace.system.documents import read_model, write_model
+from tests.unit.health.servers import host, well
 
 
 @pytest.fixture(autouse=True)
@@ -32,6 +33,14 @@ def test_drive_that_is_left_out_is_named_with_the_remedy() -> None:
     assert finding.level is Level.WARN and finding.key == "returns/data/S3"
     assert finding.sentence == "Bay 4 (S3) has returned to array data more than 3 times in 24 hours and is left out."
     assert finding.todo == "Replace the drive."
+
+
+def test_member_that_is_left_out_has_the_command(tmp_path: Path) -> None:
+    well(tmp_path)
+    serial = read_model(paths.pool_file(), Pool).arrays[0].members[0].serial
+    write_model(paths.returns_file(), Returns(returns=[came_back("left-out").model_copy(update={"serial": serial})]))
+    [finding] = returns.check(host())
+    assert finding.todo == f"Replace the drive: millrace drive replace {serial}"
 
 
 def test_drive_that_could_not_be_re_added_is_named_until_it_is() -> None:

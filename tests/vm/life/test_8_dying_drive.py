@@ -43,7 +43,8 @@ def test_pulled_drive_is_named_to_users_with_console_access(box: Box, lost: str)
     assert f"({lost}) is missing; it survives 1 more failure" in named and "bay " in named
     said = box.millrace("status").out.splitlines()
     assert len(said) <= 24
-    assert any(line.startswith("Next") and lost in line and line.endswith("Replace the drive.") for line in said)
+    todo = f"Replace the drive: millrace drive replace {lost}"
+    assert any(line.startswith("Next") and "is degraded" in line and line.endswith(todo) for line in said)
 
 
 def test_array_that_changed_is_tuned_again(box: Box, lost: str) -> None:

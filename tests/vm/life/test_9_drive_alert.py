@@ -101,10 +101,11 @@ def test_pulled_drive_is_reported_with_bay_serial_and_remedy(
 ) -> None:
     (message,) = [one for one in hook.messages if drive["serial"] in one["text"]]
     (alert,) = message["alerts"]
-    assert (alert["key"], alert["level"], alert["todo"]) == (KEY, "WARN", "Replace the drive.")
+    todo = f"Replace the drive: millrace drive replace {drive['serial']}"
+    assert (alert["key"], alert["level"], alert["todo"]) == (KEY, "WARN", todo)
     assert f"bay {drive['bay']} ({drive['serial']}) is " in alert["sentence"]
     assert "survives 1 more failure" in alert["sentence"]
-    assert "To do: Replace the drive." in message["text"]
+    assert f"To do: {todo}" in message["text"]
 
 
 def test_returned_drive_is_re_added_by_itself(

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from millrace.errors import Failed
+from millrace.errors import Failed, MillraceError
 from millrace.health import heartbeats, probes
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
 from millrace.inventory.present import present
+from millrace.plan.finding import REPLACE_DRIVE
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system import net
@@ -26,6 +27,8 @@ class Probes:
     nfs: Callable[[str], str | None]
     smb: Callable[[str], str | None]
 
+
+REPLACE = "millrace drive replace"
 
 PROBES = Probes(probes.nfs, probes.smb)
 
@@ -65,6 +68,15 @@ class Host:
         """Return `bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""
         bay = self.bays.get(serial)
         return f"bay {bay} ({serial})" if bay else f"drive {serial}"
+
+    def replace(self, serial: str) -> str:
+        """Return the remedy of a drive that is to be replaced, with the command where it is one of the pool."""
+        try:
+            arrays = self.pool.arrays if self.pool else []
+        except MillraceError:
+            arrays = []
+        ours = {one.serial for array in arrays for one in (*array.members, *array.spares)}
+        return f"Replace the drive: {REPLACE} {serial}" if serial in ours else REPLACE_DRIVE
 
     @cached_property
     def interfaces(self) -> list[Entry]:

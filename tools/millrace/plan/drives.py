@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan import sources
-from millrace.plan.finding import Finding, Severity
+from millrace.plan.finding import REPLACE_DRIVE, Finding, Severity
 from millrace.plan.links import slower
 from millrace.plan.model import Decision
 from millrace.plan.policy import Policy
@@ -215,11 +215,11 @@ def _health(drive: Drive) -> list[Finding]:
         found.append(_about(drive, "heat.drive", Severity.WARN, what, todo))
     if warning & BACKUP_BIT:
         what = "The power-loss protection of the drive has failed: a power cut may lose acknowledged writes."
-        found.append(_about(drive, "cache.protection", Severity.FAIL, what, "Replace the drive."))
+        found.append(_about(drive, "cache.protection", Severity.FAIL, what, REPLACE_DRIVE))
     reported = [words for bit, words in FATAL.items() if warning & bit]
     if reported:
         what = f"The drive reports a critical warning: {', '.join(reported)}."
-        found.append(_about(drive, "drive.failing", Severity.FAIL, what, "Replace the drive."))
+        found.append(_about(drive, "drive.failing", Severity.FAIL, what, REPLACE_DRIVE))
     return found
 
 

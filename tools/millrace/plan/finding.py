@@ -28,6 +28,9 @@ class Finding(Contract):
     todo: str
 
 
+REPLACE_DRIVE = "Replace the drive."
+"""The remedy of a drive that may be of no pool yet."""
+
 # Subjects of one finding that are shown by name.
 SHOWN = 4
 

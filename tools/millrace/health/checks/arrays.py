@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from millrace.health.host import Host
+from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, Member
@@ -129,7 +129,11 @@ def _named(host: Host, members: Sequence[Member]) -> str:
 
 
 def _replace(members: Sequence[Member]) -> str:
-    return f"Replace the drive{'s' * (len(members) > 1)}."
+    """The remedy with its command, which takes one drive at a time."""
+    if not members:
+        return f"Find the drive with millrace drive list, then: {REPLACE} SERIAL"
+    which = "the drives one by one, first" if len(members) > 1 else "the drive"
+    return f"Replace {which}: {REPLACE} {members[0].serial}"
 
 
 def _progress(now: LiveArray) -> str:

@@ -9,7 +9,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
 from millrace.plan.drives import audit_drives
-from millrace.plan.finding import Severity
+from millrace.plan.finding import REPLACE_DRIVE, Severity
 
 NAME = "drives"
 
@@ -47,7 +47,7 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
         return [_silent(one, place)]
     update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
     found = [
-        _finding(one, _LEVELS[each.severity], place, each.what, each.todo, each.name)
+        _finding(one, _LEVELS[each.severity], place, each.what, _todo(host, one, each.todo), each.name)
         for each in audit_drives([drive.model_copy(update=update)], [])
         if each.name in SMART
     ]
@@ -55,12 +55,17 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
     warned = (one.critical_warning or 0) & SPARE_BIT
     if spare is not None and threshold is not None and spare < threshold and not warned:
         what = f"Its spare capacity is {spare} %, below its threshold of {threshold} %."
-        found.append(_finding(one, Level.FAIL, place, what, "Replace the drive.", "spare"))
+        found.append(_finding(one, Level.FAIL, place, what, host.replace(one.serial), "spare"))
     if new := one.media_errors_new:
         times = f"{new} time{'s' * (new > 1)}"
         what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
-        found.append(_finding(one, Level.WARN, place, what, "Replace the drive.", "media-errors"))
+        found.append(_finding(one, Level.WARN, place, what, host.replace(one.serial), "media-errors"))
     return found
+
+
+def _todo(host: Host, one: DriveSmart, todo: str) -> str:
+    """The remedy of the audit, which knows no pool yet, with the command that there is for a member."""
+    return host.replace(one.serial) if todo == REPLACE_DRIVE else todo
 
 
 def _silent(one: DriveSmart, place: str) -> Finding:

@@ -30,5 +30,5 @@ def _out(host: Host, one: Return) -> Finding:
         subject=one.serial,
         level=Level.WARN,
         sentence=f"{place[0].upper()}{place[1:]} {why}.",
-        todo="Replace the drive.",
+        todo=host.replace(one.serial),
     )

@@ -73,7 +73,7 @@ def test_stale_health_document_is_a_failure(box: Box) -> None:
     text = paths.health_file().read_text().replace("2026-11-20T12:00", "2026-11-20T11:55")
     paths.health_file().write_text(text)
     assert current(Host()).level is Level.FAIL
-    assert any("results shown are from 2026-11-20T11:55" in one.sentence for one in current(Host()).findings)
+    assert any("results shown are from 2026-11-20 11:55 UTC" in one.sentence for one in current(Host()).findings)
 
 
 def test_root_too_reads_that_the_timer_has_stopped(tmp_path: Path) -> None:
@@ -94,7 +94,7 @@ def test_a_check_that_does_not_end_is_a_failure_on_the_console(box: Box) -> None
         publish(stopped(), list, lambda: None)
     text = (box.root / "run/issue.d/50-millrace.issue").read_text()
     assert "Health: FAIL" in text
-    assert text.count("The health check has stopped; the results shown are from 2026-11-20T12:00") == 1
+    assert text.count("The health check has stopped; the results shown are from 2026-11-20 12:00 UTC") == 1
     # pages that read it do not take it for new
     assert last_recorded(Host()).at == "2026-11-20T12:00:00+00:00"
     assert [one.check for one in last_recorded(Host()).findings].count("health") == 1

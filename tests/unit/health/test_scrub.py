@@ -12,6 +12,7 @@ from millrace.health.model import Level
 from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord, stamp
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
+from millrace.system.text import moment
 from tests.unit.health.servers import host, sentences, set_md, well
 
 
@@ -53,7 +54,7 @@ def test_new_pool_is_not_late(serving: Path) -> None:
 def test_recent_check_is_all_right(serving: Path) -> None:
     created(400)
     checked(40)
-    assert sentences(scrub.check(host())) == f"OK: The last check of all arrays ended {ago(40)}. []"
+    assert sentences(scrub.check(host())) == f"OK: The last check of all arrays ended {moment(ago(40))}. []"
 
 
 def test_check_that_is_late_by_a_period_is_a_warning_for_each_array(serving: Path) -> None:
@@ -81,7 +82,7 @@ def test_mismatches_outlive_the_boot_that_found_them(serving: Path) -> None:
     checked(1, mismatches=16)
     found = [one for one in scrub.check(host()) if one.subject == "data"]
     assert [(one.key, one.level) for one in found] == [("scrub/mismatch/data", Level.WARN)]
-    assert "found 16 sectors that do not match" in found[0].sentence
+    assert f"ended {moment(ago(1))} found 16 sectors that do not match" in found[0].sentence
     assert found[0].todo is not None and "mdadm --action=repair /dev/md/millrace-data" in found[0].todo
 
 

@@ -13,6 +13,7 @@ from millrace.pool.scrub_record import Round, ScrubRecord, ScrubStop, UnderWay, 
 from millrace.pool.scrub_status import lines, status
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
+from millrace.system.text import moment
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 
@@ -53,7 +54,7 @@ def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> N
     first, log, data = said()
     assert first.endswith("next: 2026-12-13T01:00+00:00")
     assert log.endswith("8.59 GB read, 0 sectors do not match")
-    assert data == "array data: last checked 2026-11-15T06:58:00+00:00, 76.8 TB read, 16 sectors do not match"
+    assert data == "array data: last checked 2026-11-15 06:58 UTC, 76.8 TB read, 16 sectors do not match"
 
 
 @pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 84)])
@@ -73,8 +74,8 @@ def test_check_that_waits_shows_where_and_why(box: Box) -> None:
     stop = ScrubStop(at=STOPPED_AT, by="window", reason="its window has ended")
     change(lambda old: old.model_copy(update={"stopped": stop}))
     assert said()[2:] == [
-        f"array data: never checked; a check of {STOPPED_AT} waits at 25 %",
-        f"stopped {STOPPED_AT}: its window has ended",
+        f"array data: never checked; a check of {moment(STOPPED_AT)} waits at 25 %",
+        f"stopped {moment(STOPPED_AT)}: its window has ended",
     ]
 
 

@@ -11,6 +11,7 @@ from millrace.health.collect import CHECKS, collect, run_check
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, continued, worst
 from millrace.system.documents import read_model
+from millrace.system.text import moment
 
 # These need no privileges, and are what users wait for.
 UNPRIVILEGED = {"pool": pool.check, "arrays": arrays.check, "filesystem": filesystem.not_mounted}
@@ -51,7 +52,7 @@ def last_recorded(host: Host, now: datetime | None = None) -> Health:
 
 def overdue(at: str) -> Finding:
     """Return the finding that the health check itself has failed: the results are from `at`."""
-    sentence = f"The health check has stopped; the results shown are from {at}."
+    sentence = f"The health check has stopped; the results shown are from {moment(at)}."
     todo = "systemctl status millrace-health.timer millrace-health.service"
     return Finding(check=NAME, kind=STOPPED, level=Level.FAIL, sentence=sentence, todo=todo)
 

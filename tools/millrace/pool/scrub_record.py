@@ -11,7 +11,7 @@ from millrace import paths
 from millrace.errors import BadInput
 from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
-from millrace.system.text import size
+from millrace.system.text import moment, size
 
 By = Literal["administrator", "policy"]
 StoppedBy = Literal["administrator", "window", "service", "array", "benchmark"]
@@ -130,4 +130,4 @@ def in_words(one: Scrubbed | None) -> str:
     if one is None:
         return "never checked"
     bad = f", {one.bad_areas} areas that cannot be read" if one.bad_areas else ""
-    return f"last checked {one.ended}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"
+    return f"last checked {moment(one.ended)}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"

@@ -13,7 +13,7 @@ from millrace.pool.scrub_record import ArrayScrub, FilesystemScrub, Round, Scrub
 from millrace.provision.devices import array_device
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
-from millrace.system.text import KIB, size
+from millrace.system.text import KIB, moment, size
 
 
 class ScrubOfArray(Contract):
@@ -71,9 +71,9 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
     checked = found.filesystem
     if checked is not None:
-        yield f"file system: last checked {checked.ended}, {checked.problem or 'metadata is sound'}"
+        yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
     if found.round and found.stopped:
-        yield f"stopped {found.stopped.at}: {found.stopped.reason}"
+        yield f"stopped {moment(found.stopped.at)}: {found.stopped.reason}"
 
 
 def _now(one: ScrubOfArray) -> str:
@@ -82,7 +82,7 @@ def _now(one: ScrubOfArray) -> str:
         return ""
     share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
     if one.sync is None:
-        return f"; a check of {begun.started} waits at {share}"
+        return f"; a check of {moment(begun.started)} waits at {share}"
     speed = f", {size(one.sync.bytes_per_second)}/s of each drive" if one.sync.bytes_per_second else ""
     return f"; check is running, {share} done{speed}"
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Text for terminals: bytes in words, and foreign text without control characters."""
 
+from datetime import UTC, datetime
+
 KIB, MIB, GIB, TIB = 1 << 10, 1 << 20, 1 << 30, 1 << 40
 
 LONGEST = 600
@@ -26,6 +28,14 @@ def one_line(text: str) -> str:
         return words
     half = (LONGEST - 3) // 2
     return f"{words[:half]} … {words[-half:]}"
+
+
+def moment(stamp: str) -> str:
+    """Return an ISO 8601 time as sentences have it, `2026-11-22 10:00 UTC`; text that is none as it is."""
+    try:
+        return f"{datetime.fromisoformat(stamp).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+    except ValueError:
+        return stamp
 
 
 def size(count: int) -> str:

@@ -7,6 +7,7 @@ from millrace.health.model import Finding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import read_model
+from millrace.system.text import moment
 
 NAME = "pool"
 
@@ -27,7 +28,7 @@ def check(host: Host) -> list[Finding]:
 
 def _exists(pool: Pool) -> Finding:
     arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
-    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {pool.created}: {arrays}.")
+    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {arrays}.")
 
 
 def _under_way(transaction: Transaction) -> Finding:

@@ -12,6 +12,7 @@ from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, load
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
+from millrace.system.text import moment
 
 NAME = "scrub"
 
@@ -36,7 +37,8 @@ def check(host: Host) -> list[Finding]:
         findings.append(_filesystem(host.pool, record.filesystem))
     if findings:
         return findings
-    since = f"The last check of all arrays ended {min(checked)}." if checked else "No array has been checked yet."
+    ended = moment(min(checked)) if checked else None
+    since = f"The last check of all arrays ended {ended}." if ended else "No array has been checked yet."
     return [Finding(check=NAME, level=Level.OK, sentence=since)]
 
 
@@ -46,7 +48,8 @@ def _mismatch(one: ArrayRecord, last: Scrubbed) -> list[Finding]:
     known = sysfs.text(block(device) / "md/last_sync_action") if device else None
     if not last.mismatches or known in ("check", "repair"):
         return []
-    sentence = f"{_title(one)}: the check that ended {last.ended} found {last.mismatches} sectors that do not match."
+    found = f"found {last.mismatches} sectors that do not match"
+    sentence = f"{_title(one)}: the check that ended {moment(last.ended)} {found}."
     todo = (
         f"mdadm --action=repair /dev/md/millrace-{one.array.name}; when that is done, check again: "
         "millrace pool scrub start"
@@ -67,7 +70,7 @@ def _late(pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | No
 
 def _filesystem(pool: Pool, last: FilesystemScrub) -> Finding:
     where = pool.filesystem.mountpoint
-    sentence = f"The check of XFS on {where} that ended {last.ended} has a finding: {last.problem}."
+    sentence = f"The check of XFS on {where} that ended {moment(last.ended)} has a finding: {last.problem}."
     todo = f"xfs_scrub -v -n {where} shows all findings"
     return Finding(check=NAME, kind="filesystem", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
 

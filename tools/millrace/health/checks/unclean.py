@@ -5,6 +5,7 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.provision import unclean
 from millrace.provision.unclean import Unclean, UncleanStarts
+from millrace.system.text import moment
 
 NAME = "unclean"
 
@@ -22,8 +23,8 @@ def _start(one: Unclean, found: UncleanStarts) -> Finding:
         kind=one.started,
         subject=one.array,
         level=Level.WARN,
-        sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {one.started}{missing}: "
-        f"files written in the last minutes before the power cut may be damaged; {_files(found)}.",
+        sentence=f"Array {one.array} ({one.level}) was started unclean while degraded at {moment(one.started)}"
+        f"{missing}: files written in the last minutes before the power cut may be damaged; {_files(found)}.",
         todo="Check these files (millrace pool unclean), then: millrace pool acknowledge",
     )
 

@@ -12,6 +12,7 @@ from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import change_journal
 from millrace.provision.change_steps import LostDrive
 from millrace.provision.pool_file import load_pool
+from millrace.provision.writer import PROVISIONING, writing
 from millrace.system.run import Result
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import (
@@ -158,7 +159,7 @@ def test_second_change_is_refused_while_one_is_open(world: World) -> None:
 
 def test_change_is_refused_while_the_writer_is_at_work(world: World) -> None:
     put_in(world, "N1")
-    with change_journal.change_lock(), pytest.raises(Refused, match="another change of drives is running"):
+    with writing(PROVISIONING), pytest.raises(Refused, match=r"^provisioning is running; `millrace status`"):
         confirmed(world, "D1")
     assert not paths.drive_change_file().exists()
 

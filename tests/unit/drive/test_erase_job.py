@@ -14,9 +14,9 @@ from millrace.inventory.collect import collect
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import ERASE_MARK
 from millrace.provision import erasure
-from millrace.provision.apply import provision_lock
 from millrace.provision.erasure import Erasure, Order
 from millrace.provision.system import Linux
+from millrace.provision.writer import PROVISIONING, READDING, writing
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
@@ -206,7 +206,7 @@ def test_drive_that_cannot_be_opened_alone_is_refused(server: Server, monkeypatc
 
 
 def test_another_change_and_another_erasure_are_refused(server: Server) -> None:
-    with provision_lock(), pytest.raises(Refused, match="provisioning is already running"):
+    with writing(READDING), pytest.raises(Refused, match="returned members are being re-added"):
         erase_job.ready(Linux(), SERIAL, True)
     ready = erase_job.ready(Linux(), SERIAL, True)
     with erase_job._only_one(), pytest.raises(Refused, match="another drive is being erased"):
@@ -239,7 +239,7 @@ def test_other_changes_do_not_wait_for_hours(server: Server, monkeypatch: pytest
     server.order()
 
     def overwrite(*_: object) -> None:
-        with provision_lock():
+        with writing(PROVISIONING):
             raise Failed("the lock was free")
 
     monkeypatch.setattr("millrace.provision.overwrite.RawDrive.overwrite", overwrite)

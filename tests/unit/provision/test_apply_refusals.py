@@ -10,6 +10,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError, Refused
 from millrace.plan.model import Obstacle, Refusal
 from millrace.provision import apply
+from millrace.provision.writer import erasing, writing
 from millrace.system.run import Result
 from tests.fakes.drives.disks import Disk, Running
 from tests.fakes.drives.world import World
@@ -149,7 +150,7 @@ def test_drive_replaced_after_the_inventory_is_not_written(world: World) -> None
 
 def test_a_second_writer_is_refused(world: World) -> None:
     approve_plan(raid6_plan())
-    with apply.provision_lock(), pytest.raises(Refused, match="already running"):
+    with writing(erasing("D7")), pytest.raises(Refused, match=r"^drive D7 is about to be erased"):
         provision(world)
 
 

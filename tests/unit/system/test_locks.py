@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Refused
-from millrace.system.locks import held
+from millrace.system.locks import doing, held
 
 
 def test_who_does_not_wait_is_refused_in_the_given_words(tmp_path: Path) -> None:
@@ -48,4 +48,15 @@ def test_user_without_root_gets_the_advice_of_sudo(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setattr(os, "open", denied)
     with pytest.raises(Refused, match="run this command with sudo"), held(tmp_path / "lock"):
+        pass
+
+
+def test_note_is_there_for_others_while_the_lock_is_held(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    assert doing(path) == ""
+    with held(path, note="a much longer note"):
+        assert doing(path) == "a much longer note"
+    assert doing(path) == ""
+    refused = pytest.raises(Refused, match=r"^short runs$")
+    with held(path, note="short"), refused, held(path, lambda: f"{doing(path)} runs", "another"):
         pass

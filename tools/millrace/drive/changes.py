@@ -10,13 +10,14 @@ from millrace.drive.spares import addition, removal
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
 from millrace.provision.change import carry_out_change
-from millrace.provision.change_journal import ChangeJournal, change_lock
+from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
 from millrace.provision.change_steps import LostDrive
 from millrace.provision.drives import Drives
 from millrace.provision.pool_file import load_pool
 from millrace.provision.standing import arrays_now
 from millrace.provision.system import Report, System, settle
+from millrace.provision.writer import changing, writing
 
 SHORTEST_PREFIX = 12
 
@@ -48,7 +49,7 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
             f"{wanted} is not the hash of this change, which is {proposal.sha256}: the drives have changed; "
             "read it again with --dry-run. Nothing was written"
         )
-    with change_lock():
+    with writing(changing(proposal.plan)):
         return ChangeJournal.open(proposal.plan, by, system.now()).change
 
 
@@ -59,7 +60,7 @@ def apply(system: System, report: Report) -> DriveChange | None:
     written; or a drive holds something else. LostDrive: the new drive is gone; the change has ended. Failed: a tool
     failed; run it again to go on.
     """
-    with change_lock():
+    with writing(changing()):
         journal = ChangeJournal.load()
         if journal is None:
             return None

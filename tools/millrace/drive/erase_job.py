@@ -17,10 +17,10 @@ from millrace.inventory.collect import examine
 from millrace.inventory.model import Drive, Inventory
 from millrace.inventory.present import present
 from millrace.provision import erasure
-from millrace.provision.apply import provision_lock
 from millrace.provision.erase import Eraser, proved_blank
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure, Order
 from millrace.provision.system import System
+from millrace.provision.writer import erasing, writing
 from millrace.system import locks
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import last_words
@@ -44,7 +44,7 @@ class Ready:
 def ready(system: System, serial: str, foreign: bool) -> Ready:
     """Examine a drive and decide. Refused: it is not erased, or another change runs; nothing was written."""
     only_root()
-    with provision_lock():
+    with writing(erasing(serial)):
         return _ready(system, serial, foreign)
 
 
@@ -87,7 +87,7 @@ def execute(system: System) -> Erasure:
     with _only_one(), ExitStack() as deciding:
         order = read_model(paths.erase_order_file(), Order)
         # the decision was made for the drive that was there then; it is made again for the one that is here now
-        deciding.enter_context(provision_lock())
+        deciding.enter_context(writing(erasing(order.serial)))
         found = _ready(system, order.serial, order.foreign)
         if (found.drive.wwid, found.attached) != (order.wwid, order.attached):
             raise Refused(f"{erase.named(found.row)} was replaced meanwhile; nothing was written")

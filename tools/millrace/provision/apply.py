@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Carry out the approved plan, once, whatever happens in between."""
 
-from contextlib import AbstractContextManager
 from typing import Literal
 
 from millrace import paths
@@ -18,7 +17,7 @@ from millrace.provision.partition import PartitionStep
 from millrace.provision.pool_file import load_pool
 from millrace.provision.step import Step, carry_out
 from millrace.provision.system import Report, System, settle
-from millrace.system import locks
+from millrace.provision.writer import PROVISIONING, writing
 from millrace.system.documents import Contract, read_model
 
 
@@ -44,7 +43,7 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
     With `if_approved` a plan that is not approved is no error. Refused: something is not as it was approved. Failed: a
     tool failed; run it again to resume.
     """
-    with provision_lock():
+    with writing(PROVISIONING):
         if paths.pool_file().exists():
             record.clean_up()
             return Outcome(state="already-provisioned", pool=load_pool())
@@ -65,12 +64,6 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
                 return Outcome(state="not-approved", pool=None)
             raise Refused("no plan is approved; read it with `millrace plan`, then `millrace approve HASH`")
         return Outcome(state="provisioned", pool=_begin(system, approved, report))
-
-
-def provision_lock() -> AbstractContextManager[None]:
-    """Hold /run/millrace/provision.lock; Refused if another process holds it. The lock dies with its holder."""
-    sentence = "provisioning is already running; follow it with `journalctl -fu millrace-provision`"
-    return locks.held(paths.provision_lock_file(), sentence)
 
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:

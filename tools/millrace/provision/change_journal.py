@@ -2,14 +2,12 @@
 """The journal of a change of drives: one that is open, and the last one that ended."""
 
 import uuid
-from contextlib import AbstractContextManager
 
 from millrace import paths
 from millrace.errors import BadInput, Refused
 from millrace.provision.change_model import DriveChange, DrivePlan
 from millrace.provision.journal import StepLog
 from millrace.provision.model import DriveRecord, MemberRecord, PartitionRecord, StepRecord
-from millrace.system import locks
 from millrace.system.documents import read_model, write_model
 
 
@@ -107,12 +105,6 @@ def running() -> DriveChange | None:
     """Return the change that goes on: open and not stopped by an error. BadInput: it cannot be read."""
     journal = ChangeJournal.load()
     return journal.change if journal is not None and journal.change.error is None else None
-
-
-def change_lock() -> AbstractContextManager[None]:
-    """Hold the lock of the writer of block devices. Refused: provisioning or another change holds it."""
-    sentence = "another change of drives is running; follow it with `millrace drive progress`"
-    return locks.held(paths.provision_lock_file(), sentence)
 
 
 def in_words(plan: DrivePlan) -> str:

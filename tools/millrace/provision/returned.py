@@ -18,7 +18,7 @@ from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
 from millrace.provision.superblock import examine
 from millrace.provision.system import Report, System
-from millrace.system import locks
+from millrace.provision.writer import READDING, writing
 from millrace.system.documents import Contract, read_model, write_model
 
 MOST = 3
@@ -59,7 +59,7 @@ def readd(system: System, report: Report) -> None:
 
     Waits while provisioning or a change of drives is under way. Refused: the caller is not root, or there is no pool.
     """
-    with locks.held(paths.provision_lock_file()):
+    with writing(READDING, wait=True):
         seen: set[tuple[str, str]] = set()
         # What appears while this runs starts no second run: it is looked for once more.
         while _readd_new(system, report, seen):

@@ -3,16 +3,16 @@
 
 import fcntl
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millrace.errors import Refused
 
 
 @contextmanager
-def held(path: Path, refusal: str | None = None) -> Iterator[None]:
-    """Hold the lock at `path`, waiting for it.
+def held(path: Path, refusal: str | Callable[[], str] | None = None, note: str = "") -> Iterator[None]:
+    """Hold the lock at `path`, waiting for it. `note` is what `doing` returns for others as long as it is held.
 
     Refused: the caller is not root, or, with `refusal` as the sentence, another process holds the lock.
     """
@@ -23,16 +23,38 @@ def held(path: Path, refusal: str | None = None) -> Iterator[None]:
         raise Refused("changing this server requires root; run this command with sudo") from error
     try:
         _acquire(descriptor, refusal)
-        yield
+        if not note:
+            yield
+            return
+        _write(descriptor, note)
+        try:
+            yield
+        finally:
+            _write(descriptor, "")
     finally:
         os.close(descriptor)
 
 
-def _acquire(descriptor: int, refusal: str | None) -> None:
+def doing(path: Path) -> str:
+    """Return the note of the process that holds the lock at `path`; empty where it has none."""
+    try:
+        return path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+def _write(descriptor: int, note: str) -> None:
+    # A lock without its note is a lock: nothing that is done under it depends on the room for a line.
+    with suppress(OSError):
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, note.encode(), 0)
+
+
+def _acquire(descriptor: int, refusal: str | Callable[[], str] | None) -> None:
     if refusal is None:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
         return
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
-        raise Refused(refusal) from error
+        raise Refused(refusal if isinstance(refusal, str) else refusal()) from error

@@ -34,10 +34,13 @@ def probed(state: DriveState, probe: str, finding: str) -> Drive:
 
 
 @pytest.mark.parametrize("state", ["in-sync", "rebuilding", "spare", "faulty", "unknown"])
-def test_member_is_refused_whatever_is_said(state: MemberState) -> None:
+def test_member_is_refused_with_the_verb_that_takes_it_out(state: MemberState) -> None:
+    verb = (
+        "take it out first: millrace drive remove" if state == "spare" else "replace it first: millrace drive replace"
+    )
     facts = server(states={"D1": state})
     assert refused(facts, examined("D1", DriveState.OURS, "Millrace partition"), "D1", foreign=True) == (
-        f"drive D1 belongs to this pool (array data, {state}): take it out of the pool first; nothing was written"
+        f"drive D1 belongs to this pool (array data, {state}): {verb} D1; nothing was written"
     )
 
 

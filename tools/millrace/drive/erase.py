@@ -47,7 +47,8 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         return "is not in this server: put it in first"
     if Judge(facts).members.get(row.serial, MISSING) != MISSING:
         arrays = ", ".join(row.arrays)
-        return f"belongs to this pool (array {arrays}, {row.verdict}): take it out of the pool first"
+        verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
+        return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {row.serial}"
     if reason := _used(row, drive):
         return reason
     if (row.what or "").startswith(RUNNING):

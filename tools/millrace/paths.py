@@ -107,6 +107,11 @@ def returns_file() -> Path:
     return state_dir() / "returns.json"
 
 
+def removed_file() -> Path:
+    """The drives that were taken out of the pool on purpose."""
+    return state_dir() / "removed.json"
+
+
 def assembled_file() -> Path:
     """Made when the arrays of the pool have been assembled in this boot."""
     return run_dir() / "assembled"

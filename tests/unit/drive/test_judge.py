@@ -57,6 +57,15 @@ def test_a_member_of_long_ago_has_returned_too() -> None:
     assert verdict(server(drive("OLD"), contents={"OLD": OURS}), "OLD") == Judgement("returned")
 
 
+def test_a_member_that_was_taken_out_on_purpose_has_the_day() -> None:
+    facts = server(drive("OLD"), contents={"OLD": OURS})
+    facts = dataclasses.replace(facts, removed={"OLD": "2026-11-22T10:00:00+00:00"})
+    assert verdict(facts, "OLD") == Judgement("returned", "taken out on 2026-11-22 10:00 UTC, not re-added")
+    # one that is a member again, by hand, is in sync
+    facts = dataclasses.replace(facts, removed={"D1": "2026-11-22T10:00:00+00:00"})
+    assert verdict(facts, "D1") == Judgement("in-sync")
+
+
 def test_a_member_whose_array_does_not_run_is_not_called_returned() -> None:
     facts = server(drive("D1"), without=["D1"], contents={"D1": OURS}, runs=False)
     assert verdict(facts, "D1") == Judgement("unknown", "array data does not run")

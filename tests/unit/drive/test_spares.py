@@ -13,12 +13,15 @@ from millrace.drive.spares import addition, removal
 from millrace.errors import Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import change_journal
+from millrace.provision import removed as removals
+from millrace.provision.assemble import assemble
 from millrace.provision.change_model import DrivePlan
 from millrace.provision.pool_file import load_pool
+from millrace.provision.returned import readd
 from tests.fakes.drives.world import World
-from tests.unit.drive.pools import applied, drop, fail, members, pool_of, put_in, spares
+from tests.unit.drive.pools import applied, drop, fail, members, new_disk, pool_of, put_in, replaced, spares
 from tests.unit.provision.conftest import root
-from tests.unit.provision.drive_life import die
+from tests.unit.provision.drive_life import die, plug_in
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
 
 __all__ = ["root"]
@@ -35,6 +38,10 @@ def added(world: World, new: str) -> list[str]:
 
 def removed(world: World, old: str) -> list[str]:
     return done(world, lambda server: removal(server, old), old)
+
+
+def pull(world: World, serial: str) -> None:
+    world.names = {name: disk for name, disk in world.names.items() if disk.serial != serial}
 
 
 def done(world: World, decide: Callable[[Server], DrivePlan], old: str | None) -> list[str]:
@@ -100,6 +107,37 @@ def test_hot_spare_is_taken_out(root: Path) -> None:
     assert spare not in {world.identity(one.name).serial for one in world.md_members(device)}
     with pytest.raises(Refused, match="is in no array now; if it is in the server, it may be pulled"):
         removed(world, spare)
+
+
+def test_drive_that_was_taken_out_stays_out_until_it_is_added_again(root: Path) -> None:
+    world = pool_of(planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal"))))
+    (spare,) = spares("data")
+    removed(world, spare)
+    world.boot()
+    said: list[str] = []
+    assemble(world, said.append)
+    assert said[0].startswith("RAID6 data: started, 6 members;") and "is left alone" in said[0]
+    assert list(removals.load()) == [spare]
+    drop(world, spare)
+    pull(world, spare)
+    plug_in(world, new_disk(spare, max(disk.size for disk in world.disks)))
+    added(world, spare)
+    assert removals.load() == {}
+
+
+def test_faulty_member_that_was_taken_out_does_not_come_back_by_itself(world: World) -> None:
+    fail(world, "data", "D1")
+    removed(world, "D1")
+    said: list[str] = []
+    readd(world, said.append)
+    assert [line for line in said if "D1" in line and "is left alone" in line] == said != []
+    assert not world.called("mdadm /dev/md/millrace-data --re-add")
+
+
+def test_old_drive_of_a_replacement_is_left_alone(world: World) -> None:
+    put_in(world, "N1")
+    replaced(world, "D1")
+    assert list(removals.load()) == ["D1"]
 
 
 def test_faulty_member_is_taken_out(world: World) -> None:

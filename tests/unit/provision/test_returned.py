@@ -9,7 +9,7 @@ import pytest
 
 from millrace import paths
 from millrace.errors import Refused
-from millrace.provision import returned
+from millrace.provision import removed, returned
 from millrace.provision.assemble import assemble
 from millrace.provision.returned import MOST, Returns
 from millrace.system.documents import read_model
@@ -72,6 +72,23 @@ def test_member_whose_place_is_taken_is_left_alone(pool: World) -> None:
     plug_in(pool, disk)
     assert readded(pool) == []
     assert re_adds(pool) == []
+
+
+def test_drive_that_was_taken_out_on_purpose_is_left_alone(pool: World) -> None:
+    disk = lost(pool, "D1")
+    removed.add("D1", "2026-11-22T10:00:00+00:00")
+    name = plug_in(pool, disk)
+    said = "was taken out of the pool on 2026-11-22 10:00 UTC and is left alone"
+    assert readded(pool) == [f"RAID6 data: D1 ({name}p1) {said}"]
+    assert re_adds(pool) == [] and not paths.returns_file().exists()
+    # and at the next boot
+    pool.boot()
+    lines: list[str] = []
+    assemble(pool, lines.append)
+    assert said in next(one for one in lines if one.startswith("RAID6 data")) and re_adds(pool) == []
+    # a member again, by hand, is one that returns
+    removed.forget(["D1"])
+    assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
 
 
 def test_member_that_cannot_be_re_added_is_recorded_with_the_way_by_hand(pool: World) -> None:

@@ -21,7 +21,7 @@ from millrace.inventory.present import present
 from millrace.inventory.signatures import in_words
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray
-from millrace.provision import change_journal, erasure
+from millrace.provision import change_journal, erasure, removed
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system.documents import read_model
@@ -41,8 +41,9 @@ class Contents:
 @dataclass(frozen=True)
 class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
-    serial; `unfinished` is why a drive whose erasure began is not blank, by serial. `changing`: a change of drives is
-    not finished and was not stopped by an error, so that another one is refused.
+    serial; `unfinished` is why a drive whose erasure began is not blank, `removed` when one was taken out of the pool,
+    both by serial. `changing`: a change of drives is not finished and was not stopped by an error, so that another one
+    is refused.
     """
 
     present: Sequence[Drive]
@@ -55,6 +56,7 @@ class Facts:
     today: date
     unfinished: Mapping[str, str] = field(default_factory=dict)
     changing: bool = False
+    removed: Mapping[str, str] = field(default_factory=dict)
 
 
 def facts() -> Facts:
@@ -71,6 +73,7 @@ def facts() -> Facts:
         today=datetime.now(UTC).date(),
         unfinished=erasure.unfinished(),
         changing=_changing(),
+        removed=removed.load(),
     )
 
 

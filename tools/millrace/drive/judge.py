@@ -16,6 +16,7 @@ from millrace.provision.erasure import INTERRUPTED
 from millrace.provision.feasibility import TABLE_END
 from millrace.provision.md import same_uuid
 from millrace.provision.partition import START
+from millrace.system.text import moment
 
 NOT_EXAMINED = "not examined since it was put in; to examine all drives: millrace inventory --write"
 CHANGED = "changed since it was examined; to examine all drives: millrace inventory --write"
@@ -75,7 +76,7 @@ class Judge:
         contents = self._facts.contents.get(drive.name, Contents())
         if ours := self._ours(contents):
             stopped = [one.name for one in self._facts.live if one.device is None and one.name in ours]
-            return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else Judgement("returned")
+            return Judgement("unknown", f"array {stopped[0]} does not run") if stopped else self._returned(drive.serial)
         return self._stranger(drive, contents)
 
     def times(self, serial: str) -> int:
@@ -104,6 +105,10 @@ class Judge:
         # the spare part of the log is gone from a drive that was added as a whole
         what = f"not in array {', '.join(absent)}" if absent else None
         return Judgement(worst(known), what)
+
+    def _returned(self, serial: str) -> Judgement:
+        when = self._facts.removed.get(serial)
+        return Judgement("returned", f"taken out on {moment(when)}, not re-added" if when else None)
 
     def _ours(self, contents: Contents) -> set[str]:
         """The names of the pool's arrays that a drive has a part of."""

@@ -4,7 +4,7 @@
 from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import change_journal, in_sync, md, returned, unclean
+from millrace.provision import change_journal, in_sync, md, removed, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -71,7 +71,7 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     if record.array.over_arrays:
         return _start_over(system, record, pool)
     # md starts a copy that a power cut stopped with the drive that it is written to, or not at all
-    found = gather(system, record, waited, change_journal.joining(record.array.name))
+    found = _without_removed(record, gather(system, record, waited, change_journal.joining(record.array.name)))
     present = list(found.values())
     missing = [member.serial for member in absent([*record.members, *record.spares], present)]
     if len(found) < md.needed(record.array):
@@ -91,6 +91,13 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
             ) from error
     md.ensure_link(system, record)
     return _started(system, record) + forced
+
+
+def _without_removed(record: ArrayRecord, found: dict[str, MemberRecord]) -> dict[str, MemberRecord]:
+    """Leave out what an administrator took out, and md would use again as a hot spare, unless too few are left."""
+    out = removed.load()
+    kept = {name: one for name, one in found.items() if one.serial not in out}
+    return kept if len(kept) >= md.needed(record.array) else found
 
 
 def _start_over(system: System, record: ArrayRecord, pool: Pool) -> str:
@@ -129,9 +136,11 @@ def _readd_returned(system: System, record: ArrayRecord) -> list[str]:
 
     md leaves them out of the start; its bitmap has what they must catch up on.
     """
-    sentences = []
+    sentences, out = [], removed.load()
     for name, serial, free in list(returned.returning(system, record)):
-        if not free:
+        if serial in out:
+            sentences.append(returned.left_alone(serial, name, out))
+        elif not free:
             sentences.append(f"{serial} ({name}) was a member and is ignored: the array has a replacement")
         elif returned.attempt(system, record, name):
             sentences.append(f"{serial} returned and is resyncing")

@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.provision import in_sync, md
+from millrace.provision import in_sync, md, removed
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_steps import JoinStep, LeaveTask, RebuildTask, Task
 from millrace.provision.drives import Drives
@@ -21,6 +21,9 @@ def carry_out_change(system: System, drives: Drives, journal: ChangeJournal, rep
     """
     pool = load_pool()
     md.load_modules(system)
+    if journal.change.drive is not None:
+        # a power cut from here on must not leave it out of the array that it joins
+        removed.forget([journal.change.drive.serial])
     for step in _steps(system, drives, journal, pool, report):
         if journal.state(step.name) == "done":
             continue
@@ -71,6 +74,9 @@ class _RecordTask:
 
     def perform(self) -> str:
         """Write the record."""
+        if self._old is not None:
+            # before the lock is free: udev asks to re-add what has just left
+            removed.add(self._old, self._system.now())
         pool = in_sync.record(self._system, load_pool(), self._report, self._drives)
         return f"generation {pool.generation}"
 

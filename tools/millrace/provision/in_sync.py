@@ -10,7 +10,7 @@ from millrace import paths
 from millrace.errors import BadInput, Failed
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import md
+from millrace.provision import md, removed
 from millrace.provision.membership import absent, up_to_date
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, Pool
 from millrace.provision.pool_file import known_pool, save_pool
@@ -64,15 +64,18 @@ def _record(
 ) -> Pool:
     arrays, in_sync = [], []
     before = {one.uuid: one for one in _recorded().arrays}
+    present: set[str] = set()
     for one in pool.arrays:
         seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
         last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
         if last is not None:
             in_sync.append(last)
+        present |= {member.serial for member in seen.present} if seen else set()
     update = {"arrays": arrays, "drives": drives(pool.drives)}
     changed = pool.model_copy(update={**update, "generation": pool.generation + 1})
     try:
+        removed.forget(present)
         write_model(paths.in_sync_file(), InSync(arrays=in_sync))
         if update == {"arrays": pool.arrays, "drives": pool.drives}:
             # a file that was torn is written again

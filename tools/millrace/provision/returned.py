@@ -5,14 +5,14 @@ millrace-readd.service runs `readd` where a member appears while the arrays run.
 after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.plan.labels import array_path
-from millrace.provision import md
+from millrace.provision import md, removed
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord
 from millrace.provision.pool_file import load_pool
@@ -20,6 +20,7 @@ from millrace.provision.superblock import examine
 from millrace.provision.system import Report, System
 from millrace.provision.writer import READDING, writing
 from millrace.system.documents import Contract, read_model, write_model
+from millrace.system.text import moment
 
 MOST = 3
 """Times that a drive is re-added to one array within DAY."""
@@ -57,7 +58,9 @@ def recent(now: datetime) -> list[Return]:
 def readd(system: System, report: Report) -> None:
     """Re-add every member that is back, a few times a day for each drive; `report` receives a line for each.
 
-    Waits while provisioning or a change of drives is under way. Refused: the caller is not root, or there is no pool.
+    One that was taken out on purpose is left alone. Waits while provisioning or a change of drives is under way.
+
+    Refused: the caller is not root, or there is no pool.
     """
     with writing(READDING, wait=True):
         seen: set[tuple[str, str]] = set()
@@ -85,6 +88,11 @@ def attempt(system: System, record: ArrayRecord, name: str) -> bool:
     return system.attempt(["mdadm", array, "--re-add", f"/dev/{name}"]).status == 0
 
 
+def left_alone(serial: str, name: str, out: Mapping[str, str]) -> str:
+    """Return the sentence about a drive that is back and is among those that were taken out."""
+    return f"{serial} ({name}) was taken out of the pool on {moment(out[serial])} and is left alone"
+
+
 def by_hand(record: ArrayRecord, name: str) -> str:
     """Return the command that rebuilds a member which cannot be re-added."""
     return f"mdadm {array_path(record.array.name)} --add /dev/{name}"
@@ -93,10 +101,14 @@ def by_hand(record: ArrayRecord, name: str) -> str:
 def _readd_new(system: System, report: Report, seen: set[tuple[str, str]]) -> bool:
     """Whether a member was found that is not among `seen`."""
     system.attempt(["udevadm", "settle", f"--timeout={SETTLE}"])
-    before = len(seen)
+    before, out = len(seen), removed.load()
     for record in load_pool().arrays:
         for name, serial, free in list(returning(system, record)):
-            if free and (record.array.name, name) not in seen:
+            if serial in out:
+                if (record.array.name, name) not in seen:
+                    report(f"{md.title(record.array)}: {left_alone(serial, name, out)}")
+                    seen.add((record.array.name, name))
+            elif free and (record.array.name, name) not in seen:
                 seen.add((record.array.name, name))
                 report(_readd(system, record, name, serial))
     return len(seen) > before

@@ -73,6 +73,7 @@ EXPOSURE = {
     "millrace-locate@.service": 15,
     "millrace-members.service": 20,
     "millrace-readd.service": 26,
+    "millrace-replace.service": 35,
     "millrace-unclean.service": 15,
     "millrace-scrub.service": 20,
     "millrace-xfs-scrub.service": 27,

@@ -25,6 +25,7 @@ class Disk:
     whole: Content = field(default_factory=dict)
     foreign: str | None = None
     hidden: str | None = None
+    bay: str | None = None
 
     def __post_init__(self) -> None:
         self.wwid = self.wwid or f"eui.{self.serial}"

@@ -108,6 +108,7 @@ class World(Tools):
             pci_address=None,
             numa_node=0,
             link=None,
+            bay=disk.bay,
             state=DriveState.BLANK if disk.blank else DriveState.FOREIGN,
             evidence=[] if disk.blank else [Evidence(probe="blkid", finding=disk.foreign or "GPT partition table")],
         )

@@ -62,3 +62,12 @@ def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() 
     assert found["ConditionPathExists"] == [f"/{paths.assembled_file().relative_to(paths.ROOT)}"]
     # never ended halfway, and never refused when a shelf is back
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
+
+
+def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_pool() -> None:
+    rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-replace.service"' in rule
+    found = unit("millrace-replace.service")
+    needed = (paths.inventory_file(), paths.pool_file())
+    assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
+    assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])

@@ -9,14 +9,17 @@ import pytest
 
 from millrace import paths
 from millrace.drive import history
+from millrace.drive.history import KnownDrive
 from millrace.health.checks import arrays
 from millrace.health.collect import collect
 from millrace.health.host import Host
 from millrace.health.model import Level
+from millrace.inventory.model import DriveState
 from millrace.pool.arrays import live_arrays
 from millrace.provision.model import MemberRecord, Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from tests.unit.drive.servers import DATA, NEEDED, drive, examined, server
 from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
@@ -127,6 +130,25 @@ def test_a_rebuild_is_shown_and_needs_no_remedy(serving: Path) -> None:
 def test_the_first_synchronisation_is_all_right(serving: Path) -> None:
     set_md(serving, "md127", sync_action="resync", sync_completed="delayed")
     assert "OK: Array data (RAID6) is healthy; first synchronisation is waiting." in sentences(arrays.check(host()))
+
+
+def test_a_blank_drive_in_the_bay_of_a_lost_one_is_proposed(serving: Path) -> None:
+    lose(serving, "md127", 5, 6)
+    here = host()
+    here.refilled = {"D4": "4"}
+    assert arrays.check(here)[0].todo == "A blank drive is in bay 4: millrace drive replace D4"
+
+
+def test_only_a_blank_drive_that_is_large_enough_refills_a_bay(monkeypatch: pytest.MonkeyPatch) -> None:
+    was = KnownDrive(serial="D1", model="", firmware="", size=DATA, bay="4", last_seen=date(2026, 11, 1))
+
+    def refilled(size: int = DATA, bay: str = "4", state: DriveState = DriveState.BLANK) -> dict[str, str]:
+        found = server(drive("N", bay=bay, size=size), without=["D1"], at_boot=[examined("N", state)], history=[was])
+        monkeypatch.setattr("millrace.drive.facts.facts", lambda: found)
+        return Host().refilled
+
+    assert refilled() == {"D1": "4"}
+    assert refilled(size=NEEDED - 1) == refilled(bay="5") == refilled(state=DriveState.FOREIGN) == {}
 
 
 def test_a_loss_that_no_member_explains_says_where_to_look(serving: Path) -> None:

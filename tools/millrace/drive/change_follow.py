@@ -38,10 +38,15 @@ def now(change: DriveChange, rebuild: Callable[[str], Sync | None] | None = None
     )
 
 
-def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProgress]:
-    """Start the unit and yield progress until the change has ended, the end included. Failed: it stopped, and why."""
+def start(system: System) -> None:
+    """Start the unit that carries out the confirmed change. Failed: it does not start."""
     must(system.attempt, ["systemctl", "reset-failed", UNIT])
     must(system.attempt, ["systemctl", "start", "--no-block", UNIT])
+
+
+def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProgress]:
+    """Start the unit and yield progress until the change has ended, the end included. Failed: it stopped, and why."""
+    start(system)
     shown, over = None, False
     while not over:
         active = _active(system)

@@ -99,6 +99,19 @@ def apply(show: Output) -> None:
     show(LastChange(change=change_follow.now(change) if change else None), lambda _: ())
 
 
+@click.command(hidden=True)
+def inserted() -> None:
+    """Examine drives that were put in; millrace-replace.service calls it."""
+    from millrace.drive.inserted import inserted as examine_inserted
+    from millrace.plan.policy_in_force import in_force
+    from millrace.provision.system import Linux
+    from millrace.system.users import as_root, only_root
+
+    only_root()
+    with as_root():
+        examine_inserted(Linux(), in_force(), lambda line: click.echo(line, err=True))
+
+
 @dataclass(frozen=True)
 class _Confirmation:
     """How a change is confirmed: by `yes`, by a hash, else on the terminal; with `dry_run` it is only shown."""

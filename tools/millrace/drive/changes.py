@@ -32,7 +32,7 @@ def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
     pool = load_pool()
     if old is not None:
         require_member(pool, old)
-    plan = decide(_server(system, system.scan()))
+    plan = decide(server_now(system))
     return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
 
 
@@ -95,6 +95,11 @@ def decision(plan: DrivePlan) -> Decide:
             return lambda server: addition(server, new)
         case "remove":
             return lambda server: removal(server, old)
+
+
+def server_now(system: System) -> Server:
+    """Examine all drives; return the pool as a change finds it. Refused: there is no pool."""
+    return _server(system, system.scan())
 
 
 def _server(system: System, inventory: Inventory) -> Server:

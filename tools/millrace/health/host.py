@@ -69,6 +69,16 @@ class Host:
         bay = self.bays.get(serial)
         return f"bay {bay} ({serial})" if bay else f"drive {serial}"
 
+    @cached_property
+    def refilled(self) -> dict[str, str]:
+        """The bays of missing drives of the pool in which a blank drive is now, by the serial of the missing one."""
+        from millrace.drive.facts import facts
+        from millrace.drive.rows import rows
+
+        found = rows(facts())
+        blank = {one.bay for one in found if one.verdict == "blank"}
+        return {one.serial: one.bay for one in found if one.verdict == "missing" and one.bay and one.bay in blank}
+
     def replace(self, serial: str) -> str:
         """Return the remedy of a drive that is to be replaced, with the command where it is one of the pool."""
         try:

@@ -62,9 +62,13 @@ class NfsPolicy(Section):
 
 
 class DrivesPolicy(Section):
-    """`exclude`: serials of drives that stay out of the pool, whatever is on them."""
+    """`exclude`: serials of drives that stay out of the pool, whatever is on them.
+
+    `replace`: whether a blank drive that is put in the bay of a missing member is used in its place without a question.
+    """
 
     exclude: list[Annotated[str, Field(min_length=1)]] = Field(default_factory=list)
+    replace: Literal["ask", "same-bay"] = "ask"
 
     @field_validator("exclude")
     @classmethod

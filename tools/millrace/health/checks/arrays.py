@@ -63,16 +63,16 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
         survives = f"it survives {left} more failure{'s' * (left > 1)}" if left else "the next failure loses data"
         rebuilt = sum(one.state == "rebuilding" for one in now.members) >= missing
         sentence = f"{title} is degraded: {who}; {survives}{doing}."
-        return _finding(now, Level.WARN if left else Level.FAIL, sentence, None if rebuilt else _replace(gone))
+        return _finding(now, Level.WARN if left else Level.FAIL, sentence, None if rebuilt else _replace(host, gone))
     spares = sum(one.state == "spare" for one in now.members)
     if spares < len(record.spares):
         who = f": {_named(host, gone)}" if gone else ""
         sentence = f"{title} is healthy with {spares} of {len(record.spares)} hot spares{who}{doing}."
-        return _finding(now, Level.WARN, sentence, _replace(gone), "spares")
+        return _finding(now, Level.WARN, sentence, _replace(host, gone), "spares")
     faulty = [one for one in now.members if one.state == "faulty"]
     if faulty:
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
-        return _finding(now, Level.WARN, sentence, _replace(faulty))
+        return _finding(now, Level.WARN, sentence, _replace(host, faulty))
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
 
@@ -85,7 +85,7 @@ def _bad_blocks(host: Host, now: LiveArray, md: Path) -> list[Finding]:
             areas = f"{len(listed)} area{'s' * (len(listed) > 1)}"
             sentence = f"{_title(now)}: {areas} of {host.place(one.serial)} cannot be read (bad-block list of md)."
             level = Level.WARN if now.may_fail else Level.FAIL
-            found.append(_finding(now, level, sentence, _replace([one]), f"bad-blocks/{one.serial}"))
+            found.append(_finding(now, level, sentence, _replace(host, [one]), f"bad-blocks/{one.serial}"))
     return found
 
 
@@ -128,10 +128,13 @@ def _named(host: Host, members: Sequence[Member]) -> str:
     return ", ".join(parts)
 
 
-def _replace(members: Sequence[Member]) -> str:
+def _replace(host: Host, members: Sequence[Member]) -> str:
     """The remedy with its command, which takes one drive at a time."""
     if not members:
         return f"Find the drive with millrace drive list, then: {REPLACE} SERIAL"
+    for one in members:
+        if bay := host.refilled.get(one.serial):
+            return f"A blank drive is in bay {bay}: {REPLACE} {one.serial}"
     which = "the drives one by one, first" if len(members) > 1 else "the drive"
     return f"Replace {which}: {REPLACE} {members[0].serial}"
 

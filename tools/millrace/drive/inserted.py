@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A drive that was put in while the server runs: examined, and used in the place of a missing one where policy says so.
+
+millrace-replace.service runs this for each drive that appears.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from millrace import paths
+from millrace.drive import change_follow, changes
+from millrace.drive.candidates import place
+from millrace.drive.replacing import Server, replacement
+from millrace.errors import Refused
+from millrace.inventory.model import Drive, DriveState
+from millrace.plan.drives import unsuitable
+from millrace.plan.policy import Policy
+from millrace.provision import removed
+from millrace.provision.change_journal import ChangeJournal
+from millrace.provision.change_model import DriveChange
+from millrace.provision.system import Report, System
+from millrace.provision.writer import writing
+from millrace.system.documents import write_model
+
+BY = "policy"
+"""Who confirms a replacement that the policy allows, in the journal of the change."""
+EXAMINING = "a drive that was put in is being examined; `millrace drive list` shows the drives"
+
+
+@dataclass(frozen=True)
+class Match:
+    """A missing member or hot spare, by serial, and the blank drive that is in its bay now."""
+
+    old: str
+    bay: str
+    new: Drive
+
+
+def inserted(system: System, policy: Policy, report: Report) -> DriveChange | None:
+    """Examine all drives; start the replacement that the policy allows and return it. `report` receives sentences.
+
+    Waits while drives are changed: a member that is open for its examination could not be re-added. Refused: there is
+    no pool. Failed: the unit of the change does not start.
+    """
+    with writing(EXAMINING, wait=True):
+        write_model(paths.inventory_file(), system.scan())
+    if (journal := ChangeJournal.load()) is not None:
+        report(f"change {journal.change.id} is open; see `millrace drive progress`")
+        return None
+    for match in matches(changes.server_now(system), removed.load()):
+        change = _started(system, policy, match, report)
+        if change is not None:
+            return change
+    return None
+
+
+def matches(server: Server, taken_out: Collection[str] = ()) -> list[Match]:
+    """Return the missing drives of the pool whose bay has exactly one drive, which is blank.
+
+    A hot spare that is among those `taken_out` on purpose is not missing.
+    """
+    spares = [one.serial for record in server.pool.arrays for one in record.spares if one.serial not in taken_out]
+    members = [one.serial for record in server.pool.arrays for one in record.members]
+    found = []
+    for old in dict.fromkeys([*members, *spares]):
+        bay = server.bays.get(old)
+        here = _in_bay(server.drives, bay) if bay and all(one.serial != old for one in server.drives) else []
+        if bay and len(here) == 1 and here[0].state is DriveState.BLANK:
+            found.append(Match(old, bay, here[0]))
+    return found
+
+
+def _in_bay(drives: Sequence[Drive], bay: str) -> list[Drive]:
+    return [one for one in drives if place(one) == bay]
+
+
+def _started(system: System, policy: Policy, match: Match, report: Report) -> DriveChange | None:
+    if policy.drives.replace != "same-bay":
+        report(f"a blank drive ({match.new.serial}) is in bay {match.bay}: millrace drive replace {match.old}")
+        return None
+    if reason := unsuitable(match.new, policy):
+        report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: {reason}")
+        return None
+    try:
+        proposal = changes.proposed(system, lambda server: replacement(server, match.old, match.new.serial), match.old)
+        change = changes.confirm(system, proposal, proposal.sha256, BY)
+    except Refused as refusal:
+        report(str(refusal))
+        return None
+    change_follow.start(system)
+    report(f"drive {match.new.serial} in bay {match.bay} replaces {match.old}: `millrace drive progress`")
+    return change

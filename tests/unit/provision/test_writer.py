@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One process writes to drives at a time, and the one that is refused is told which."""
 
+import threading
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from millrace import paths
 from millrace.errors import Refused
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import ChangedDrive, DrivePlan
-from millrace.provision.writer import PROVISIONING, READDING, changing, erasing, writing
+from millrace.provision.writer import EXAMINING, PROVISIONING, READDING, changing, erasing, writing
 
 OLD, NEW = (ChangedDrive(serial=one, wwid="", bay=None, model="", size=None) for one in ("D1", "N1"))
 REPLACEMENT = DrivePlan(verb="replace", old=OLD, new=NEW, partitions=[], leaves=[])
@@ -40,6 +41,22 @@ def test_open_change_is_named_by_its_drives() -> None:
     assert changing().startswith("a change of drives is running")
     ChangeJournal.open(REPLACEMENT, "ops", "2026-11-22T10:00:00+00:00")
     assert changing().startswith("the replacement of D1 by N1 is running")
+
+
+def test_examination_of_a_drive_is_waited_for() -> None:
+    order: list[str] = []
+
+    def second() -> None:
+        with writing(PROVISIONING):
+            order.append("provisioning")
+
+    with writing(EXAMINING):
+        waiting = threading.Thread(target=second)
+        waiting.start()
+        waiting.join(0.2)
+        order.append("examined")
+    waiting.join(10)
+    assert order == ["examined", "provisioning"]
 
 
 def test_note_of_an_earlier_holder_is_not_shown() -> None:

@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 
+from millrace import paths
 from millrace.drive import history
 from millrace.drive.change_words import steps_in_words
 from millrace.drive.replacing import Server, replacement, require_member
@@ -18,6 +19,7 @@ from millrace.provision.pool_file import load_pool
 from millrace.provision.standing import arrays_now
 from millrace.provision.system import Report, System, settle
 from millrace.provision.writer import changing, writing
+from millrace.system import locks
 
 SHORTEST_PREFIX = 12
 
@@ -32,7 +34,7 @@ def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
     pool = load_pool()
     if old is not None:
         require_member(pool, old)
-    plan = decide(server_now(system))
+    plan = decide(server_with(system, examined(system)))
     return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
 
 
@@ -97,12 +99,14 @@ def decision(plan: DrivePlan) -> Decide:
             return lambda server: removal(server, old)
 
 
-def server_now(system: System) -> Server:
-    """Examine all drives; return the pool as a change finds it. Refused: there is no pool."""
-    return _server(system, system.scan())
+def examined(system: System) -> Inventory:
+    """Examine all drives; wait for another process that does: each opens blank drives for itself alone."""
+    with locks.held(paths.run_dir() / "examine.lock"):
+        return system.scan()
 
 
-def _server(system: System, inventory: Inventory) -> Server:
+def server_with(system: System, inventory: Inventory) -> Server:
+    """Return the pool with these drives as a change finds it. Refused: there is no pool."""
     pool = load_pool()
     bays = {one.serial: one.bay for one in history.load().drives if one.bay}
     return Server(pool, arrays_now(system, pool), inventory.drives, bays)
@@ -110,7 +114,7 @@ def _server(system: System, inventory: Inventory) -> Server:
 
 def _verify(system: System, inventory: Inventory, journal: ChangeJournal) -> None:
     """Plan the change again with the drives of now. Refused: it is not possible any more, or it is another one."""
-    plan = decision(journal.change.plan)(_server(system, inventory))
+    plan = decision(journal.change.plan)(server_with(system, inventory))
     if plan.digest() != journal.change.sha256:
         raise Refused(
             f"the server has changed since change {journal.change.sha256[:12]} was confirmed; nothing was written: "

@@ -19,12 +19,11 @@ from millrace.provision import removed
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange
 from millrace.provision.system import Report, System
-from millrace.provision.writer import writing
+from millrace.provision.writer import EXAMINING, writing
 from millrace.system.documents import write_model
 
 BY = "policy"
 """Who confirms a replacement that the policy allows, in the journal of the change."""
-EXAMINING = "a drive that was put in is being examined; `millrace drive list` shows the drives"
 
 
 @dataclass(frozen=True)
@@ -39,15 +38,17 @@ class Match:
 def inserted(system: System, policy: Policy, report: Report) -> DriveChange | None:
     """Examine all drives; start the replacement that the policy allows and return it. `report` receives sentences.
 
-    Waits while drives are changed: a member that is open for its examination could not be re-added. Refused: there is
-    no pool. Failed: the unit of the change does not start.
+    Waits while drives are changed: what is open for its examination can be neither partitioned nor re-added.
+
+    Refused: there is no pool. Failed: the unit of the change does not start.
     """
     with writing(EXAMINING, wait=True):
-        write_model(paths.inventory_file(), system.scan())
+        inventory = changes.examined(system)
+        write_model(paths.inventory_file(), inventory)
     if (journal := ChangeJournal.load()) is not None:
         report(f"change {journal.change.id} is open; see `millrace drive progress`")
         return None
-    for match in matches(changes.server_now(system), removed.load()):
+    for match in matches(changes.server_with(system, inventory), removed.load()):
         change = _started(system, policy, match, report)
         if change is not None:
             return change

@@ -9,14 +9,17 @@ from millrace.provision.change_model import DrivePlan
 from millrace.system import locks
 
 PROVISIONING = "provisioning is running; `millrace status` shows its progress"
+EXAMINING = "a drive that was put in is being examined; `millrace drive list` shows the drives"
 READDING = "returned members are being re-added; `millrace pool show` shows their progress"
 
 
 def writing(doing: str, wait: bool = False) -> AbstractContextManager[None]:
     """Hold the lock of the writer of block devices; it dies with its holder. `doing` is what a refused user reads.
 
-    With `wait` wait for it. Refused: another process holds it; what that does, and the verb that shows its progress.
+    With `wait` wait for it; that a drive was put in and is examined takes seconds, and is always waited for.
+    Refused: another process holds it; what that does, and the verb that shows its progress.
     """
+    wait = wait or locks.doing(paths.provision_lock_file()) == EXAMINING
     return locks.held(paths.provision_lock_file(), None if wait else _held_by, doing)
 
 

@@ -504,12 +504,17 @@ export interface DrivePlan {
     leaves: string[];
 }
 
-/** A change that is possible now: its plan, the hash that confirms it, its steps in words. */
+/**
+ * A change that is possible now: its plan, the hash that confirms it, its steps in words.
+ *
+ * `differences` are sentences on what sets the new drive apart from its neighbours: link, model, firmware, sectors.
+ */
 export interface DriveProposal {
     schema_version: 1;
     sha256: string;
     plan: DrivePlan;
     steps: string[];
+    differences: string[];
 }
 
 /** All drives of the pool together; `latency_seconds` is the mean of their requests. */

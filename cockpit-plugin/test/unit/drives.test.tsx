@@ -25,7 +25,7 @@ const isChanging = (now: ChangeProgress | null) => says("drive progress", { sche
 
 const proposal = (): DriveProposal => {
     const { sha256, plan } = progress().change;
-    return { schema_version: 1, sha256, plan, steps: [`Write a partition table to drive ${NEW}.`, "Array data: add millrace-data-03."] };
+    return { schema_version: 1, sha256, plan, differences: [], steps: [`Write a partition table to drive ${NEW}.`, "Array data: add millrace-data-03."] };
 };
 
 function arrived(of: Partial<DriveRow> = {}): DriveRow {
@@ -142,14 +142,14 @@ test("a drive that can be read stays until it is copied", async () => {
 test("a change that is refused after it was confirmed leaves the dialog with the sentence", async () => {
     degraded(arrived());
     says("drive replace --dry-run", proposal());
-    refuses("drive replace", "another change of drives is running; follow it with `millrace drive progress`");
+    refuses("drive replace", "the removal of S1 is running; `millrace drive progress` shows its progress");
     open(["storage", "replace", OLD]);
     render(<App />);
     const dialog = await replaceDialog();
     await dialog.findByTestId("proposal");
-    refuses(`drive replace ${OLD}`, "another change of drives is running; follow it with `millrace drive progress`");
+    refuses(`drive replace ${OLD}`, "the removal of S1 is running; `millrace drive progress` shows its progress");
     await userEvent.click(dialog.getByRole("button", { name: "Replace drive" }));
-    expect((await dialog.findByTestId("error")).textContent).toContain("another change of drives is running");
+    expect((await dialog.findByTestId("error")).textContent).toContain("the removal of S1 is running");
     // the drives may have changed: what would be written now is asked again
     await waitFor(() => expect(started("drive replace --dry-run")).toHaveLength(2));
     await dialog.findByTestId("proposal");

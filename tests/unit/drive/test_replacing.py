@@ -6,9 +6,10 @@ from pathlib import Path
 import pytest
 
 from millrace.drive import history
+from millrace.drive.change_words import proposal_lines
 from millrace.drive.history import KnownDrive, KnownDrives
 from millrace.errors import Refused
-from millrace.inventory.model import DriveState, Evidence, Inventory
+from millrace.inventory.model import DriveState, Evidence, Inventory, PcieLink
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import drop, fail, new_disk, pool_of, proposed, put_in
 from tests.unit.drive.servers import TODAY
@@ -64,6 +65,26 @@ def test_plan_names_drives_partitions_and_arrays(world: World) -> None:
         "Then drive D1 may be pulled.",
     ]
     assert proposal.sha256 == proposed(world, "D1").sha256
+
+
+def test_new_drive_that_is_not_like_its_neighbours_is_shown_with_the_differences(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    slow = PcieLink(speed=16.0, width=2, max_speed=32.0, max_width=4)
+    full = PcieLink(speed=32.0, width=4, max_speed=32.0, max_width=4)
+    put_in(world, "N1")
+    assert proposed(world, "D1").differences == []
+    here: dict[str, dict[str, object]] = {one: {"link": full} for one in ("D0", "D1", "D2", "D3")}
+    new: dict[str, object] = {"link": slow, "firmware": "2", "physical_block": 512}
+    seen(world, monkeypatch, **here, N1=new)
+    proposal = proposed(world, "D1")
+    assert proposal.differences == [
+        "The link runs at 16 GT/s ×2; the drive supports 32 GT/s ×4.",
+        "PCIe links differ: 3 at 32 GT/s ×4, 1 at 16 GT/s ×2. Every stripe waits for the slowest.",
+        "Firmware versions differ: 3 × 1, 1 × 2.",
+        "Physical sectors differ: 512 bytes, and 4096 bytes on its neighbours.",
+    ]
+    assert "  differs     Firmware versions differ: 3 × 1, 1 × 2." in proposal_lines(proposal)
 
 
 def test_missing_drive_is_not_removed_from_anything(world: World) -> None:

@@ -12,8 +12,10 @@ from millrace.health.model import Level
 from millrace.inventory.model import Inventory
 from millrace.plan.policy import Policy
 from millrace.plan.propose import plan_file, propose
+from millrace.provision.model import MemberRecord
 from millrace.system.documents import write_model
 from millrace.system.run import Result
+from tests.fakes import samples
 from tests.unit.health.servers import host, sentences
 from tests.unit.plan import servers_hw
 
@@ -69,6 +71,30 @@ def test_the_plan_of_the_pool_counts_more_than_that_of_the_boot(root: Path) -> N
     others = [drive.model_copy(update={"serial": f"X{drive.serial}"}) for drive in proposal.drives]
     write_model(paths.approved_plan_file(), proposal.model_copy(update={"drives": others}))
     assert "SN002" not in sentences(hardware.check(host()))
+
+
+def test_drive_that_replaced_one_of_the_plan_is_audited_and_the_old_one_is_not(root: Path) -> None:
+    inventory = servers_hw.one_u_12()
+    seen(inventory)
+    link = servers_hw.GEN4_X4
+    drives = [one.model_copy(update={"link": link}) if one.serial == "SN004" else one for one in inventory.drives]
+    new = next(one for one in drives if one.serial == "SN004").model_copy(update={"serial": "NEW", "name": "nvme99n1"})
+    write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*drives, new]}))
+    assert "1 at 16 GT/s" in sentences(hardware.check(host()))
+
+    def pool_of(*serials: str) -> None:
+        made = samples.pool()
+        members = [MemberRecord(serial=one, wwid="", partuuid="", label="") for one in serials]
+        write_model(
+            paths.pool_file(),
+            made.model_copy(update={"arrays": [made.arrays[0].model_copy(update={"members": members})]}),
+        )
+
+    rest = [f"SN{number:03}" for number in range(10) if number != 4]
+    pool_of(*rest)
+    assert "GT/s" not in sentences(hardware.check(host()))
+    pool_of(*rest, "NEW")
+    assert "move these drives to slots with the faster link: new" in sentences(hardware.check(host())).lower()
 
 
 def test_nothing_is_said_before_there_is_a_plan(root: Path) -> None:

@@ -21,6 +21,8 @@ def proposal_lines(proposal: DriveProposal) -> Iterator[str]:
         yield f"  new drive   {_about(plan.new)}; it is blank, and is written"
     for number, step in enumerate(proposal.steps, start=1):
         yield f"  step {number}      {step}"
+    for difference in proposal.differences:
+        yield f"  differs     {difference}"
     yield f"  hash        {proposal.sha256}"
 
 

@@ -10,6 +10,7 @@ from millrace.drive.replacing import Server, replacement, require_member
 from millrace.drive.spares import addition, removal
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
+from millrace.plan.audit import differences
 from millrace.provision.change import carry_out_change
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
@@ -34,8 +35,11 @@ def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
     pool = load_pool()
     if old is not None:
         require_member(pool, old)
-    plan = decide(server_with(system, examined(system)))
-    return DriveProposal(sha256=plan.digest(), plan=plan, steps=steps_in_words(plan))
+    server = server_with(system, examined(system))
+    plan = decide(server)
+    return DriveProposal(
+        sha256=plan.digest(), plan=plan, steps=steps_in_words(plan), differences=_differences(server, plan)
+    )
 
 
 def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> DriveChange:
@@ -110,6 +114,15 @@ def server_with(system: System, inventory: Inventory) -> Server:
     pool = load_pool()
     bays = {one.serial: one.bay for one in history.load().drives if one.bay}
     return Server(pool, arrays_now(system, pool), inventory.drives, bays)
+
+
+def _differences(server: Server, plan: DrivePlan) -> list[str]:
+    """What sets the new drive apart from the members that it is to work with."""
+    new = server.present(plan.new.serial) if plan.new else None
+    joined, old = {one.array for one in plan.joins}, plan.old.serial if plan.old else None
+    around = {one.who.serial for name, array in server.arrays.items() if name in joined for one in array.members}
+    neighbours = [one for one in server.drives if one.serial in around and one.serial != old]
+    return differences(new, neighbours) if new else []
 
 
 def _verify(system: System, inventory: Inventory, journal: ChangeJournal) -> None:

@@ -88,6 +88,8 @@ def _started(system: System, policy: Policy, match: Match, report: Report) -> Dr
     except Refused as refusal:
         report(str(refusal))
         return None
+    for difference in proposal.differences:
+        report(f"drive {match.new.serial} differs: {difference}")
     change_follow.start(system)
     report(f"drive {match.new.serial} in bay {match.bay} replaces {match.old}: `millrace drive progress`")
     return change

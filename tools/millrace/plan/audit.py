@@ -1,16 +1,40 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hardware audit: what costs a planned server speed or safety, and the remedy. Pure."""
 
-from millrace.inventory.model import Inventory
+from collections.abc import Collection, Sequence
+
+from millrace.inventory.model import Drive, Inventory
 from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Finding, Severity
-from millrace.plan.links import audit_links
+from millrace.plan.links import audit_drive_links, audit_links
 from millrace.plan.memory import audit_memory
 from millrace.plan.model import Plan, Role
 from millrace.plan.ports import audit_ports
 from millrace.plan.sockets import audit_sockets
 
 WORST_FIRST = [Severity.FAIL, Severity.WARN, Severity.INFO]
+
+
+def differences(new: Drive, neighbours: Sequence[Drive]) -> list[str]:
+    """Return what a drive brings to its neighbours in an array that they do not have without it, a sentence for each.
+
+    Link, model, firmware, write cache and sectors.
+    """
+    if not neighbours:
+        return []
+
+    def found(drives: list[Drive]) -> list[str]:
+        return [one.what for one in (*audit_drive_links(drives, drives), *audit_drives(drives, drives))]
+
+    before = found(list(neighbours))
+    sectors = {one.physical_block for one in neighbours}
+    other = [] if new.physical_block in sectors else [_sectors(new.physical_block, sectors)]
+    return [*(one for one in dict.fromkeys(found([*neighbours, new])) if one not in before), *other]
+
+
+def _sectors(size: int, others: Collection[int]) -> str:
+    around = ", ".join(str(one) for one in sorted(others))
+    return f"Physical sectors differ: {size} bytes, and {around} bytes on its neighbours."
 
 
 def audit(inventory: Inventory, plan: Plan) -> list[Finding]:

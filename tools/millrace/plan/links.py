@@ -32,10 +32,14 @@ def audit_links(inventory: Inventory, used: list[Drive], data: list[Drive]) -> l
         if nic.pci_address:
             cards.setdefault(nic.pci_address.rpartition(".")[0], []).append(nic)
     return [
-        *(finding for drive in used for finding in _drive(drive)),
-        *_unequal(data),
+        *audit_drive_links(used, data),
         *(finding for card in cards.values() for finding in _card(card)),
     ]
+
+
+def audit_drive_links(used: list[Drive], data: list[Drive]) -> list[Finding]:
+    """Return findings on links of drives, as `audit_links` has them."""
+    return [*(finding for drive in used for finding in _drive(drive)), *_unequal(data)]
 
 
 def _drive(drive: Drive) -> list[Finding]:

@@ -5,6 +5,8 @@ import hashlib
 import json
 from typing import Literal
 
+from pydantic import Field
+
 from millrace.plan.model import Role
 from millrace.provision.model import DriveRecord, StepRecord
 from millrace.system.documents import Contract
@@ -63,12 +65,16 @@ class DrivePlan(Contract):
 
 
 class DriveProposal(Contract):
-    """A change that is possible now: its plan, the hash that confirms it, its steps in words."""
+    """A change that is possible now: its plan, the hash that confirms it, its steps in words.
+
+    `differences` are sentences on what sets the new drive apart from its neighbours: link, model, firmware, sectors.
+    """
 
     schema_version: Literal[1] = 1
     sha256: str
     plan: DrivePlan
     steps: list[str]
+    differences: list[str] = Field(default_factory=list)
 
 
 class DriveChange(Contract):

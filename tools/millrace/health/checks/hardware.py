@@ -2,15 +2,16 @@
 """Hardware that costs speed or safety: the findings of the planner, with the links and the heat of now."""
 
 from millrace import paths
+from millrace.errors import MillraceError
 from millrace.health.checks import drives
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.inventory.model import Inventory
+from millrace.inventory.model import DriveState, Inventory
 from millrace.inventory.refresh import refreshed
 from millrace.plan import finding as audit_finding
 from millrace.plan.audit import audit
 from millrace.plan.finding import Severity, merged
-from millrace.plan.model import Plan, PlanFile
+from millrace.plan.model import DriveRole, Plan, PlanFile, Role
 from millrace.system.documents import read_model
 
 NAME = "hardware"
@@ -23,6 +24,7 @@ def check(host: Host) -> list[Finding]:
     plan = _plan()
     if plan is None:
         return []
+    plan = _with_members(plan, host)
     if not paths.inventory_file().exists():
         # Serving does not wait for the inventory: in a boot it comes a little later.
         return [
@@ -47,6 +49,35 @@ def _found(one: audit_finding.Finding) -> Finding:
     todo = None if level is Level.OK else one.todo
     sentence = f"{one.subject}: {one.what}"
     return Finding(check=NAME, kind=one.name, subject=one.subject, level=level, sentence=sentence, todo=todo)
+
+
+def _with_members(plan: Plan, host: Host) -> Plan:
+    """The plan with the drives of the pool of now: some of those of the first day may have been replaced."""
+    try:
+        arrays = [one for one in host.pool.arrays if not one.array.over_arrays] if host.pool else []
+    except MillraceError:
+        return plan
+    # a drive of data may have a part of the log
+    data_first = sorted(arrays, key=lambda one: one.array.role is not Role.DATA)
+    roles = {one.serial: Role.SPARE for array in arrays for one in array.spares}
+    roles |= {one.serial: array.array.role for array in reversed(data_first) for one in array.members}
+    left = [one.model_copy(update={"role": roles[one.serial]}) for one in plan.drives if one.serial in roles]
+    known = {one.serial for one in plan.drives}
+    new = [
+        DriveRole(
+            serial=serial,
+            wwid="",
+            model="",
+            size=0,
+            state=DriveState.OURS,
+            role=role,
+            partitions=[],
+            reason="Replaced.",
+        )
+        for serial, role in roles.items()
+        if serial not in known
+    ]
+    return plan.model_copy(update={"drives": [*left, *new]}) if arrays else plan
 
 
 def _plan() -> Plan | None:

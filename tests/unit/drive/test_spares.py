@@ -10,7 +10,7 @@ from millrace.drive import changes
 from millrace.drive.change_words import steps_in_words
 from millrace.drive.replacing import Server
 from millrace.drive.spares import addition, removal
-from millrace.errors import Refused
+from millrace.errors import Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import change_journal
 from millrace.provision import removed as removals
@@ -18,6 +18,7 @@ from millrace.provision.assemble import assemble
 from millrace.provision.change_model import DrivePlan
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
+from millrace.system.run import Result
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import applied, drop, fail, members, new_disk, pool_of, put_in, replaced, spares
 from tests.unit.provision.conftest import root
@@ -122,6 +123,15 @@ def test_drive_that_was_taken_out_stays_out_until_it_is_added_again(root: Path) 
     pull(world, spare)
     plug_in(world, new_disk(spare, max(disk.size for disk in world.disks)))
     added(world, spare)
+    assert removals.load() == {}
+
+
+def test_drive_that_joins_again_is_no_stranger_where_the_change_stops_halfway(world: World) -> None:
+    put_in(world, "N1")
+    removals.add("N1", "2026-11-22T10:00:00+00:00")
+    world.broken["mdadm /dev/md/millrace-data --add"] = Result(1, "", "mdadm: no")
+    with pytest.raises(Failed):
+        added(world, "N1")
     assert removals.load() == {}
 
 

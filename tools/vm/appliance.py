@@ -55,8 +55,11 @@ class Appliance(Machine):
 
     def __init__(self, server: Server, image: Path, directory: Path, accel: Accel, options: Options) -> None:
         self.server = server
+        # drives that were put in while the machine ran, which are in no subsystem until the next start
+        self._new: set[str] = set()
 
         def command(files: Files) -> list[str]:
+            self._new.clear()
             disks.make(self.server, image, files)
             return server_command(self.server, accel, files, options)
 
@@ -88,7 +91,10 @@ class Appliance(Machine):
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
         number = self._bay(serial)
-        self._insert(number, serial, subsys=f"subsys{number}")
+        if serial in self._new:
+            self._insert_new(number, self.server.drives[number])
+        else:
+            self._insert(number, serial, subsys=f"subsys{number}")
 
     def replace(self, old: str, new: Drive) -> None:
         """Put the blank drive `new` into the bay of `old`, which was pulled; it is there at the next start, too."""
@@ -99,11 +105,16 @@ class Appliance(Machine):
         path = self.files.drive(new.serial)
         with path.open("wb") as file:
             file.truncate(new.size)
-        # QEMU's subsystem of a bay keeps the serial number of its first drive
-        node = f"drive-{new.serial}"
         file_node = {"driver": "file", "filename": str(path)}
-        self.qmp("blockdev-add", driver="raw", **{"node-name": node, "discard": "unmap", "file": file_node})
-        self._insert(number, new.serial, drive=node, logical_block_size=new.block, physical_block_size=new.block)
+        options = {"node-name": f"drive-{new.serial}", "discard": "unmap", "file": file_node}
+        self.qmp("blockdev-add", driver="raw", **options)
+        self._new.add(new.serial)
+        self._insert_new(number, new)
+
+    def _insert_new(self, number: int, new: Drive) -> None:
+        # QEMU's subsystem of a bay keeps the serial number of its first drive
+        sector = {"logical_block_size": new.block, "physical_block_size": new.block}
+        self._insert(number, new.serial, drive=f"drive-{new.serial}", **sector)
 
     def _insert(self, number: int, serial: str, **more: object) -> None:
         # QEMU lets go of a drive a moment after the guest did

@@ -13,7 +13,8 @@ from tests.vm.box import Box
 from tests.vm.drives.conftest import SMALL, new_drive
 
 MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
-NEW = [f"MRN0000000000{number}" for number in range(3)]
+NEW = [f"MRN0000000000{number}" for number in range(4)]
+POLICY = "/etc/millrace/policy.toml"
 UNIT = "millrace-drive.service"
 FILE = "/srv/pool/written"
 WRITER = f"""
@@ -179,6 +180,36 @@ def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     print(box.machine.run(["millrace", "drive", "remove", NEW[2], "--yes"], seconds=600).out)
     assert NEW[2] not in box.members_by_serial("data")
     show(box)
+
+
+def test_drive_that_was_taken_out_is_left_alone_when_it_is_back(box: Box, dead: str) -> None:
+    box.machine.pull(NEW[2])
+    box.machine.put_in(NEW[2])
+    alone = f"journalctl -b -o cat -u millrace-readd | grep {NEW[2]} | grep -q 'is left alone'"
+    box.machine.wait_command(alone, "the drive to be found", 300)
+    found = row(box, NEW[2])
+    print(found, box.say("journalctl -b -o cat -u millrace-readd -u millrace-replace"))
+    assert (found["verdict"], "taken out" in found["what"]) == ("returned", True)
+    assert NEW[2] not in box.members_by_serial("data")
+
+
+def test_blank_drive_in_the_bay_of_a_dead_one_takes_its_place_where_the_policy_allows_it(box: Box, dead: str) -> None:
+    box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin='[drives]\nreplace = "same-bay"\n')
+    old = record(box, "data")[2]
+    box.machine.pull(old)
+    box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
+    box.machine.replace(old, new_drive(NEW[3]))
+    done = f"grep -q {NEW[3]} /var/lib/millrace/drive-changed.json"
+    try:
+        box.machine.wait_command(done, "the end of the change", 900)
+    finally:
+        show(box)
+        print(box.say(f"journalctl -b -o cat -u millrace-replace; rm {POLICY}"))
+    change = box.shown("drive progress --json")["change"]["change"]
+    assert (change["by"], change["error"]) == ("policy", None)
+    assert NEW[3] in record(box, "data") and old not in record(box, "data")
+    assert NEW[3] in box.members_by_serial("data")
+    assert box.say(f"cat {MD}/degraded") == "0"
 
 
 def test_data_and_parity_agree_at_the_end(box: Box, dead: str) -> None:

@@ -66,7 +66,8 @@ def replaced(box: Box) -> str:
     # not the paths of a multipath drive (nvme9c9n1), which have no device node
     found = f"for d in /sys/block/nvme*n1; do grep -qs {old} $d/device/serial && basename $d; done"
     name = box.say(f"({found}) | grep -xE 'nvme[0-9]+n1'")
-    box.say(f"mdadm {ARRAY} --add /dev/{name}")
+    # a drive that was put in is examined, and open for nobody else meanwhile
+    box.machine.wait_command(f"mdadm {ARRAY} --add /dev/{name}", "mdadm to add the drive", 120)
     wait_in_sync(box)
     return old
 

@@ -36,6 +36,10 @@ export const mailAddress = rule(
     ["[A-Za-z0-9!#$%&'*+/=?^_`{|}~.-]{1,64}@(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*", () => _("$0 is not a mail address: write it like storage@example.com")],
 );
 
+export const metricsReader = rule(
+    ["[0-9.]+(?:/[0-9.]+)?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:/[0-9]+)?", () => _("$0 is not an address or a network: write it like 10.1.0.9 or 10.1.0.0/24")],
+);
+
 export const network = rule(
     ["[0-9A-Fa-f:.]+(?:/[0-9.]+)?|\\*", () => _("$0 is not a network: write it like 10.0.0.0/24 or fd00:1::/64")],
 );

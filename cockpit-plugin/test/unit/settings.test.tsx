@@ -25,6 +25,7 @@ beforeEach(() => {
     golden("certificate show");
     golden("domain show", "none");
     golden("alert route list");
+    golden("metrics status");
 });
 
 test("the certificate says for what it is, who made it and when it ends", async () => {

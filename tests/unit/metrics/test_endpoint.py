@@ -68,7 +68,17 @@ def test_addresses_need_no_token_unless_one_is_given(systemd: Systemd) -> None:
     assert both.token and both.addresses == ["10.1.0.9/32"] and kept_hash() == endpoint.digest(TOKEN)
 
 
-@pytest.mark.parametrize("address", ["10.1.0.9/24", "host", "", "10.1.0.0/33", "0.0.0.0/0/0", "10.1.0.9\n"])
+def test_token_is_made_for_addresses_where_it_is_asked_for(systemd: Systemd) -> None:
+    first = endpoint.turn_on(["10.1.0.9"], None, systemd, new_token=True)
+    second = endpoint.turn_on(["10.1.0.9"], None, systemd, new_token=True)
+    assert (second.token, second.addresses) == (True, ["10.1.0.9/32"])
+    assert first.new_token and second.new_token and first.new_token != second.new_token
+    assert kept_hash() == endpoint.digest(second.new_token)
+
+
+@pytest.mark.parametrize(
+    "address", ["fe80::1%eth0", "10.1.0.9/24", "host", "", "10.1.0.0/33", "0.0.0.0/0/0", "10.1.0.9\n"]
+)
 def test_address_that_is_none_is_refused_and_nothing_changes(systemd: Systemd, address: str) -> None:
     with pytest.raises(BadInput, match=r"is not an address or a network: write it like 10\.1\.0\.9 or 10\.1\.0\.0/24$"):
         endpoint.turn_on(["10.1.0.1", address], None, systemd)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from click import UsageError
 from click.testing import CliRunner, Result
 
 from millrace import paths
@@ -70,6 +71,24 @@ def test_own_token_comes_by_standard_input(systemd: Systemd) -> None:
     }
     shown = run("status").stdout
     assert shown.endswith("to readers at 10.1.0.9/32, with the token.\n")
+
+
+def test_new_token_is_shown_and_the_addresses_stay(systemd: Systemd) -> None:
+    run("on --token-stdin --from 10.1.0.9", f"{TOKEN}\n")
+    found = json.loads(run("on --new-token --from 10.1.0.9 --json").stdout)
+    assert found["addresses"] == ["10.1.0.9/32"] and found["token"] and len(found["new_token"]) > 40
+
+
+def test_given_and_made_token_at_once_are_wrong_usage(systemd: Systemd) -> None:
+    with pytest.raises(UsageError, match="cannot be combined"):
+        CliRunner().invoke(
+            millrace,
+            ["metrics", "on", "--token-stdin", "--new-token"],
+            input=f"{TOKEN}\n",
+            standalone_mode=False,
+            catch_exceptions=False,
+        )
+    assert systemd.calls == []
 
 
 def test_empty_token_is_refused(systemd: Systemd) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the verbs print in the first week of an appliance: networks, users, shares, a domain and alerts.
+"""What the verbs print in the first week of an appliance: networks, users, shares, a domain, alerts, metrics.
 
 The server is one whose tools do what they are told; a server made of files (golden.py) cannot be changed.
 """
@@ -39,6 +39,7 @@ MODELS = ("--profile=training", "--comment=Checkpoints of the vision team", "--s
 CLIENTS = ("--nfs-client=10.0.0.0/24 access=ro", "--nfs-client=@gpus sec=krb5p xprtsec=tls:mtls")
 PEOPLE = ("--smb-user=anna", "--smb-user=ben")
 PASSWORD = "s3cret-word-2\n"
+METRICS_TOKEN = "made-by-the-server-of-these-tests-0123456789"
 UNLISTED = Result(0, "IPC|IPC$|\n", "")
 UNTRUSTED = Result(1, "", "could not obtain winbind domain name!")
 UNREACHABLE = Result(255, "", "Didn't find the cldap server!")
@@ -50,7 +51,12 @@ Kind = TypeVar("Kind", bound=Appliance)
 class Week(Network):
     """An appliance with two ports and without a policy, so that it is closed until networks are confirmed."""
 
-    TAKEN = (*Network.TAKEN, "smbstatus --json")
+    TAKEN = (
+        *Network.TAKEN,
+        "smbstatus --json",
+        "systemctl restart millrace-metrics.service",
+        "systemctl start millrace-metrics-collect.service",
+    )
 
     def server(self, *networks: str) -> Server:
         """This server; the networks of its clients are those of its desired state."""
@@ -95,6 +101,7 @@ def _printed(appliance: Week) -> Iterator[tuple[str, str]]:
     yield "share-networks-list.json", said("share", "networks", "list")
     yield from _accounts()
     yield from _routes()
+    yield from _metrics()
     create = ("share", "create", "models", *MODELS, *CLIENTS, *PEOPLE)
     yield "share-create.--dry-run.json", said(*create, "--dry-run")
     yield "share-create.json", said(*create)
@@ -138,6 +145,20 @@ def _routes() -> Iterator[tuple[str, str]]:
     ]
     write_model(paths.alert_report_file(), Report(open=[], deliveries=deliveries, queued={"chat": 2}, tests=[]))
     yield "alert-route-list.json", said("alert", "route", "list")
+
+
+def _metrics() -> Iterator[tuple[str, str]]:
+    """The endpoint off, with a token and for addresses."""
+    yield "metrics-status.off.json", said("metrics", "status")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("millrace.metrics.endpoint.secrets.token_urlsafe", lambda length: METRICS_TOKEN)
+        yield "metrics-on.json", said("metrics", "on")
+        yield "metrics-status.json", said("metrics", "status")
+        both = ("--new-token", "--from=10.1.0.9", "--from=10.2.0.0/24")
+        yield "metrics-on.both.json", said("metrics", "on", *both)
+        yield "metrics-status.both.json", said("metrics", "status")
+    yield "metrics-on.addresses.json", said("metrics", "on", "--from=10.1.0.9", "--from=10.2.0.0/24")
+    yield "metrics-status.addresses.json", said("metrics", "status")
 
 
 def _domain(member: Member) -> Iterator[tuple[str, str]]:

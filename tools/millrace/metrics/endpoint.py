@@ -12,8 +12,8 @@ from millrace.errors import BadInput
 from millrace.metrics.model import MetricsEndpoint, MetricsSettings, TokenHash
 from millrace.state.store import config_lock
 from millrace.system.documents import read_model, write_model
+from millrace.system.rule import Check, Rule
 from millrace.system.run import Runner, must
-from millrace.system.text import shown
 
 PORT = 19100
 UNIT, PORT_UNIT = "millrace-metrics.service", "millrace-metrics-port.service"
@@ -34,17 +34,21 @@ def token_file() -> Path:
     return paths.metrics_dir() / "token.json"
 
 
-def turn_on(addresses: Sequence[str], token: str | None, run: Runner) -> MetricsEndpoint:
-    """Turn the endpoint on, or change who may read; a token is made where neither it nor an address is given.
+def turn_on(addresses: Sequence[str], token: str | None, run: Runner, new_token: bool = False) -> MetricsEndpoint:
+    """Turn the endpoint on, or change who may read.
 
+    A token is made where neither it nor an address is given, and for `new_token` where it is not given.
     BadInput: an address or the token is not valid. Refused: the caller is not root. Failed: systemd does not start it.
     """
-    networks = list(dict.fromkeys(_network(one) for one in addresses))
+    try:
+        networks = list(dict.fromkeys(reader(one) for one in addresses))
+    except ValueError as error:
+        raise BadInput(str(error)) from error
     if len(networks) > MOST_ADDRESSES:
         raise BadInput(f"at most {MOST_ADDRESSES} addresses may read the metrics: use networks such as 10.1.0.0/24")
     if token is not None:
         _refuse_weak(token)
-    new = secrets.token_urlsafe(32) if token is None and not networks else None
+    new = secrets.token_urlsafe(32) if token is None and (new_token or not networks) else None
     used = token or new
     with config_lock():
         # The hash first: the settings never ask for a token that is not there.
@@ -95,9 +99,15 @@ def _network(text: str) -> str:
     try:
         found = ip_network(text)
     except ValueError as error:
-        raise BadInput(
-            f"{shown(text)} is not an address or a network: write it like 10.1.0.9 or 10.1.0.0/24"
-        ) from error
+        raise ValueError(_READER.sentence_for(text)) from error
     if not found.prefixlen:
-        raise BadInput(f"{found} is every address: leave out --from and use a token")
+        raise ValueError(f"{found} is every address: leave out --from and use a token")
     return str(found)
+
+
+_READER = Check(
+    "[0-9.]+(?:/[0-9.]+)?|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*(?:/[0-9]+)?",
+    "$0 is not an address or a network: write it like 10.1.0.9 or 10.1.0.0/24",
+)
+# An address or a network that may read; its normal form is CIDR.
+reader = Rule(_READER, then=_network)

@@ -26,22 +26,25 @@ def metrics(context: click.Context) -> None:
 
 @metrics.command()
 @click.option("--token-stdin", is_flag=True, help="Read the token from standard input, one line; else one is made.")
+@click.option("--new-token", is_flag=True, help="Make a token, shown once, also with --from.")
 @click.option(
     "--from",
     "addresses",
     metavar="ADDRESS",
     multiple=True,
-    help="Let only this address or network read, without a token unless --token-stdin; repeatable.",
+    help="Let only this address or network read, without a token unless an option asks for one; repeatable.",
 )
 @_endpoint
-def on(token_stdin: bool, addresses: tuple[str, ...], show: Output) -> None:
+def on(token_stdin: bool, new_token: bool, addresses: tuple[str, ...], show: Output) -> None:
     """Serve metrics by HTTPS on port 19100; make a token, shown once, where no option says who may read."""
     from millrace.metrics import endpoint
     from millrace.system.prompt import secret
     from millrace.system.run import attempt
 
+    if token_stdin and new_token:
+        raise click.UsageError("--token-stdin and --new-token cannot be combined")
     token = secret("Token", True, "--token-stdin") if token_stdin else None
-    show(endpoint.turn_on(addresses, token, attempt), _lines)
+    show(endpoint.turn_on(addresses, token, attempt, new_token), _lines)
 
 
 @metrics.command()

@@ -13,6 +13,7 @@ TEXTS = {
     "hostName": "millrace.system.names:host_name",
     "joiningAccount": "millrace.state.domain_names:joining_account",
     "mailAddress": "millrace.alert.addresses:mail_address",
+    "metricsReader": "millrace.metrics.endpoint:reader",
     "network": "millrace.system.names:network",
     "organisationalUnit": "millrace.state.domain_names:organisational_unit",
     "password": "millrace.user.password:PASSWORD",

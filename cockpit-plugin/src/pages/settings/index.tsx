@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-/** By what this server is known: its certificate, and the domain whose people it serves; and where it reports problems. */
+/** By what this server is known: its certificate, and the domain whose people it serves; and to whom it reports. */
 import type { JSX } from "react";
 import { PageHeader } from "../../components/PageHeader";
 import { _ } from "../../lib/i18n";
 import { AlertsPanel } from "./AlertsPanel";
 import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
+import { MetricsPanel } from "./MetricsPanel";
 
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership and alerts.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts and metrics.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
             <AlertsPanel />
+            <MetricsPanel />
         </>
     );
 }

@@ -63,7 +63,7 @@ def copied(box: Box, serial: str) -> int:
 def emulation(box: Box) -> float:
     """Seconds that an emulated server takes for one health check and one delivery, with what else its host does now.
 
-    A real one takes less than a second. The check has beside it what an event of md starts with it (md-event).
+    The check has beside it what an event of md starts with it (md-event).
     """
     if box.machine.accel.name == "kvm":
         return 0.0

@@ -58,6 +58,7 @@ EXPOSURE = {
     "millrace-share.service": 37,
     "millrace-tune.service": 41,
     "millrace-users.service": 42,
+    "millrace-checker.service": 31,
     "millrace-health.service": 31,
     "millrace-health-stopped.service": 22,
     "millrace-heartbeat.service": 14,

@@ -116,7 +116,7 @@ def test_what_a_verb_had_to_import_and_build_is_there_for_the_next_one() -> None
 import json, os, sys, threading, time
 from millrace.answer.server import Server, _built
 questions, answers = os.pipe(), os.pipe()
-server = Server(questions[0], answers[1])
+server = Server()
 def ask():
     os.write(questions[1], b'{"id": 1, "words": ["schema", "--json"]}\\n')
     assert json.loads(os.fdopen(answers[0]).readline())["status"] == 0
@@ -126,7 +126,7 @@ def ask():
     os.close(questions[1])
 assert "millrace.schema.document" not in sys.modules and not _built()
 threading.Thread(target=ask).start()
-server.serve()
+server.serve(questions[0], answers[1])
 assert "millrace.schema.document" in sys.modules
 assert _built()
 """

@@ -71,3 +71,18 @@ def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_p
     needed = (paths.inventory_file(), paths.pool_file())
     assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
+
+
+def test_check_has_the_same_sandbox_by_the_checker_and_without_it() -> None:
+    """`millrace.answer.ask` runs the check itself where the checker is not there."""
+    without = ("Description", "Documentation", "ExecStart", "Type", "Wants", "After", "OnFailure", "SuccessExitStatus")
+    checker, health = (
+        {name: value for name, value in unit(one).items() if name not in (*without, "TimeoutStartSec")}
+        for one in ("millrace-checker.service", "millrace-health.service")
+    )
+    assert checker == health
+    [start] = unit("millrace-checker.service")["ExecStart"]
+    [ask] = unit("millrace-health.service")["ExecStart"]
+    path, words = "/run/millrace/checker.socket", "health --write"
+    assert start == f"/usr/bin/millrace answer --socket {path} -- {words}"
+    assert ask == f"/usr/bin/python3 -I -m millrace.answer.ask {path} {words}"

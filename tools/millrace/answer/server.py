@@ -28,36 +28,42 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Child:
-    """A running verb: the number of its request, its process, and the files for what it prints and learns."""
+    """A running verb: number of its request, process with descriptor, files for what it prints and learns."""
 
     number: int
     pid: int
+    process: int
     out: int
     err: int
     learnt: int
 
 
 class Server:
-    """Reads questions {id, words} and {stop: id} from `read`, writes {id, status, signal, out, err} to `write`.
+    """Runs verbs for whoever is connected; with `only`, this verb with these options and no other."""
 
-    `status` is null where a signal ended the verb, as it does what is stopped.
-    """
-
-    def __init__(self, read: int, write: int) -> None:
-        self._read = read
-        self._write = write
+    def __init__(self, only: Sequence[str] | None = None) -> None:
+        self._only = list(only) if only is not None else None
         self._children: dict[int, Child] = {}
         self._modules: deque[str] = deque()
         self._built: set[str] = set()
+        self._left: list[int] = []
 
-    def serve(self) -> None:
-        """Answer until the input ends, then stop what still runs. BadInput: a line is no request."""
+    def prepare(self) -> None:
+        """Import what most verbs import; from now on SIGTERM ends this process and all verbs."""
         # Cockpit ends so what a page leaves behind.
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
         import_module(FIRST)
+
+    def serve(self, read: int, write: int) -> None:
+        """Read questions {id, words} and {stop: id} from `read`, write {id, status, signal, out, err} to `write`.
+
+        `status` is null where a signal ended the verb, as it does what is stopped. Until the input ends; then what
+        still runs is stopped. BadInput: a line is no request.
+        """
+        self.prepare()
         rest = b""
         with selectors.DefaultSelector() as selector:
-            selector.register(self._read, selectors.EVENT_READ)
+            selector.register(read, selectors.EVENT_READ)
             try:
                 while True:
                     # Who waits for an answer comes first.
@@ -67,10 +73,9 @@ class Server:
                     for key, _ in ready:
                         if isinstance(key.data, Child):
                             selector.unregister(key.fd)
-                            os.close(key.fd)
-                            self._reply(key.data)
+                            self._reply(key.data, write)
                             continue
-                        chunk = os.read(self._read, CHUNK)
+                        chunk = os.read(read, CHUNK)
                         if not chunk:
                             return
                         *lines, rest = (rest + chunk).split(b"\n")
@@ -91,9 +96,11 @@ class Server:
             number, words = int(question["id"]), [str(word) for word in question["words"]]
         except (ValueError, TypeError, KeyError) as error:
             raise BadInput('a question is a line like {"id": 1, "words": ["status", "--json"]}') from error
+        if self._only is not None and words != self._only:
+            raise BadInput(f"only 'millrace {' '.join(self._only)}' is run here")
         child = self._begin(number, words)
         self._children[number] = child
-        selector.register(os.pidfd_open(child.pid), selectors.EVENT_READ, child)
+        selector.register(child.process, selectors.EVENT_READ, child)
 
     def _begin(self, number: int, words: Sequence[str]) -> Child:
         out, err, learnt = (os.memfd_create(name) for name in ("out", "err", "learnt"))
@@ -103,9 +110,10 @@ class Server:
         # By both processes: whichever is first, the group exists when it is to be stopped.
         with suppress(PermissionError, ProcessLookupError):
             os.setpgid(pid, pid)
-        return Child(number, pid, out, err, learnt)
+        return Child(number, pid, os.pidfd_open(pid), out, err, learnt)
 
-    def _reply(self, child: Child) -> None:
+    def _reply(self, child: Child, write: int) -> None:
+        os.close(child.process)
         status = os.waitstatus_to_exitcode(os.waitpid(child.pid, 0)[1])
         self._children.pop(child.number, None)
         out, err, learnt = (_text(file) for file in (child.out, child.err, child.learnt))
@@ -113,11 +121,27 @@ class Server:
         line = json.dumps({"id": child.number, **ended, "out": out, "err": err}) + "\n"
         data = line.encode()
         while data:
-            data = data[os.write(self._write, data) :]
+            data = data[os.write(write, data) :]
         if learnt:
             said = json.loads(learnt)
             self._modules.extend(name for name in said["modules"] if name not in sys.modules)
             self._built |= set(said["built"])
+
+    def settle(self) -> None:
+        """Between two connections: kill what the last one left behind, and import what its verbs had to import.
+
+        A process that hangs in the kernel is left behind, and collected when it has ended.
+        """
+        for child in self._children.values():
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGKILL)
+            for file in (child.process, child.out, child.err, child.learnt):
+                os.close(file)
+            self._left.append(child.pid)
+        self._children.clear()
+        self._left = [pid for pid in self._left if os.waitpid(pid, os.WNOHANG)[0] == 0]
+        while self._modules or self._built:
+            self._import_next()
 
     def _import_next(self) -> None:
         """Import one module that a child had to import; then build what children had to build."""

@@ -1,9 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """The state of systemd units."""
 
+import socket
+
 from millrace.system.run import Runner
 
 
 def is_active(unit: str, run: Runner) -> bool:
     """Whether systemd has the unit up."""
     return run(["systemctl", "is-active", "--quiet", unit]).status == 0
+
+
+def notify_ready(address: str | None) -> None:
+    """Tell systemd at $NOTIFY_SOCKET that the service is up (sd_notify(3)); nothing where nobody waits for it.
+
+    OSError: systemd does not take it.
+    """
+    if not address:
+        return
+    # a socket without a file has a null byte where systemd writes @
+    place = f"\0{address[1:]}" if address.startswith("@") else address
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.sendto(b"READY=1", place)

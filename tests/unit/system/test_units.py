@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A service tells systemd that it is up, at a file or at a name without one."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from millrace.system.units import notify_ready
+
+
+@pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
+def test_systemd_is_told_once(tmp_path: Path, abstract: bool) -> None:
+    name = f"millrace-test-{os.getpid()}"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as manager:
+        manager.bind(f"\0{name}" if abstract else os.fspath(tmp_path / name))
+        manager.setblocking(False)
+        notify_ready(f"@{name}" if abstract else str(tmp_path / name))
+        assert manager.recv(100) == b"READY=1"
+        with pytest.raises(BlockingIOError):
+            manager.recv(100)
+
+
+@pytest.mark.parametrize("address", [None, ""])
+def test_nobody_is_told_where_nobody_waits(address: str | None) -> None:
+    notify_ready(address)

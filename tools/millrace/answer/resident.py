@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One verb, run again and again in children of a process that stays: what it imports is imported once.
+
+millrace-checker.service runs this for the health check, whose imports were most of its time.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NoReturn
+
+from millrace.answer.server import Server
+from millrace.errors import BadInput
+from millrace.system.units import notify_ready
+
+
+def listen(path: Path, words: Sequence[str], notify: str | None = None) -> NoReturn:
+    """Serve one connection after another at a socket that only root may use, until the process is ended.
+
+    The verb of a client that goes away is killed. systemd is told when the socket is there; `notify` is where, by
+    default $NOTIFY_SOCKET. OSError: the socket cannot be made.
+    """
+    server = Server(words)
+    path.unlink(missing_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+        before = os.umask(0o177)
+        listener.bind(os.fspath(path))
+        os.umask(before)
+        listener.listen()
+        server.prepare()
+        notify_ready(notify or os.environ.get("NOTIFY_SOCKET"))
+        while True:
+            connection, _ = listener.accept()
+            with connection:
+                try:
+                    server.serve(connection.fileno(), connection.fileno())
+                except (BadInput, OSError) as error:
+                    # whoever asked is gone, or asked for something else
+                    print(f"millrace: {error}", file=sys.stderr, flush=True)
+            server.settle()

@@ -128,6 +128,11 @@ class Appliance(Machine):
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(present, f"drive {serial} to be there", seconds=120)
 
+    def throttle(self, serial: str, requests: int) -> None:
+        """Let a drive that `replace` put in do so many requests a second until it is pulled; 0 for any number."""
+        limits = dict.fromkeys(("bps", "bps_rd", "bps_wr", "iops_rd", "iops_wr"), 0)
+        self.qmp("block_set_io_throttle", id=f"nvme{self._bay(serial)}", iops=requests, **limits)
+
     def erase(self, serial: str) -> None:
         """Erase a drive that was pulled, as if the next `put_in` were of another drive; QEMU wants the serial again."""
         path = self.files.drive(serial)

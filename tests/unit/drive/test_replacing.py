@@ -156,11 +156,19 @@ def test_drive_that_is_not_blank_is_refused_with_what_was_found(world: World) ->
     assert refused(world, "D1", "D1").startswith("cannot replace drive D1 by itself")
 
 
-def test_without_a_blank_drive_the_size_that_is_needed_is_named(world: World) -> None:
+def test_without_a_drive_that_fits_each_is_named_with_its_reason_and_the_size_that_is_needed(world: World) -> None:
     need = f"insert a blank drive of at least {NEEDED} bytes"
-    assert refused(world, "D1") == f"cannot replace drive D1: no drive is blank; {need}"
+    foreign = "drive FOREIGN is not blank (ext4 file system)"
+    assert refused(world, "D1") == f"cannot replace drive D1: {foreign}; {need}"
     plug_in(world, new_disk("N1", NEEDED - 4096))
-    assert refused(world, "D1") == f"cannot replace drive D1: drive N1 is too small by 4096 bytes; {need}"
+    assert refused(world, "D1") == f"cannot replace drive D1: {foreign}; drive N1 is too small by 4096 bytes; {need}"
+
+
+def test_without_any_other_drive_the_size_that_is_needed_is_named(world: World) -> None:
+    die(world, "FOREIGN")
+    assert refused(world, "D1") == (
+        f"cannot replace drive D1: no drive is blank; insert a blank drive of at least {NEEDED} bytes"
+    )
 
 
 def test_what_is_no_member_is_not_replaced(world: World) -> None:

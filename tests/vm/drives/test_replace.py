@@ -2,6 +2,7 @@
 """A drive dies, another one wears out: each is replaced with one command while files are written."""
 
 import json
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from tests.vm.box import Box
 from tests.vm.drives.conftest import SMALL, new_drive
 
 MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+LOG = MD.replace("millrace-data", "millrace-log")
 NEW = [f"MRN0000000000{number}" for number in range(4)]
 POLICY = "/etc/millrace/policy.toml"
 UNIT = "millrace-drive.service"
@@ -90,12 +92,37 @@ def dead(box: Box) -> str:
     return dead
 
 
-def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> None:
-    generation = box.pool["generation"]
+def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
+    """Of the log: the data have none."""
+    box.machine.wait_command(
+        f"grep -qx 0 {LOG}/degraded && grep -qx idle {LOG}/sync_action", "the log to be whole", 300
+    )
+    (spare,) = record(box, "log", "spares")
+    assert spare in box.members_by_serial("log") and dead not in box.members_by_serial("log")
+    (found,) = [one for one in box.shown("health --json")["findings"] if one["key"] == "arrays/spares/log"]
+    print(found)
+    assert found["level"] == "WARN"
+    assert "is healthy with 0 of 1 hot spares" in found["sentence"] and dead in found["sentence"]
+    assert found["todo"].endswith(f"millrace drive replace {dead}")
+
+
+def test_drive_with_data_of_somebody_else_is_refused_and_kept(box: Box, dead: str) -> None:
+    box.machine.replace(dead, new_drive(NEW[0]))
+    device = f"/dev/{row(box, NEW[0])['name']}"
+    box.say(f"mkfs.ext4 -q {device}", seconds=300)
+    before = box.say(f"dd if={device} bs=1M count=8 status=none | sha256sum")
     refused = box.machine.run(["millrace", "drive", "replace", dead, "--yes"], seconds=600, check=False)
     print(refused.err)
-    assert refused.status == 1 and "is too small by" in refused.err and SMALL.serial in refused.err
-    box.machine.replace(dead, new_drive(NEW[0]))
+    assert refused.status == 1
+    assert NEW[0] in refused.err and "is not blank" in refused.err and "ext4" in refused.err
+    assert SMALL.serial in refused.err and "is too small by" in refused.err
+    assert box.say(f"dd if={device} bs=1M count=8 status=none | sha256sum") == before
+    # what its owner does with it elsewhere
+    box.say(f"blkdiscard -f {device}")
+
+
+def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> None:
+    generation = box.pool["generation"]
     with written(box):
         done = box.machine.run(["millrace", "drive", "replace", dead, "--yes", "--json"], seconds=1200, check=False)
         print(done.out[:1500], done.out[-1500:], done.err)
@@ -116,6 +143,26 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
     found = row(box, NEW[0])
     assert (found["verdict"], found["role"], found["arrays"]) == ("in-sync", "data", ["data", "log"])
     assert box.say("ls /var/lib/millrace/drive-change.json 2>&1; true").endswith("No such file or directory")
+
+
+def test_member_that_takes_seconds_for_its_requests_loses_nothing(box: Box, dead: str) -> None:
+    device = f"/dev/{row(box, NEW[0])['name']}"
+    read = f"for i in 1 2 3 4 5 6; do dd if={device} bs=4k count=6 iflag=direct status=none | wc -c; done"
+    box.say("head -c 256K /dev/urandom > /run/slow")
+    box.machine.throttle(NEW[0], 1)
+    try:
+        began = time.monotonic()
+        assert box.say(read, seconds=300).split() == ["24576"] * 6
+        print(f"36 requests took {time.monotonic() - began:.0f} s")
+        assert time.monotonic() - began > 20
+        began = time.monotonic()
+        box.say("dd if=/run/slow of=/srv/pool/slow bs=64k conv=fsync status=none", seconds=600)
+        print(f"256 KiB took {time.monotonic() - began:.0f} s")
+    finally:
+        box.machine.throttle(NEW[0], 0)
+    box.say("echo 3 > /proc/sys/vm/drop_caches; cmp /run/slow /srv/pool/slow", seconds=300)
+    assert box.say(f"cat {MD}/degraded {LOG}/degraded").split() == ["0", "0"]
+    assert "I/O error" not in box.say("journalctl -k -b -o cat | tail -n 40")
 
 
 def test_server_is_healthy_after_a_reboot_and_waits_for_no_drive(box: Box, dead: str) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.vm.box import Box
-from tests.vm.life.words import EXPORT
+from tests.vm.life.words import EXPORT, SERVER, warn
 from tests.vm.webhook import ROUTE, Webhook, webhook
 from vm.machine import Machine
 
@@ -124,7 +124,8 @@ def test_returned_drive_is_re_added_by_itself(
     written = copied(box, drive["serial"])
     print(box.say("journalctl -b -o short-precise -u millrace-readd; cat /var/lib/millrace/returns.json /proc/mdstat"))
     print(f"{written / 1e6:.1f} MB of {drive['size_bytes'] / 1e6:.0f} MB were written to the drive that is back")
-    assert written > 0
+    # The bitmap has a bit for each 64 MiB of these small drives; what was written meanwhile touches a few of them.
+    assert 0 < written < drive["size_bytes"] / 2
     assert drive["serial"] in box.members_by_serial("data")
     (returned,) = box.read_json("cat /var/lib/millrace/returns.json")["returns"]
     assert (returned["serial"], returned["array"], returned["outcome"]) == (drive["serial"], "data", "re-added")
@@ -154,6 +155,20 @@ def test_messages_outlive_a_receiver_that_fails_and_a_service_that_is_killed(
     hook.wait_message("closed", KEY, 2, END_SECONDS)
     assert events(hook) == ["opened", "closed", "opened", "closed"]
     assert [one["number"] for one in hook.messages] == sorted({one["number"] for one in hook.messages})
+
+
+def test_critical_warning_of_a_drive_is_reported_without_a_reboot(box: Box, hook: Webhook) -> None:
+    worn = SERVER.drives[-1].serial
+    warn(box, worn, 4)
+    try:
+        box.say("systemctl start millrace-health.service", seconds=600)
+        hook.wait_message("opened", worn, 1, 300)
+    finally:
+        warn(box, worn, 0)
+        box.say("systemctl start millrace-health.service", seconds=600)
+    (message,) = [one for one in hook.messages if worn in one["text"] and one["event"] == "opened"]
+    print(message)
+    assert "critical warning" in message["text"]
 
 
 def test_pulled_drive_was_found_and_reported_in_time(box: Box, pulled: dict[str, float]) -> None:

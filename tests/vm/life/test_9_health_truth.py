@@ -6,7 +6,7 @@ import time
 import pytest
 
 from tests.vm.box import Box
-from tests.vm.life.words import SERVER
+from tests.vm.life.words import SERVER, warn
 
 pytestmark = pytest.mark.usefixtures("in_use")
 
@@ -22,22 +22,14 @@ def failures(box: Box) -> dict[str, dict[str, str]]:
 
 
 def test_smart_warning_is_reported_without_a_reboot(box: Box) -> None:
-    def warn(value: int) -> None:
-        path = f"/machine/peripheral/nvme{len(SERVER.drives) - 1}"
-        box.machine.qmp("qom-set", path=path, property="smart_critical_warning", value=value)
-        # what its timer does every 5 minutes
-        box.say("systemctl start millrace-smart.service")
-
     assert "OnUnitInactiveUSec=5min" in box.say("systemctl show -P TimersMonotonic millrace-smart.timer")
     assert "drives" not in failures(box)
-    warn(4)
+    worn = SERVER.drives[-1].serial
+    warn(box, worn, 4)
     found = failures(box)["drives"]
-    assert (
-        f"({SERVER.drives[-1].serial}): The drive reports a critical warning: errors have degraded its reliability."
-        in found["sentence"]
-    )
+    assert f"({worn}): The drive reports a critical warning: errors have degraded its reliability." in found["sentence"]
     assert found["todo"].startswith("Replace the drive")
-    warn(0)
+    warn(box, worn, 0)
     assert "drives" not in failures(box)
 
 

@@ -4,7 +4,7 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from tests.vm.box import SERVER_ADDRESSES
+from tests.vm.box import SERVER_ADDRESSES, Box
 from tests.vm.servers import server_named
 from vm.machine import Machine
 
@@ -21,6 +21,15 @@ PATTERN_MIB = 256
 # May look into the web console and change nothing.
 VIEWER = "noel"
 VIEWER_PASSWORD = "looks-5-but-touches-nothing"
+
+
+def warn(box: Box, serial: str, value: int) -> None:
+    """Set the critical warning of a drive that was there at the start (NVM Express, SMART log, byte 0); 0 for none."""
+    number = [drive.serial for drive in SERVER.drives].index(serial)
+    path = f"/machine/peripheral/nvme{number}"
+    box.machine.qmp("qom-set", path=path, property="smart_critical_warning", value=value)
+    # what its timer does every 5 minutes
+    box.say("systemctl start millrace-smart.service", seconds=300)
 
 
 @contextmanager

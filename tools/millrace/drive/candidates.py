@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The drive that is put in the place of another: the one that was named, or the one that fits. Pure functions."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from millrace.errors import Refused
@@ -33,10 +33,19 @@ def the_one(drives: Sequence[Drive], serial: str) -> Drive | None:
     return found[0] if found else None
 
 
-def chosen(drives: Sequence[Drive], need: Need, why: str, old: str, bay: str | None, new: str | None) -> Drive:
+def chosen(
+    drives: Sequence[Drive],
+    need: Need,
+    why: str,
+    old: str,
+    bay: str | None,
+    new: str | None,
+    members: Collection[str] = (),
+) -> Drive:
     """Return the drive `new`, or the one blank drive that fits; one in the bay of the old drive is preferred.
 
-    `why` begins the sentence. Refused: the drive does not fit, none does, or several do.
+    `why` begins the sentence; `members` are the serials of the pool's drives. Refused: the drive does not fit, none
+    does, or several do.
     """
     if new is not None:
         if new == old:
@@ -55,7 +64,9 @@ def chosen(drives: Sequence[Drive], need: Need, why: str, old: str, bay: str | N
     if fits:
         serials = ", ".join(named(one.serial, place(one)) for one in fits)
         raise Refused(f"{why}: {len(fits)} blank drives fit, {serials}; choose one with --with SERIAL")
-    reasons = "; ".join(f"{named(one.serial, place(one))} {unfit(one, need)}" for one in blank) or "no drive is blank"
+    # The boot drive and those of a pool are not what somebody put in for this.
+    left = [one for one in drives if one.state not in (DriveState.OURS, DriveState.BOOT) and one.serial not in members]
+    reasons = "; ".join(f"{named(one.serial, place(one))} {unfit(one, need)}" for one in left) or "no drive is blank"
     raise Refused(f"{why}: {reasons}; insert a blank drive of at least {need.size} bytes")
 
 

@@ -40,7 +40,8 @@ def replacement(server: Server, old: str, new: str | None) -> DrivePlan:
     copies = {one.array.name: _is_copied(server, one, old) for one in records}
     layout = _layout(server.pool, old, records)
     bay = server.bays.get(old)
-    drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new)
+    members = {one.serial for one in server.pool.drives}
+    drive = chosen(server.drives, need, f"cannot replace {named(old, bay)}", old, bay, new, members)
     by_role = {one.array.role: one.array.name for one in records}
     partitions = [
         NewPartition(

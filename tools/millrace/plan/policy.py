@@ -30,7 +30,7 @@ NESTED = {"raid50", "raid60"}
 class Section(Contract):
     """One table of the file. A number in quotes or a yes where a number belongs is a mistake, not a value."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 def _power_of_two(value: int) -> int:

@@ -6,11 +6,12 @@ from ipaddress import ip_address, ip_interface
 from typing import Annotated, Final, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from millrace.state import domain_names
 from millrace.state.choices import Access, Encryption, Profile, Security, Squash, Transport
 from millrace.system import names
+from millrace.system.documents import Deferred
 
 SCHEMA: Final = 1
 ADMIN = "admin"  # made at first boot, not kept here; every share may name it
@@ -48,10 +49,10 @@ AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
 
 
-class Wanted(BaseModel):
+class Wanted(Deferred):
     """Unknown keys and wrong types are refused, nothing is converted."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class NfsClient(Wanted):

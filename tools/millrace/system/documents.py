@@ -4,6 +4,7 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from threading import RLock
 from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -15,6 +16,8 @@ Result = TypeVar("Result")
 Model = TypeVar("Model", bound=BaseModel)
 Migration = Callable[[dict[str, Any]], dict[str, Any]]
 
+# A model may build those that it consists of.
+_BUILDING = RLock()
 _MIGRATIONS: dict[type[BaseModel], Migration] = {}
 
 # Bytes, and things that are counted: a file with a negative one is broken.
@@ -23,11 +26,26 @@ Positive = Annotated[int, Field(gt=0)]
 Rate = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 
 
-class Contract(BaseModel):
+class Deferred(BaseModel):
+    """A model whose schema is built at its first use, by one thread at a time."""
+
+    # A command uses few of the models that it imports (a seventh of the time of a short one).
+    model_config = ConfigDict(defer_build=True)
+
+    @classmethod
+    def model_rebuild(cls, *, _parent_namespace_depth: int = 2, **options: Any) -> bool | None:
+        """Build the schema as pydantic does; a thread that comes meanwhile waits and finds it built.
+
+        Two threads of pydantic's own take the attributes of the model from each other: a scan of the drives failed so.
+        """
+        with _BUILDING:
+            return super().model_rebuild(_parent_namespace_depth=_parent_namespace_depth + 1, **options)
+
+
+class Contract(Deferred):
     """The base of all documents; unknown keys are refused in input, ignored in what Millrace wrote (`read_model`)."""
 
-    # Built at the first use: a command uses few of the models that it imports (a seventh of the time of a short one).
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 def write_model(path: Path, model: BaseModel, mode: int = 0o644) -> bool:

@@ -28,6 +28,7 @@ RULES = {
         "system/run.py",
         "done = subprocess.run(argv)",
         {
+            "answer/ask.py": "it becomes the verb, and imports next to nothing",
             "alert/attempt.py": "a delivery runs beside the service, which ends it at its time limit",
             "inventory/unpack.py": "the archive is read as it is unpacked, and never completely in memory",
             "bench/run/local.py": "fio is read while it measures, and stopped by the user",
@@ -64,6 +65,7 @@ RULES = {
         {
             "alert/service.py": "it runs until it is stopped",
             "answer/server.py": "it serves until its input ends",
+            "answer/resident.py": "it serves until it is stopped",
             "watch/verbs.py": "it prints until it is stopped",
             "bench/result/live.py": "it yields what came since the last look",
             "inventory/settle.py": "done is what two looks in a row agree on, before or after the limit",

@@ -23,5 +23,8 @@ def test_systemd_is_told_once(tmp_path: Path, abstract: bool) -> None:
 
 
 @pytest.mark.parametrize("address", [None, ""])
-def test_nobody_is_told_where_nobody_waits(address: str | None) -> None:
+def test_nobody_is_told_where_nobody_waits(address: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[object] = []
+    monkeypatch.setattr(socket, "socket", lambda *kind: opened.append(kind))
     notify_ready(address)
+    assert opened == []

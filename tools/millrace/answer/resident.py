@@ -17,10 +17,10 @@ from millrace.system.units import notify_ready
 
 
 def listen(path: Path, words: Sequence[str], notify: str | None = None) -> NoReturn:
-    """Serve one connection after another at a socket that only root may use, until the process is ended.
+    """Serve one connection of root after another at a socket, until the process is ended.
 
-    The verb of a client that goes away is killed. systemd is told when the socket is there; `notify` is where, by
-    default $NOTIFY_SOCKET. OSError: the socket cannot be made.
+    The verb of a client that goes away is killed. When the socket is there systemd learns it at `notify`, by default
+    $NOTIFY_SOCKET. OSError: the socket cannot be made.
     """
     server = Server(words)
     path.unlink(missing_ok=True)

@@ -39,7 +39,7 @@ class Child:
 
 
 class Server:
-    """Runs verbs for whoever is connected; with `only`, this verb with these options and no other."""
+    """Runs the verbs that a client asks for; with `only`, this verb with these options and no other."""
 
     def __init__(self, only: Sequence[str] | None = None) -> None:
         self._only = list(only) if only is not None else None

@@ -95,7 +95,7 @@ def migration(kind: type[BaseModel]) -> Callable[[Migration], Migration]:
 
 def sentence(error: ValidationError) -> str:
     """Return the first error, with the key where the error does not name it."""
-    first = error.errors()[0]
+    first = _first(error)
     cause = first.get("ctx", {}).get("error")
     if isinstance(cause, ValueError):
         return str(cause)
@@ -150,6 +150,11 @@ def _text(path: Path) -> str:
 
 
 def _unreadable(path: Path, error: ValidationError) -> BadInput:
-    first = error.errors()[0]
+    first = _first(error)
     key = ".".join(str(part) for part in first["loc"]) or "the document"
     return BadInput(f"{path}: {key}: {first['msg']}")
+
+
+def _first(error: ValidationError) -> Any:
+    """The first error; in a document of another release that of the schema, wherever pydantic lists it."""
+    return min(error.errors(), key=lambda one: one["loc"] != ("schema_version",))

@@ -25,6 +25,8 @@ ROOMS = {
     "share": ["share"],
     "bench": ["bench/plan", "bench/run", "bench/result"],
 }
+# drive changes are code of provision, and the tests of the room drive run them through its public functions
+TESTS = {"provision": ["provision", "drive"]}
 # mutmut 3.8 names a mutant by its path, and takes off `src.` alone: the names must be those that the tests import
 SOURCE = "src"
 FOUND = {"killed", "timeout", "segfault"}
@@ -51,13 +53,13 @@ def copy_tree(target: Path) -> None:
 
 
 def configure(tree: Path, room: str) -> None:
-    """Write mutmut's configuration: mutate one room, run its unit tests only."""
+    """Write mutmut's configuration: mutate one room, run the unit tests of its code only."""
     beside = sorted(path.name for path in tree.iterdir() if path.name != SOURCE)
     lines = {
         "source_paths": [SOURCE],
         "only_mutate": [f"{SOURCE}/millrace/{part}/*.py" for part in ROOMS[room]],
         "also_copy": beside,
-        "pytest_add_cli_args_test_selection": [f"tests/unit/{room}"],
+        "pytest_add_cli_args_test_selection": [f"tests/unit/{name}" for name in TESTS.get(room, [room])],
         "pytest_add_cli_args": ["-p", "no:cacheprovider"],
         "on_dependency_change": ["ignore"],
     }

@@ -41,6 +41,16 @@ def test_one_room_is_mutated_and_its_own_tests_run(tmp_path: Path) -> None:
     assert (tmp_path / "mutants/tools").readlink() == Path("src")
 
 
+def test_drive_changes_are_tested_from_the_room_that_makes_them(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    mutants.configure(tmp_path, "provision")
+    read = configparser.ConfigParser()
+    read.read(tmp_path / "setup.cfg")
+    assert read["mutmut"]["only_mutate"].split() == ["src/millrace/provision/*.py"]
+    tests = read["mutmut"]["pytest_add_cli_args_test_selection"].split()
+    assert tests == ["tests/unit/provision", "tests/unit/drive"]
+
+
 def test_what_prints_the_results_of_the_benchmark_is_not_mutated(tmp_path: Path) -> None:
     (tmp_path / "src").mkdir()
     mutants.configure(tmp_path, "bench")

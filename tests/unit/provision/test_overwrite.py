@@ -71,6 +71,22 @@ def test_samples_tell_old_data_and_the_marks_from_zeros(device: Path) -> None:
     assert not any(device.read_bytes())
 
 
+def test_each_end_is_on_the_drive_before_it_is_read_back(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    order: list[str] = []
+    read = os.preadv
+
+    def reading(descriptor: int, buffers: list[memoryview], offset: int) -> int:
+        order.append("read")
+        return read(descriptor, buffers, offset)
+
+    with exclusively(device, SIZE) as raw:
+        own = {os.path.realpath(f"/proc/self/fd/{one}"): int(one) for one in os.listdir("/proc/self/fd")}[str(device)]
+        monkeypatch.setattr(os, "fsync", lambda one: order.append("sync" if one == own else "another"))
+        monkeypatch.setattr(os, "preadv", reading)
+        raw.clear_ends()
+    assert order == ["sync", "read"] * 2
+
+
 def test_a_drive_that_returns_something_else_is_found(device: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "pwrite", lambda descriptor, data, offset: len(data))
     with exclusively(device, SIZE) as raw, pytest.raises(Failed, match="returns something else"):

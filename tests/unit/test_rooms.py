@@ -29,6 +29,7 @@ ORDER = [
         "config",
         "admin",
     ],  # verbs over what several rooms below keep
+    ["rescue"],  # the way back for a pool without its log
     ["share", "user", "domain", "port", "certificate", "journal"],  # what people decide
     ["membership"],  # what a member of a domain has: `domain` joins with it, `share` serves with it
     ["etc"],  # the files that we render

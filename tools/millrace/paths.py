@@ -157,6 +157,21 @@ def drive_changed_file() -> Path:
     return state_dir() / "drive-changed.json"
 
 
+def rescue_file() -> Path:
+    """A rescue of the pool under way: its write-ahead journal."""
+    return state_dir() / "rescue.json"
+
+
+def rescued_file() -> Path:
+    """The last rescue of the pool that ended."""
+    return state_dir() / "rescued.json"
+
+
+def unrepaired_file() -> Path:
+    """There while the pool has a new log and is not repaired: srv-pool.mount does not mount it."""
+    return state_dir() / "unrepaired"
+
+
 def pool_lock() -> Path:
     """Held while pool.json is read, changed and written."""
     return state_dir() / "pool.lock"

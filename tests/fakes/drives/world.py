@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from millrace.inventory.model import Drive, DriveState, Evidence, Inventory
 from millrace.plan.model import Proposal
 from millrace.provision.model import MemberRecord
-from millrace.provision.system import LiveMember
+from millrace.provision.system import LiveMember, Report
 from millrace.system.run import Result
 from tests.fakes.drives import filling, superblocks
 from tests.fakes.drives.disks import Disk
@@ -35,6 +35,12 @@ class World(Tools):
         result = self(argv, stdin)
         self.tick()
         return result
+
+    def follow(self, argv: Sequence[str], report: Report) -> Result:
+        done = self.attempt(argv)
+        for line in done.out.splitlines():
+            report(line)
+        return done
 
     def scan(self) -> Inventory:
         drives = [self._drive(name, disk) for name, disk in self.names.items()]

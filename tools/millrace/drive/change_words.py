@@ -3,8 +3,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from millrace.drive.candidates import named
 from millrace.drive.change_model import ChangeProgress
+from millrace.provision.candidates import named
 from millrace.provision.change_model import ChangedDrive, DriveChange, DrivePlan, DriveProposal
 from millrace.system.text import binary, size
 

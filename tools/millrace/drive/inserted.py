@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from millrace import paths
 from millrace.drive import change_follow, changes
-from millrace.drive.candidates import place
 from millrace.drive.replacing import Server, replacement
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.drives import unsuitable
 from millrace.plan.policy import Policy
 from millrace.provision import removed
+from millrace.provision.candidates import place
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange
 from millrace.provision.system import Report, System

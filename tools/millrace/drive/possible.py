@@ -5,7 +5,6 @@ without a command to any drive. Pure functions.
 
 from collections.abc import Mapping, Sequence
 
-from millrace.drive.candidates import Need, unfit
 from millrace.drive.facts import Facts
 from millrace.drive.judge import CHANGED, NOT_EXAMINED, Judgement
 from millrace.drive.model import DriveAction, Verdict
@@ -15,6 +14,7 @@ from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
 from millrace.pool.model import LiveArray, MemberState
 from millrace.provision import md
+from millrace.provision.candidates import Need, unfit
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.provision.standing import ArrayNow, MemberNow, Standing
 

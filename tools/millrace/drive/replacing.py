@@ -4,11 +4,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from millrace.drive.candidates import Need, chosen, named, the_one
 from millrace.errors import Refused
 from millrace.inventory.model import Drive
 from millrace.plan.model import Role
 from millrace.provision import md
+from millrace.provision.candidates import Need, chosen, free_label, named, the_one
 from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
 from millrace.provision.model import ArrayRecord, DriveRecord, Pool
 from millrace.provision.standing import ArrayNow
@@ -151,13 +151,6 @@ def _labels(server: Server, layout: DriveRecord, old: str) -> list[str]:
     if layout.serial == old:
         return [one.label for one in layout.partitions]
     return [free_label(server.pool, one.role) for one in layout.partitions]
-
-
-def free_label(pool: Pool, role: Role) -> str:
-    """Return the first label of a role that no drive has."""
-    used = {one.label for drive in pool.drives for one in drive.partitions}
-    labels = (f"millrace-{role.value}-{number:02}" for number in range(len(used) + 1))
-    return next(label for label in labels if label not in used)
 
 
 def sector(server: Server, records: Sequence[ArrayRecord]) -> int | None:

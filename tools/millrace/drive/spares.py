@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A blank drive becomes a hot spare, and a drive that no array needs is taken out. Pure functions."""
 
-from millrace.drive.candidates import Need, chosen
-from millrace.drive.replacing import Server, arrays_of, as_changed, changed, free_label, log_first, sector
+from millrace.drive.replacing import Server, arrays_of, as_changed, changed, log_first, sector
 from millrace.errors import Refused
 from millrace.plan.model import Role
 from millrace.provision import md
+from millrace.provision.candidates import Need, chosen, free_label
 from millrace.provision.change_model import DrivePlan, NewPartition
 from millrace.provision.model import ArrayRecord
 

@@ -4,6 +4,7 @@
 from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
+from millrace.plan.model import Role
 from millrace.provision import change_journal, in_sync, md, removed, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
@@ -77,7 +78,7 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
     if len(found) < md.needed(record.array):
         raise Failed(
             f"{md.title(record.array)} cannot start: {len(found)} of {len(record.members)} members present, "
-            f"{md.needed(record.array)} required; missing: {', '.join(missing)}"
+            f"{md.needed(record.array)} required; missing: {', '.join(missing)}{_remedy(record)}"
         )
     in_sync.refuse_stale(record, present)
     forced = ""
@@ -91,6 +92,13 @@ def _start(system: System, record: ArrayRecord, pool: Pool, waited: WaitTime) ->
             ) from error
     md.ensure_link(system, record)
     return _started(system, record) + forced
+
+
+def _remedy(record: ArrayRecord) -> str:
+    """What is left where the log cannot start."""
+    if record.array.role is not Role.LOG:
+        return ""
+    return ". Put them back in and restart the server; if they do not come back: millrace pool rescue"
 
 
 def _without_removed(record: ArrayRecord, found: dict[str, MemberRecord]) -> dict[str, MemberRecord]:

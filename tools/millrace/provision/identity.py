@@ -66,7 +66,7 @@ def _array_records(plan: Plan, drives: dict[str, DriveRecord]) -> list[ArrayReco
     return [
         ArrayRecord(
             array=array,
-            uuid=_md_uuid(),
+            uuid=md_uuid(),
             members=[] if array.over_arrays else [_member(drives[serial], array.role) for serial in array.members],
             spares=[_member(drives[serial], array.role) for serial in array.spares],
         )
@@ -79,6 +79,7 @@ def _member(drive: DriveRecord, role: Role) -> MemberRecord:
     return MemberRecord(serial=drive.serial, wwid=drive.wwid, partuuid=partition.partuuid, label=partition.label)
 
 
-def _md_uuid() -> str:
+def md_uuid() -> str:
+    """Return a new UUID of an array in mdadm's form."""
     digits = uuid.uuid4().hex
     return ":".join(digits[at : at + 8] for at in range(0, 32, 8))

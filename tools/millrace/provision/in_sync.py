@@ -97,7 +97,7 @@ def refuse_stale(one: ArrayRecord, present: Sequence[MemberRecord]) -> None:
         return
     old, gone = _serials(present), _serials(last)
     lost = (
-        "An older log must not be replayed: without it, ask for help before anything is started."
+        "An older log must not be replayed; if it does not come back: millrace pool rescue"
         if one.array.role is Role.LOG
         else f"Without it only older data is left; to start that: mdadm --assemble --run {array_path(one.array.name)} "
         f"--uuid={one.uuid} and the device of {old}, then: systemctl restart millrace-assemble."

@@ -19,7 +19,7 @@ from millrace.plan.model import Proposal
 from millrace.provision import gpt
 from millrace.provision.model import MemberRecord
 from millrace.system import sysfs
-from millrace.system.run import Result, attempt, must
+from millrace.system.run import Result, attempt, follow, must
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class System(Protocol):
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Run a tool, whatever its exit status."""
+        ...
+
+    def follow(self, argv: Sequence[str], report: Report) -> Result:
+        """Run a tool that takes long; `report` receives each line as it is printed. Return all of them as output."""
         ...
 
     def scan(self) -> Inventory:
@@ -125,6 +129,10 @@ class Linux:
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         """Run a tool without a time limit."""
         return attempt(argv, stdin)
+
+    def follow(self, argv: Sequence[str], report: Report) -> Result:
+        """Run a tool without a time limit, its standard error in the order of its output."""
+        return follow(argv, report)
 
     def scan(self) -> Inventory:
         """Wait until the drive list is stable, then collect."""

@@ -56,6 +56,11 @@ class Output:
         for warning in warnings:
             click.echo(f"warning: {warning}", err=True)
 
+    @property
+    def as_json(self) -> bool:
+        """Whether documents are printed and not text."""
+        return self._json
+
     def text(self, lines: Iterable[str]) -> None:
         """Print lines that are in no document; with --json, nothing."""
         if not self._json:

@@ -38,3 +38,14 @@ def confirm(question: str, options: str) -> None:
         raise BadInput(f"no terminal to confirm this: use {options}")
     if not click.confirm(question, err=True):
         raise Refused("not confirmed; nothing was written")
+
+
+def typed_yes(question: str, options: str) -> None:
+    """Ask a question that only the typed word yes answers.
+
+    BadInput: there is no terminal; `options` confirm without one. Refused: something else was typed.
+    """
+    if not sys.stdin.isatty():
+        raise BadInput(f"no terminal to confirm this: use {options}")
+    if click.prompt(f"{question} Type yes to go on", default="", show_default=False, err=True).strip() != "yes":
+        raise Refused("not confirmed; nothing was changed by this step")

@@ -3,7 +3,7 @@
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,6 +48,31 @@ def attempt(argv: Sequence[str], stdin: str | None = None, timeout: float | None
     except subprocess.TimeoutExpired:
         return Result(124, "", f"{argv[0]} did not finish in {timeout:g} s")
     return Result(done.returncode, done.stdout, done.stderr)
+
+
+def follow(argv: Sequence[str], line: Callable[[str], None]) -> Result:
+    """Run a tool that takes long; `line` receives each line as it is printed, standard error included.
+
+    The result has them all as output. A missing tool is status 127.
+    """
+    try:
+        process = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            env={**os.environ, "LC_ALL": "C.UTF-8"},
+        )
+    except FileNotFoundError:
+        return Result(127, "", f"{argv[0]} is not installed")
+    printed = []
+    with process:
+        for text in process.stdout or ():
+            printed.append(text)
+            line(text.rstrip("\n"))
+    return Result(process.returncode, "".join(printed), "")
 
 
 def within(seconds: float) -> Runner:

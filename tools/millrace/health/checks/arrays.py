@@ -6,6 +6,7 @@ from pathlib import Path
 
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
+from millrace.plan.model import Role
 from millrace.pool.arrays import live_arrays
 from millrace.pool.model import LiveArray, Member
 from millrace.provision.devices import block
@@ -14,6 +15,8 @@ from millrace.system import sysfs
 from millrace.system.names import several
 
 NAME = "arrays"
+
+RESCUE = "millrace pool rescue"
 
 _DEAD = {"clear", "inactive", "broken"}
 _GONE = ("missing", "faulty")
@@ -36,7 +39,7 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     title, state = _title(now), _read(md, "array_state")
     if state in _DEAD:
         gone = _named(host, _gone(now)) or "too many of its drives are missing"
-        todo = "Put the missing drives back in, then restart the server: systemctl reboot"
+        todo = _put_back(now, "Put the missing drives back in, then restart the server: systemctl reboot")
         return [_finding(now, Level.FAIL, f"{title} is {state}: {gone}.", todo)]
     if state == "readonly":
         return [_finding(now, Level.FAIL, f"{title} is read-only.", "journalctl -k | grep md")]
@@ -51,7 +54,14 @@ def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
     lost = [one for one in now.members if record.members and one.serial not in present]
     named = f" {_named(host, lost)[:1].upper()}{_named(host, lost)[1:]}." if lost else ""
     todo = "Check that its drives are seated (millrace inventory), then: journalctl -u millrace-assemble"
+    if len(lost) == len(now.members):
+        todo = _put_back(now, todo)
     return host.absent(NAME, f"{_title(now)} is missing.{named}", todo, subject=now.name)
+
+
+def _put_back(now: LiveArray, todo: str) -> str:
+    """The remedy, and for the log what is left if its drives do not come back."""
+    return f"{todo}. If they do not come back: {RESCUE}" if now.role is Role.LOG else todo
 
 
 def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) -> Finding:

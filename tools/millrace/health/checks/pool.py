@@ -15,7 +15,7 @@ NAME = "pool"
 def check(host: Host) -> list[Finding]:
     """Check the pool, provisioning under way, or the plan that waits for its approval."""
     if host.pool is not None:
-        return [_exists(host.pool)]
+        return [_exists(host.pool), *_rescue()]
     if paths.transaction_file().exists():
         return [_under_way(read_model(paths.transaction_file(), Transaction))]
     if not paths.plan_file().exists():
@@ -29,6 +29,14 @@ def check(host: Host) -> list[Finding]:
 def _exists(pool: Pool) -> Finding:
     arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
     return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {arrays}.")
+
+
+def _rescue() -> list[Finding]:
+    """A rescue waits for its next step to be confirmed, in every boot."""
+    if not paths.rescue_file().exists():
+        return []
+    sentence = "The rescue of the pool, whose log was lost, is not finished."
+    return [Finding(check=NAME, kind="rescue", level=Level.FAIL, sentence=sentence, todo="millrace pool rescue")]
 
 
 def _under_way(transaction: Transaction) -> Finding:

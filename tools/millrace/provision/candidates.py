@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
+from millrace.plan.model import Role
 from millrace.provision.feasibility import TABLE_END
+from millrace.provision.model import Pool
 from millrace.provision.partition import START
 from millrace.system.text import shown
 
@@ -99,3 +101,10 @@ def place(drive: Drive) -> str | None:
 def named(serial: str, bay: str | None) -> str:
     """Return a drive as sentences name it."""
     return f"drive {serial} (bay {bay})" if bay else f"drive {serial}"
+
+
+def free_label(pool: Pool, role: Role) -> str:
+    """Return the first label of a role that no drive has."""
+    used = {one.label for drive in pool.drives for one in drive.partitions}
+    labels = (f"millrace-{role.value}-{number:02}" for number in range(len(used) + 1))
+    return next(label for label in labels if label not in used)

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server whose pool is to be brought back without its log: what mounts, reads and repairs its XFS.
+
+`repaired_log` is the UUID of the array that xfs_repair wrote a log to. A mount with a log of which that is not true, or
+a repair while the file system is mounted, fails the test.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+from millrace import paths
+from millrace.system.run import Result
+from tests.fakes.commands import GOOD
+from tests.fakes.drives.disks import Disk
+from tests.fakes.drives.tools import Tools
+from tests.fakes.drives.world import World
+from tests.fakes.mounts import mount
+
+DATA, LOG, POOL = "/dev/md/millrace-data", "/dev/md/millrace-log", "/srv/pool"
+GROUPS = 4
+REPAIR = "Phase 1 - find and verify superblock...\nPhase 7 - verify and correct link counts...\ndone\n"
+
+
+class WithoutLog(World):
+    """A World that `without_log` went on with. `busy`: somebody is in the pool. `files` are seen while it is judged."""
+
+    TAKEN: ClassVar[Iterable[str]] = (
+        *Tools.TAKEN,
+        "systemctl stop srv-pool.mount",
+        "systemctl start millrace-serving.target",
+        "modprobe loop",
+        "losetup --find --show --read-only */rescue-log",
+        "losetup --associated */rescue-log --noheadings --output NAME",
+        "losetup --detach /dev/loop*",
+        "mount -t xfs -o ro,norecovery,nosuid,nodev,noexec,logdev=/dev/loop? /dev/md/millrace-data */verify-rescue",
+        "umount */verify-rescue",
+        "xfs_db -r -l /dev/loop? -c ... /dev/md/millrace-data",
+        "xfs_metadump -a -o -v 1 -l /dev/loop? /dev/md/millrace-data *",
+        "xfs_repair -n -l /dev/loop? /dev/md/millrace-data",
+        "xfs_repair -L -l /dev/md/millrace-log /dev/md/millrace-data",
+    )
+
+    def prepare(self) -> None:
+        """Set what a server of the other class does not have."""
+        self.busy = False
+        self.loops: set[str] = set()
+        self.points: set[str] = set()
+        self.inodes = 1000
+        self.files: dict[str, str] = {}
+        self.repaired_log: str | None = None
+        self.repairs = 0
+        self.pulled: dict[str, Disk] = {}
+
+    def boot(self) -> None:
+        """Nothing is mounted, no loop device exists; the unit of the mount is skipped where it is not to be mounted."""
+        super().boot()
+        self.loops = set()
+        self.points = set()
+        self._write_table()
+
+    def mounted_pool(self) -> None:
+        """The pool was mounted and serves."""
+        self.points.add(POOL)
+        self._write_table()
+
+    def serve(self) -> Result:
+        """What millrace-serving.target starts: the mount of the pool, with all that it asks for."""
+        if paths.unrepaired_file().exists():
+            return Result(1, "", "A dependency job for millrace-serving.target failed.")
+        log = next((array for array in self.arrays.values() if array.name == "millrace-log"), None)
+        if log is None:
+            return Result(1, "", "A dependency job for millrace-serving.target failed.")
+        assert self.repaired_log == log.uuid, "XFS mounted with a log that is not its own"
+        self.mounted_pool()
+        return GOOD
+
+    def _systemctl(self, words: list[str], stdin: str) -> Result:
+        if words == ["stop", "srv-pool.mount"]:
+            if self.busy:
+                return Result(1, "", "Job for srv-pool.mount failed.")
+            self.points.discard(POOL)
+            self._write_table()
+            return GOOD
+        if words[0] == "start":
+            return self.serve()
+        return super()._systemctl(words, stdin)
+
+    def _losetup(self, words: list[str], _: str) -> Result:
+        if words[0] == "--associated":
+            return Result(0, "".join(f"{one}\n" for one in sorted(self.loops)), "")
+        if words[0] == "--detach":
+            self.loops.remove(words[1])
+            return GOOD
+        backing = Path(words[-1])
+        assert backing.stat().st_size >= 64 << 20 and not self.loops
+        self.loops.add("/dev/loop0")
+        return Result(0, "/dev/loop0\n", "")
+
+    def _mount(self, words: list[str], _: str) -> Result:
+        assert self.loops and not self.points
+        point = Path(words[-1])
+        for name, text in self.files.items():
+            (point / name).parent.mkdir(parents=True, exist_ok=True)
+            (point / name).write_text(text)
+        self.points.add(str(point))
+        self._write_table()
+        return GOOD
+
+    def _umount(self, words: list[str], _: str) -> Result:
+        self.points.remove(words[-1])
+        self._write_table()
+        return GOOD
+
+    def _xfs_db(self, words: list[str], stdin: str) -> Result:
+        if not words[2].startswith("/dev/loop"):
+            return super()._xfs_db(words, stdin)
+        if "print agcount inodesize" in words:
+            return Result(0, f"agcount = {GROUPS}\ninodesize = 512\n", "")
+        assert [word for word in words if word.startswith("agi")] == [f"agi {group}" for group in range(GROUPS)]
+        return Result(0, f"count = {self.inodes // GROUPS}\n" * GROUPS, "")
+
+    def _xfs_metadump(self, words: list[str], _: str) -> Result:
+        assert self.loops and not self.points
+        Path(words[-1]).write_text("XFSM")
+        self.tick()
+        return GOOD
+
+    def _xfs_repair(self, words: list[str], _: str) -> Result:
+        assert not self.points, "xfs_repair of a file system that is mounted"
+        if words[0] == "-n":
+            assert self.loops
+            return Result(0, REPAIR, "")
+        log = self.running(LOG)
+        self.writing(["xfs_repair", *words], DATA, LOG)
+        self.repairs += 1
+        self.on_arrays[log.uuid] = {
+            "TYPE": "xfs_external_log",
+            "LOGUUID": self.on_arrays[self.running(DATA).uuid]["UUID"],
+        }
+        self.tick()
+        self.repaired_log = log.uuid
+        return Result(0, REPAIR, "")
+
+    def _write_table(self) -> None:
+        table = paths.ROOT / "proc/1/mountinfo"
+        table.parent.mkdir(parents=True, exist_ok=True)
+        table.write_text("")
+        for point in sorted(self.points):
+            options = f"rw,logdev={LOG}" if point == POOL else "ro"
+            mount(paths.ROOT, DATA, point, "xfs", options)
+
+
+def without_log(world: World) -> WithoutLog:
+    """The same server, with the tools that a rescue needs; its pool is mounted."""
+    world.__class__ = WithoutLog
+    assert isinstance(world, WithoutLog)
+    world.prepare()
+    log = next(array for array in world.arrays.values() if array.name == "millrace-log")
+    world.repaired_log = log.uuid
+    world.mounted_pool()
+    return world

@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The image of the metadata as they were found: what a specialist needs if the repair goes wrong."""
+
+import os
+import re
+from pathlib import Path
+
+from millrace import paths
+from millrace.errors import BadInput, Failed, Refused
+from millrace.provision.model import Pool
+from millrace.provision.system import System
+from millrace.rescue.stand_in import stand_in
+from millrace.system.files import sync, write_text
+from millrace.system.run import last_words, must
+from millrace.system.text import KIB, MIB, shown, size
+
+PER_GROUP = 256 * KIB
+"""Bytes of headers and free space of one allocation group."""
+MARGIN = 64 * MIB
+PLAIN = re.compile(r"/[A-Za-z0-9._+/-]*[A-Za-z0-9_+-]")
+"""xfs_metadump is a shell script that takes the name apart at blanks."""
+INODES = re.compile(r"^count = (\d+)$", re.MULTILINE)
+FIELD = re.compile(r"^(\w+) = (\d+)$", re.MULTILINE)
+
+
+def place(pool: Pool, given: str | None, now: str, ours: str | None = None) -> Path:
+    """Return the file that the image is written to; `given` by the user, else one in /var/lib/millrace.
+
+    `now` is ISO 8601, `ours` the file that this rescue was writing. BadInput: it is no absolute path, or there is no
+    such directory. Refused: it exists, or is on the pool.
+    """
+    if given is None:
+        return paths.state_dir() / f"rescue-{re.sub(r'[^0-9TZ]', '', now.replace('+00:00', 'Z'))}.metadump"
+    if not PLAIN.fullmatch(given):
+        raise BadInput(f"{shown(given)} is not an absolute path of letters, digits, '.', '_', '-', '+' and '/'")
+    target = Path(given)
+    directory = paths.ROOT / str(target.parent).lstrip("/")
+    if not directory.is_dir():
+        raise BadInput(f"there is no directory {shown(str(target.parent))}; create it, or give another file")
+    inside = directory.resolve()
+    if inside.is_relative_to((paths.ROOT / pool.filesystem.mountpoint.lstrip("/")).resolve()):
+        raise Refused(
+            f"the image cannot be in {pool.filesystem.mountpoint}, which is what is rescued; give another file"
+        )
+    if (inside / target.name).exists() and str(inside / target.name) != ours:
+        raise Refused(f"{shown(given)} exists and is not overwritten; give another file with --image")
+    return inside / target.name
+
+
+def write(system: System, pool: Pool, target: Path) -> str:
+    """Write the image to `target`; return in words what was written.
+
+    One that is complete stays as it is. Refused: there is too little room. Failed: xfs_metadump fails; no part of the
+    image is left behind.
+    """
+    if target.exists():
+        # it gets its name when it is complete
+        return f"{target}, {size(target.stat().st_size)}"
+    part = target.with_name(f".{target.name}.part")
+    with stand_in(system, pool) as log:
+        needed = _needed(system, pool, log)
+        free = os.statvfs(target.parent)
+        room = free.f_bavail * free.f_frsize
+        if room < needed:
+            raise Refused(
+                f"{target.parent} has {size(room)} free, and the image may need {size(needed)}; attach another file "
+                "system and give --image FILE there, or go on with --without-image"
+            )
+        part.unlink(missing_ok=True)
+        write_text(part, "", 0o600)
+        try:
+            # Version 1 is without the log, of which there is nothing; -a and -o keep blocks and names as they are.
+            argv = ["xfs_metadump", "-a", "-o", "-v", "1", "-l", log, pool.filesystem.device, str(part)]
+            done = system.attempt(argv)
+            if done.status != 0:
+                raise Failed(f"the image cannot be made ({last_words(done)}); try again, or go on with --without-image")
+            part.rename(target)
+        finally:
+            part.unlink(missing_ok=True)
+    sync(target.parent)
+    return f"{target}, {size(target.stat().st_size)}"
+
+
+def _needed(system: System, pool: Pool, log: str) -> int:
+    """Bytes of all metadata: what an inode has in directories and extents is reckoned as much again.
+
+    The superblock counts inodes only when the file system is unmounted; the groups always do.
+    """
+    argv = ["xfs_db", "-r", "-l", log, "-c", "sb 0", "-c", "print agcount inodesize", pool.filesystem.device]
+    fields = {name: int(value) for name, value in FIELD.findall(must(system.attempt, argv))}
+    if not {"agcount", "inodesize"} <= fields.keys():
+        raise Failed("xfs_db does not read the superblock of the pool; go on with --without-image")
+    groups = [word for group in range(fields["agcount"]) for word in ("-c", f"agi {group}", "-c", "print count")]
+    said = must(system.attempt, ["xfs_db", "-r", "-l", log, *groups, pool.filesystem.device])
+    inodes = sum(int(count) for count in INODES.findall(said))
+    return 2 * inodes * fields["inodesize"] + fields["agcount"] * PER_GROUP + MARGIN

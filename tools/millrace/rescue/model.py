@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rescue of a pool without its log: the journal, and what `millrace pool rescue --json` prints."""
+
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from millrace.provision.model import ArrayRecord, DriveRecord, StepRecord
+from millrace.system.documents import Contract
+
+StepName = Literal["stop", "image", "judge", "log", "repair", "serve"]
+STEPS: tuple[StepName, ...] = get_args(StepName)
+
+
+class Judgement(Contract):
+    """What can be read without the log. `files` and `size` (bytes, apparent) are of what was walked.
+
+    `unreadable` is how many directories could not be read, `complete` is false where the time limit ended the walk.
+    `problems` are lines of `xfs_repair -n`, the first ones of `problem_count`. `note` is why nothing was mounted.
+    """
+
+    files: int
+    directories: int
+    size: int
+    unreadable: int
+    complete: bool
+    problem_count: int
+    problems: list[str]
+    note: str | None = None
+
+
+class NewLog(Contract):
+    """The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both."""
+
+    drives: list[DriveRecord]
+    array: ArrayRecord
+    steps: list[StepRecord]
+
+
+class Rescue(Contract):
+    """A rescue, its own write-ahead journal (`/var/lib/millrace/rescue.json`).
+
+    `by` is a user name, `at` and `ended` are UTC, ISO 8601. `lost` is the UUID of the lost log, `lost_drives` has the
+    serials of its members, `results` what each step ended with. `image` is the file with the metadata as they were
+    found; null where there is none, and `without_image` is true where that was decided. `orphans` counts names in
+    lost+found at the end.
+    """
+
+    schema_version: Literal[1] = 1
+    id: str
+    by: str
+    at: str
+    lost: str
+    lost_drives: list[str]
+    steps: list[StepRecord]
+    results: dict[str, str] = Field(default_factory=dict)
+    image: str | None = None
+    without_image: bool = False
+    judgement: Judgement | None = None
+    new: NewLog | None = None
+    orphans: int | None = None
+    ended: str | None = None
+
+
+class ShownStep(Contract):
+    """One step: what it does, and how it ended."""
+
+    name: StepName
+    title: str
+    explanation: str
+    state: Literal["pending", "started", "done"]
+    result: str | None
+
+
+class RescueState(Contract):
+    """Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
+
+    `notes` are about drives that are there and are not used. `journal` is null before the first step.
+    """
+
+    schema_version: Literal[1] = 1
+    happened: str
+    losses: list[str]
+    notes: list[str]
+    steps: list[ShownStep]
+    next: StepName | None
+    journal: Rescue | None

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A rescue in words: what may be lost, what each step does, and what is to be done at the end."""
+
+from collections.abc import Iterator
+
+from millrace import paths
+from millrace.provision.model import Pool
+from millrace.rescue.model import Rescue, RescueState, ShownStep, StepName
+from millrace.rescue.new_log import in_words
+from millrace.rescue.steps import Choices
+from millrace.system.names import several
+
+TITLES: dict[StepName, str] = {
+    "stop": "Stop serving and unmount the pool",
+    "image": "Save an image of the metadata",
+    "judge": "Show what can be read without the log",
+    "log": "Make a new log",
+    "repair": "Repair the file system without the lost log",
+    "serve": "Mount, verify and serve the pool",
+}
+
+LOSSES = [
+    "Changes to files and directories that were only in the log are lost: those of the last minute before the failure, "
+    "longer under constant writes.",
+    "Files that were created, renamed, deleted or written in that time may be missing, damaged, there again, or in "
+    "lost+found without their names; so may be what clients were told was durable (fsync).",
+    "The contents of older files that were not changed in that time are not touched.",
+]
+
+
+def happened(pool: Pool, rescue: Rescue) -> str:
+    """Return what happened to the pool."""
+    return (
+        f"The log of the file system in {pool.filesystem.mountpoint} was on a mirror of {several(rescue.lost_drives)}, "
+        "and no side of it is left. Without a log XFS shuts down and cannot be mounted. If one of these drives may "
+        "come back, put it in first: then nothing is lost."
+    )
+
+
+def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices) -> str:
+    """Return what a step does, for the user who confirms it."""
+    point = pool.filesystem.mountpoint
+    match name:
+        case "stop":
+            return (
+                f"NFS, SMB and everything else that uses {point} are stopped, then it is unmounted; nothing is forced. "
+                "Clients wait, or get errors, until the last step."
+            )
+        case "image":
+            where = choices.image or f"a file in {paths.state_dir()}"
+            return (
+                f"The metadata as they are now (names, sizes, places; no contents of files) are copied to {where}, "
+                "for a specialist if the repair goes wrong. Only root can read it. --image FILE chooses another file "
+                "system, --without-image goes on without one."
+            )
+        case "judge":
+            return (
+                f"The pool is mounted read-only in {paths.run_dir()}, without replaying a log: files are counted, and "
+                "xfs_repair -n reports what it would change. Nothing is written. What was changed last may not be "
+                "readable yet."
+            )
+        case "log":
+            where = (
+                f"on {in_words(rescue.new)}"
+                if rescue.new
+                else f"on the blank drives {several(choices.drives)}, which are written"
+                if choices.drives
+                else "on free log partitions of the data drives; --with SERIAL, given twice, chooses blank drives"
+            )
+            return (
+                f"A new mirror is made {where}. Nothing of the file system is written. From here on it is not mounted "
+                "at a boot until it is repaired. If a drive of the lost log comes back before the next step, the "
+                "rescue ends and that log is used."
+            )
+        case "repair":
+            return (
+                "The new log becomes that of the pool, and xfs_repair -L makes the metadata consistent without the "
+                "lost one. This cannot be undone: from here on the drives of the lost log are of no use, and what was "
+                "only in it is lost. It takes minutes to hours, by the number of files. If it is interrupted, it "
+                "begins again."
+            )
+        case "serve":
+            return f"{point} is mounted, which counts quotas again and may take a while, then verified and served."
+
+
+def header(state: RescueState) -> Iterator[str]:
+    """Yield what is shown first: what may be lost, and why."""
+    yield "What may be lost:"
+    yield from (f"  - {one}" for one in state.losses)
+    yield ""
+    yield "What happened:"
+    yield f"  {state.happened}"
+    yield from (f"  note: {one}" for one in state.notes)
+    yield ""
+
+
+def lines(state: RescueState) -> Iterator[str]:
+    """Yield the whole state for a terminal."""
+    yield from header(state)
+    yield from (line for number, step in enumerate(state.steps, start=1) for line in _step(number, step))
+    yield from _judgement(state)
+    yield ""
+    yield from ending(state) if state.next is None else [f"Next step: {state.next}"]
+
+
+def asked(state: RescueState) -> Iterator[str]:
+    """Yield the next step as it is shown before it is confirmed."""
+    number, step = next((number, one) for number, one in enumerate(state.steps, start=1) if one.name == state.next)
+    yield ""
+    yield f"Step {number} of {len(state.steps)}: {step.title} ({step.name})"
+    yield f"  {step.explanation}"
+
+
+def result(state: RescueState, name: StepName) -> Iterator[str]:
+    """Yield how a step ended."""
+    step = next(one for one in state.steps if one.name == name)
+    yield f"{step.title}: {step.result or step.state}"
+    if name == "judge":
+        yield from _judgement(state)
+
+
+def ending(state: RescueState) -> Iterator[str]:
+    """Yield what is to be done after the last step."""
+    journal = state.journal
+    yield "The pool is served again. Next:"
+    if journal and journal.orphans:
+        yield "  - Look through /srv/pool/lost+found: files are named by their inode numbers there."
+    yield "  - Compare what was written in the last minutes with its source; write it again where it differs."
+    yield "  - Check all arrays and the metadata: millrace pool scrub start; millrace pool scrub filesystem"
+    if journal and journal.image:
+        yield f"  - Keep {journal.image} until everything was checked, then delete it."
+    yield "  - Drives of the lost log that come back are not used: millrace drive erase SERIAL --foreign"
+
+
+def _step(number: int, step: ShownStep) -> Iterator[str]:
+    mark = {"pending": " ", "started": ">", "done": "x"}[step.state]
+    yield f"{number} [{mark}] {step.name:<7} {step.title}{f': {step.result}' if step.result else ''}"
+
+
+def _judgement(state: RescueState) -> Iterator[str]:
+    found = state.journal.judgement if state.journal else None
+    if found and found.problem_count:
+        yield f"xfs_repair -n reports {found.problem_count} problems:"
+        yield from (f"  {line}" for line in found.problems)
+        if found.problem_count > len(found.problems):
+            yield f"  and {found.problem_count - len(found.problems)} more"

@@ -12,7 +12,7 @@ import pytest
 
 from millrace import __version__, cli
 from millrace.errors import BadInput, Failed, Refused
-from millrace.system.prompt import confirm, secret
+from millrace.system.prompt import confirm, secret, typed_yes
 
 
 def run(*arguments: str) -> int | str | None:
@@ -147,3 +147,19 @@ def test_change_is_confirmed_with_yes_alone(monkeypatch: pytest.MonkeyPatch, ans
     monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
     with nullcontext() if confirmed else pytest.raises(Refused, match="not confirmed; nothing was written"):
         confirm("Write?", "--yes")
+
+
+@pytest.mark.parametrize(("answer", "confirmed"), [("yes", True), ("y", False), ("YES", False), ("", False)])
+def test_step_of_a_rescue_is_confirmed_with_the_whole_word(
+    monkeypatch: pytest.MonkeyPatch, answer: str, confirmed: bool
+) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    monkeypatch.setattr("sys.stdin", Terminal(f"{answer}\n"))
+    with nullcontext() if confirmed else pytest.raises(Refused, match="not confirmed; nothing was changed"):
+        typed_yes("Carry out this step?", "--step NAME --yes")
+    monkeypatch.setattr("sys.stdin", io.StringIO("yes\n"))
+    with pytest.raises(BadInput, match="no terminal to confirm this: use --step NAME --yes"):
+        typed_yes("Carry out this step?", "--step NAME --yes")

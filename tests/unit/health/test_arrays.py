@@ -24,6 +24,7 @@ from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
 REPLACE = "Replace the drive: millrace drive replace"
+RESCUE = "If they do not come back: millrace pool rescue"
 STARTING = Result(1, "starting\n", "")
 
 
@@ -184,6 +185,31 @@ def test_a_missing_array_names_the_drives_that_are_not_there(serving: Path) -> N
     assert "WARN: Array log (RAID1) is missing" in sentences(arrays.check(host(running=STARTING)))
     (serving / "sys/block/nvme1n1").unlink()
     assert "FAIL: Array log (RAID1) is missing. Drive L1 is missing. [" in sentences(arrays.check(host()))
+    assert RESCUE not in sentences(arrays.check(host()))
+
+
+def test_rescue_is_named_where_no_drive_of_the_log_is_there(serving: Path) -> None:
+    (serving / "dev/md/millrace-log").unlink()
+    for number in range(2):
+        (serving / f"sys/block/nvme{number}n1").unlink()
+    [log] = [one for one in arrays.check(host()) if one.subject == "log"]
+    assert log.sentence == "Array log (RAID1) is missing. Drive L0, drive L1 are missing."
+    assert (log.todo or "").endswith(f"journalctl -u millrace-assemble. {RESCUE}")
+
+
+@pytest.mark.parametrize("state", ["broken", "clean"])
+def test_rescue_is_named_while_md_still_has_the_mirror(serving: Path, state: str) -> None:
+    lose(serving, "md126", 0)
+    (serving / "sys/class/block/nvme1n1p1").unlink()
+    set_md(serving, "md126", array_state=state)
+    [log] = [one for one in arrays.check(host()) if one.subject == "log"]
+    assert (log.level, log.sentence) == (Level.FAIL, "Array log (RAID1) is broken: drive L0, drive L1 are missing.")
+    assert log.todo == f"Put the missing drives back in, then restart the server: systemctl reboot. {RESCUE}"
+
+
+def test_rescue_is_no_remedy_for_an_array_of_the_data(serving: Path) -> None:
+    set_md(serving, "md127", array_state="inactive")
+    assert RESCUE not in sentences(arrays.check(host()))
 
 
 def test_a_broken_mirror_names_both_drives_although_md_keeps_one(serving: Path) -> None:

@@ -37,6 +37,9 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
         return [_absent(host, record, now)]
     md = block(now.device) / "md"
     title, state = _title(now), _read(md, "array_state")
+    # md calls a mirror broken only while nothing waits to be written (md.c array_state_show)
+    if now.level == "raid1" and not any(one.state == "in-sync" for one in now.members):
+        state = "broken"
     if state in _DEAD:
         gone = _named(host, _gone(now)) or "too many of its drives are missing"
         todo = _put_back(now, "Put the missing drives back in, then restart the server: systemctl reboot")

@@ -857,6 +857,23 @@ export interface Job {
 
 export type JsonValue = unknown;
 
+/**
+ * What can be read without the log. `files` and `size` (bytes, apparent) are of what was walked.
+ *
+ * `unreadable` is how many directories could not be read, `complete` is false where the time limit ended the walk.
+ * `problems` are lines of `xfs_repair -n`, the first ones of `problem_count`. `note` is why nothing was mounted.
+ */
+export interface Judgement {
+    files: number;
+    directories: number;
+    size: number;
+    unreadable: number;
+    complete: boolean;
+    problem_count: number;
+    problems: string[];
+    note: string | null;
+}
+
 /** A principal that this server has keys of; `version` is the number of the machine password behind it. */
 export interface Key {
     principal: string;
@@ -1085,6 +1102,13 @@ export interface Moment {
     nfsd_queued: number | null;
     rpc_queue: number | null;
     temperature: number | null;
+}
+
+/** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
+export interface NewLog {
+    drives: DriveRecord[];
+    array: ArrayRecord;
+    steps: StepRecord[];
 }
 
 /**
@@ -1522,6 +1546,46 @@ export interface ReplaceReport {
     without_password: string[];
 }
 
+/**
+ * A rescue, its own write-ahead journal (`/var/lib/millrace/rescue.json`).
+ *
+ * `by` is a user name, `at` and `ended` are UTC, ISO 8601. `lost` is the UUID of the lost log, `lost_drives` has the
+ * serials of its members, `results` what each step ended with. `image` is the file with the metadata as they were
+ * found; null where there is none, and `without_image` is true where that was decided. `orphans` counts names in
+ * lost+found at the end.
+ */
+export interface Rescue {
+    schema_version: 1;
+    id: string;
+    by: string;
+    at: string;
+    lost: string;
+    lost_drives: string[];
+    steps: StepRecord[];
+    results: Record<string, string>;
+    image: string | null;
+    without_image: boolean;
+    judgement: Judgement | null;
+    new: NewLog | null;
+    orphans: number | null;
+    ended: string | null;
+}
+
+/**
+ * Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
+ *
+ * `notes` are about drives that are there and are not used. `journal` is null before the first step.
+ */
+export interface RescueState {
+    schema_version: 1;
+    happened: string;
+    losses: string[];
+    notes: string[];
+    steps: ShownStep[];
+    next: "stop" | "image" | "judge" | "log" | "repair" | "serve" | null;
+    journal: Rescue | null;
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -1783,6 +1847,15 @@ export interface ShareVerification {
     name: string;
     seen: string[];
     problem: string | null;
+}
+
+/** One step: what it does, and how it ended. */
+export interface ShownStep {
+    name: "stop" | "image" | "judge" | "log" | "repair" | "serve";
+    title: string;
+    explanation: string;
+    state: "pending" | "started" | "done";
+    result: string | null;
 }
 
 /**
@@ -2230,6 +2303,7 @@ export interface Outputs {
     "pool acknowledge": UncleanStarts;
     "pool priority": PoolPriority;
     "pool record": Pool;
+    "pool rescue": RescueState;
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;
     "pool scrub run": ScrubRecord;

@@ -30,7 +30,7 @@ class WithoutLog(World):
         "systemctl stop srv-pool.mount",
         "systemctl start millrace-serving.target",
         "modprobe loop",
-        "losetup --find --show --read-only */rescue-log",
+        "losetup --find --show */rescue-log",
         "losetup --associated */rescue-log --noheadings --output NAME",
         "losetup --detach /dev/loop*",
         "mount -t xfs -o ro,norecovery,nosuid,nodev,noexec,logdev=/dev/loop? /dev/md/millrace-data */verify-rescue",
@@ -61,7 +61,12 @@ class WithoutLog(World):
 
     def mounted_pool(self) -> None:
         """The pool was mounted and serves."""
-        self.points.add(POOL)
+        self.mount(DATA, POOL)
+
+    def mount(self, source: str, point: str) -> None:
+        """The file system of the pool is mounted somewhere."""
+        assert source == DATA
+        self.points.add(point)
         self._write_table()
 
     def serve(self) -> Result:

@@ -18,6 +18,7 @@ from millrace.provision.model import Approval, StepRecord, Transaction
 from millrace.state import files
 from millrace.state.model import Config, Nfs, NfsClient, Share
 from millrace.system.documents import write_model
+from millrace.system.files import write_text
 from millrace.system.run import Result
 from tests.fakes.mounts import mount, unmount_all
 from tests.fakes.samples import Tools, plan
@@ -73,6 +74,14 @@ class TestBeforeThereIsAPool:
         findings = pool_check.check(host())
         assert [one.level for one in findings] == [Level.WARN, Level.WARN]
         assert "GPT" in findings[0].sentence and "S1" in findings[0].sentence
+
+    def test_rescue_that_is_open_is_named_in_every_boot(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(paths, "ROOT", tmp_path)
+        well(tmp_path)
+        assert [one.level for one in pool_check.check(host())] == [Level.OK]
+        write_text(paths.rescue_file(), "{}")
+        [_, finding] = pool_check.check(host())
+        assert (finding.level, finding.todo) == (Level.FAIL, "millrace pool rescue")
 
     def test_provisioning_under_way_says_how_far(self, empty: Path) -> None:
         steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]

@@ -53,6 +53,27 @@ def test_data_that_is_lost_meanwhile_stops_the_rescue(world: WithoutLog) -> None
     assert not world.repairs
 
 
+def test_repair_that_was_begun_goes_on_with_one_side_of_the_new_log(world: WithoutLog) -> None:
+    done(world, "stop", "image", "judge", "log", choices=DRIVES)
+    world.broken["xfs_repair -L"] = Result(1, "fatal error\n", "")
+    with pytest.raises(Failed, match="fatal error"):
+        done(world, "repair")
+    world.broken.clear()
+    die(world, "N2")
+    assert done(world, "repair", "serve").next is None
+
+
+def test_repair_that_was_begun_asks_for_a_log_that_runs(world: WithoutLog) -> None:
+    done(world, "stop", "image", "judge", "log", choices=DRIVES)
+    world.broken["xfs_repair -L"] = Result(1, "fatal error\n", "")
+    with pytest.raises(Failed, match="fatal error"):
+        done(world, "repair")
+    world.broken.clear()
+    die(world, "N1", "N2")
+    with pytest.raises(Failed, match="RAID1 log does not run: systemctl restart millrace-assemble"):
+        done(world, "repair")
+
+
 def test_mount_unit_of_an_older_release_learns_that_an_empty_log_is_not_mounted(world: WithoutLog) -> None:
     mount_unit_file().write_text("[Mount]\n")
     done(world, "stop", "image", "judge", "log", choices=DRIVES)

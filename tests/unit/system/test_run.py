@@ -4,7 +4,7 @@
 import pytest
 
 from millrace.errors import Failed
-from millrace.system.run import Result, attempt, last_words, must, within
+from millrace.system.run import Result, attempt, follow, last_words, must, within
 
 
 def test_output_status_and_input_are_passed_on() -> None:
@@ -18,6 +18,17 @@ def test_a_tool_never_waits_for_a_terminal() -> None:
 
 def test_a_missing_tool_is_status_127() -> None:
     assert attempt(["millrace-has-no-such-tool"]) == Result(127, "", "millrace-has-no-such-tool is not installed")
+
+
+def test_lines_of_a_tool_that_takes_long_are_passed_on_in_their_order() -> None:
+    lines: list[str] = []
+    script = "echo 0; echo 1 >&2; echo 2; exit 4"
+    assert follow(["sh", "-c", script], lines.append) == Result(4, "0\n1\n2\n", "")
+    assert lines == ["0", "1", "2"]
+
+
+def test_a_missing_tool_that_would_take_long_is_status_127() -> None:
+    assert follow(["millrace-has-no-such-tool"], print) == Result(127, "", "millrace-has-no-such-tool is not installed")
 
 
 def test_a_tool_that_outlives_its_limit_is_status_124() -> None:

@@ -16,7 +16,7 @@ from millrace.system.text import printable
 LIMIT = 600.0
 """Seconds for the walk over all names."""
 LISTED = 20
-PHASES = ("Phase ", "        - ", "No modify flag set", "Log format", "Maximum metadata LSN")
+PHASES = ("Phase ", "        - ", "No modify flag set", "Maximum metadata LSN", "Would format log")
 """How lines of xfs_repair begin that report no damage."""
 FOUND = 1
 """The exit status of xfs_repair -n that found damage (xfs_repair(8))."""

@@ -3,7 +3,8 @@
 
 The kernel mounts an XFS with an external log only with a device for it (xfs_mount.c: "specify logdev"), of the full
 size, but reads nothing of it with norecovery (xfs_log.c, xfs_log_mount). xfs_repair and xfs_metadump want one as well.
-A read-only loop device over a file without blocks is one: it reads as zeros and takes no memory.
+A loop device over a file without blocks is one: it reads as zeros and takes no memory. It can be written, as kernels
+open it for that; what would be written to it is lost.
 """
 
 import os
@@ -46,7 +47,7 @@ def stand_in(system: System, pool: Pool) -> Iterator[str]:
     write_text(_backing(), "", 0o600)
     os.truncate(_backing(), pool.filesystem.log_size or LARGEST)
     must(system.attempt, ["modprobe", "loop"])
-    device = must(system.attempt, ["losetup", "--find", "--show", "--read-only", str(_backing())]).strip()
+    device = must(system.attempt, ["losetup", "--find", "--show", str(_backing())]).strip()
     try:
         yield device
     finally:

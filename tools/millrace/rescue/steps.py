@@ -15,6 +15,7 @@ from millrace.provision.drives import Drives
 from millrace.provision.model import DriveRecord, Pool
 from millrace.provision.pool_file import load_pool, save_pool
 from millrace.provision.record import renew_mount_unit
+from millrace.provision.standing import array_now
 from millrace.provision.system import Report, System, settle
 from millrace.provision.xfs_repair import repair
 from millrace.rescue import image, judge, new_log
@@ -132,12 +133,15 @@ def _repair(system: System, journal: RescueJournal, report: Report) -> str:
     pool, new = load_pool(), journal.rescue.new
     assert new is not None
     _require_unmounted(system, pool)
-    md.load_modules(system)
-    settle(system)
-    new_log.build(system, Drives(system), journal, report)
-    # Before the first write: after it the lost log must not be replayed, whoever puts its drives back in.
-    journal.start("repair")
-    _record(system, new, report)
+    if log_of(pool).uuid != new.array.uuid:
+        settle(system)
+        new_log.build(system, Drives(system), journal, report)
+        # Before the first write: after it the lost log must not be replayed, whoever puts its drives back in.
+        journal.start("repair")
+        _record(system, new, report)
+    elif array_now(system, new.array) is None:
+        # one side is enough from here on
+        raise Failed(f"{md.title(new.array.array)} does not run: systemctl restart millrace-assemble, then go on")
     repair(system, pool.filesystem, array_path(new.array.array.name), lambda line: report(printable(line)))
     return "the file system is consistent again"
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.errors import Refused
+from millrace.errors import Failed, Refused
 from millrace.plan.policy import LogPolicy, Policy
 from millrace.provision.pool_file import load_pool
 from millrace.rescue.diagnosis import diagnose
@@ -29,6 +29,13 @@ def refused(world: WithoutLog, match: str) -> None:
 def test_both_drives_are_gone(root: Path) -> None:
     found = diagnose(lost(raid6_plan()), load_pool())
     assert (found.log.array.name, found.notes) == ("log", [])
+
+
+def test_tool_that_is_not_there_is_named_before_anything_is_done(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = lost(raid6_plan())
+    monkeypatch.setattr(world, "installed", lambda tool: tool != "xfs_metadump")
+    with pytest.raises(Failed, match="this image lacks xfs_metadump; nothing was changed"):
+        diagnose(world, load_pool())
 
 
 def test_server_without_a_pool(root: Path) -> None:

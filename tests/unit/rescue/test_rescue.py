@@ -69,6 +69,16 @@ def test_losses_are_said_before_anything_is_done(world: WithoutLog) -> None:
     assert not paths.rescue_file().exists() and POOL in world.points
 
 
+def test_drives_of_the_new_log_are_shown_before_they_are_written(world: WithoutLog) -> None:
+    done(world, "stop", "image", "judge")
+    world.writes.clear()
+    (named,) = [one.explanation for one in state(world, DRIVES, "admin").steps if one.name == "log"]
+    assert "drive N1 and drive N2, which are blank and are written" in named
+    (nowhere,) = [one.explanation for one in state(world, NOTHING, "admin").steps if one.name == "log"]
+    assert "not possible now: no free log partitions" in nowhere
+    assert world.writes == []
+
+
 def test_step_that_is_not_the_next_one_is_refused(world: WithoutLog) -> None:
     with pytest.raises(Refused, match=r"'stop' comes before 'repair': millrace pool rescue --step stop"):
         done(world, "repair")

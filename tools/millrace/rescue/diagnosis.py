@@ -18,6 +18,20 @@ class LogIsThere(Refused):
     """The log is not lost, or it is back: whatever keeps the pool from being served, it is not that."""
 
 
+TOOLS = (
+    "losetup",
+    "mdadm",
+    "modprobe",
+    "mount",
+    "sfdisk",
+    "systemctl",
+    "umount",
+    "xfs_db",
+    "xfs_metadump",
+    "xfs_repair",
+)
+
+
 @dataclass(frozen=True)
 class Diagnosis:
     """The pool without its log, the lost log, and what is said of drives that are there and cannot help."""
@@ -63,8 +77,11 @@ def diagnose(system: System, pool: Pool) -> Diagnosis:
     """Verify that the log is lost and everything else is there.
 
     LogIsThere: it runs or can be started. Refused: an array of the data does not run, or drives are being changed.
+    Failed: this image lacks a tool.
     """
     log = log_of(pool)
+    if absent := [tool for tool in TOOLS if not system.installed(tool)]:
+        raise Failed(f"this image lacks {', '.join(absent)}; nothing was changed")
     require_no_change()
     require_data(system, pool)
     if array_now(system, log) is not None:

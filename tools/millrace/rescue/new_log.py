@@ -80,6 +80,23 @@ def undo(system: System, drives: Drives, new: NewLog) -> None:
     ArrayStep(system, drives, record).undo()
 
 
+def proposed(system: System, pool: Pool, log: ArrayRecord, serials: Sequence[str], planned: NewLog | None) -> str:
+    """Return which drives the new log would be on, with their bays, or why there is none; for the user to confirm."""
+    drives = Drives(system)
+    if planned is not None and not lost(drives, planned):
+        new = planned
+    else:
+        try:
+            new = choose(system, drives, pool, log, serials, planned.drives if planned else ())
+        except Refused as problem:
+            return f"not possible now: {problem}"
+    found = [(one.serial, drives.find(one)) for one in (*new.array.members, *new.array.spares)]
+    sides = [named(serial, place(drive) if drive else None) for serial, drive in found]
+    spare = f", hot spare {sides[SIDES]}" if len(sides) > SIDES else ""
+    what = "which are blank and are written" if new.drives else "on their free log partitions, which are written"
+    return f"{' and '.join(sides[:SIDES])}{spare}, {what}"
+
+
 def in_words(new: NewLog) -> str:
     """Return the drives of a new log for a sentence."""
     words = " and ".join(one.serial for one in new.array.members)

@@ -10,6 +10,7 @@ from millrace.rescue import words
 from millrace.rescue.diagnosis import LogIsThere, diagnose
 from millrace.rescue.journal import RescueJournal
 from millrace.rescue.model import STEPS, RescueState, ShownStep, StepName
+from millrace.rescue.new_log import proposed
 from millrace.rescue.steps import Choices, give_up, perform
 
 
@@ -24,7 +25,10 @@ def state(system: System, choices: Choices, by: str) -> RescueState:
     except LogIsThere as better:
         with writing(RESCUING):
             raise _given_up(system, better) from better
-    return _shown(journal, notes, choices)
+    where = None
+    if journal.next == "log":
+        where = proposed(system, load_pool(), diagnose(system, load_pool()).log, choices.drives, journal.rescue.new)
+    return _shown(journal, notes, choices, where)
 
 
 def carry_out(system: System, name: StepName, choices: Choices, by: str, report: Report) -> RescueState:
@@ -78,7 +82,7 @@ def _given_up(system: System, better: LogIsThere) -> Refused:
     return Refused(f"the rescue has ended, and nothing of the pool was changed: {better}")
 
 
-def _shown(journal: RescueJournal, notes: list[str], choices: Choices) -> RescueState:
+def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: str | None = None) -> RescueState:
     pool, rescue = load_pool(), journal.rescue
     return RescueState(
         happened=words.happened(pool, rescue),
@@ -88,7 +92,7 @@ def _shown(journal: RescueJournal, notes: list[str], choices: Choices) -> Rescue
             ShownStep(
                 name=name,
                 title=words.TITLES[name],
-                explanation=words.explanation(name, pool, rescue, choices),
+                explanation=words.explanation(name, pool, rescue, choices, where),
                 state=journal.state(name),
                 result=rescue.results.get(name),
             )

@@ -37,8 +37,8 @@ def happened(pool: Pool, rescue: Rescue) -> str:
     )
 
 
-def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices) -> str:
-    """Return what a step does, for the user who confirms it."""
+def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices, drives: str | None) -> str:
+    """Return what a step does, for the user who confirms it; `drives` are those of the new log, if they are known."""
     point = pool.filesystem.mountpoint
     match name:
         case "stop":
@@ -60,17 +60,12 @@ def explanation(name: StepName, pool: Pool, rescue: Rescue, choices: Choices) ->
                 "readable yet."
             )
         case "log":
-            where = (
-                f"on {in_words(rescue.new)}"
-                if rescue.new
-                else f"on the blank drives {several(choices.drives)}, which are written"
-                if choices.drives
-                else "on free log partitions of the data drives; --with SERIAL, given twice, chooses blank drives"
-            )
+            drives = drives or (in_words(rescue.new) if rescue.new else "the drives that are free then")
             return (
-                f"A new mirror is made {where}. Nothing of the file system is written. From here on it is not mounted "
-                "at a boot until it is repaired. If a drive of the lost log comes back before the next step, the "
-                "rescue ends and that log is used."
+                f"A new mirror is made for the log. Drives: {drives}. (Free log partitions of the data drives are "
+                "taken, or the blank drives that --with SERIAL names, given twice.) Nothing of the file system is "
+                "written. From here on it is not mounted at a boot until it is repaired. If a drive of the lost log "
+                "comes back before the next step, the rescue ends and that log is used."
             )
         case "repair":
             return (

@@ -230,7 +230,8 @@ export interface ChangeReport {
 /**
  * A drive that takes part in a change. `bay` is its bay or slot, the last one of a drive that is missing.
  *
- * `model` is empty and `size`, in bytes, null where a drive is missing and no record has them.
+ * `model` is empty and `size`, in bytes, null where a drive is missing and no record has them. `discard`: whether the
+ * new drive guarantees that deallocated blocks read as zeroes.
  */
 export interface ChangedDrive {
     serial: string;
@@ -238,6 +239,7 @@ export interface ChangedDrive {
     bay: string | null;
     model: string;
     size: number | null;
+    discard: boolean | null;
 }
 
 /** Whether the one-time password was removed from the console. */
@@ -421,7 +423,8 @@ export interface Drift {
  * One drive as the kernel's block device for it. Sizes in bytes.
  *
  * `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
- * `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
+ * `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `max_discard` what the
+ * drive deallocates with one request, 0 where it cannot, `temperature` in
  * degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
  * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
  */
@@ -446,6 +449,7 @@ export interface Drive {
     nguid: string | null;
     lba_formats: LbaFormat[];
     dlfeat: number | null;
+    max_discard: number | null;
     volatile_write_cache: boolean | null;
     temperature: number | null;
     wear: number | null;
@@ -524,12 +528,17 @@ export interface DriveRates {
     latency_seconds: number | null;
 }
 
-/** One drive with our partition table, its partitions in the order in which they lie on it. */
+/**
+ * One drive with our partition table, its partitions in the order in which they lie on it.
+ *
+ * `discard`: whether discards may reach it; None where it was added before that was recorded.
+ */
 export interface DriveRecord {
     serial: string;
     wwid: string;
     disk_label: string;
     partitions: PartitionRecord[];
+    discard: boolean | null;
 }
 
 /** One drive. */
@@ -710,7 +719,8 @@ export interface FileDiff {
  * The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
  *
  * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
- * bytes and `autofsck` (xfs_scrub(8)) are None for a pool that was made before they were planned.
+ * bytes, `autofsck` (xfs_scrub(8)) and `discard`, whether discards may reach the drives, are None for a pool that was
+ * made before they were planned.
  */
 export interface Filesystem {
     label: string;
@@ -724,6 +734,7 @@ export interface Filesystem {
     allocation_group_size: number | null;
     sector: number;
     autofsck: "none" | "check" | "optimize" | "repair" | null;
+    discard: boolean | null;
     mount_options: string[];
 }
 

@@ -29,6 +29,8 @@ class World(Tools):
         self.rebuilds = False
         self.connecting = self.without_namespace = False
         self.repaired: list[str] = []
+        self.discard: bool | None = None
+        self.refuses_discard: set[str] = set()
 
     def attempt(self, argv: Sequence[str], stdin: str | None = None) -> Result:
         self.tick()
@@ -78,6 +80,12 @@ class World(Tools):
 
     def md_repair(self, name: str) -> None:
         self.repaired.append(self.arrays[name].name)
+
+    def md_discard(self, allowed: bool) -> None:
+        self.discard = allowed
+
+    def md_no_discard(self, name: str) -> None:
+        self.refuses_discard.add(self.arrays[name].name)
 
     def md_devices(self) -> list[str]:
         return sorted(self.arrays)

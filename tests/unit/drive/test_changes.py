@@ -9,7 +9,7 @@ from millrace import paths
 from millrace.drive import changes
 from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
-from millrace.provision import change_journal
+from millrace.provision import change_journal, discard
 from millrace.provision.change_steps import LostDrive
 from millrace.provision.pool_file import load_pool
 from millrace.provision.writer import PROVISIONING, writing
@@ -237,3 +237,25 @@ def test_change_that_a_tool_stopped_gives_way_to_another(world: World) -> None:
     world.broken.clear()
     replaced(world, "D1", "N2")
     assert members() == ["D0", "N2", "D2", "D3"]
+
+
+@pytest.mark.usefixtures("root")
+def test_discards_end_before_a_drive_joins_that_does_not_guarantee_zeroes(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = raid6_plan()
+    filesystem = plan.filesystem.model_copy(update={"discard": True})
+    world = pool_of(plan.model_copy(update={"filesystem": filesystem}))
+    assert (world.discard, discard.allowed(load_pool())) == (True, True)
+    die(world, "D1")
+    put_in(world, "N1")
+    order: list[str] = []
+    real = world.md_no_discard
+
+    def ended(name: str) -> None:
+        order.append(f"off, {len(commands(world, '--add'))} added")
+        real(name)
+
+    monkeypatch.setattr(world, "md_no_discard", ended)
+    replaced(world, "D1", "N1")
+    assert (order, len(commands(world, "--add"))) == (["off, 0 added"], 1)
+    assert world.refuses_discard == {"millrace-data"}
+    assert discard.without_guarantee(load_pool()) == ["N1"]

@@ -85,9 +85,14 @@ def changed(drives: list[Drive], which: str, /, **fields: Any) -> list[Drive]:
     return [one.model_copy(update=fields) if one.serial == which else one for one in drives]
 
 
+def zeroed(drives: list[Drive], most: int = 2 * TIB) -> list[Drive]:
+    """Drives that guarantee that deallocated blocks read as zeroes, at most `most` bytes with one request."""
+    return [one.model_copy(update={"dlfeat": 9, "max_discard": most}) for one in drives]
+
+
 def one_u_12() -> Inventory:
     """The 1U12 of the talks: one socket of 64 cores, one 400 Gbit/s port."""
-    return machine(drives_1u12(), [port()], nodes(1, cores=64))
+    return machine(zeroed(drives_1u12()), [port()], nodes(1, cores=64))
 
 
 def two_u_24() -> Inventory:

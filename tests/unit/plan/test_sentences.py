@@ -22,12 +22,12 @@ SENTENCE = re.compile(r"(leg\d+ |mkfs\.xfs |[A-Z0-9`])[^\n]*[.)]")
 NAME = re.compile(r"[a-z][a-z0-9]*([._][a-z0-9]+)*")
 SHOUTED = re.compile(r"[A-Z]{2,} [A-Z]{2,} [A-Z]{2,}|XX")
 DECISIONS = [
-    "bitmap", "chunk", "drives.data", "drives.log", "drives.spares", "exports.networks", "exports.privileged_ports",
-    "filesystem.allocation_group_size", "filesystem.allocation_groups", "filesystem.autofsck", "filesystem.log_size",
-    "filesystem.mount_options", "filesystem.sector", "filesystem.stripe", "layout", "log", "md.group_thread_cnt",
-    "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max", "md.workqueue", "nfsd.lease_time",
-    "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition", "ports.interrupts", "ports.queues",
-    "ports.rings", "smb.affinity", "sysctl.dirty_bytes",
+    "bitmap", "chunk", "discard", "drives.data", "drives.log", "drives.spares", "exports.networks",
+    "exports.privileged_ports", "filesystem.allocation_group_size", "filesystem.allocation_groups",
+    "filesystem.autofsck", "filesystem.log_size", "filesystem.mount_options", "filesystem.sector", "filesystem.stripe",
+    "layout", "log", "md.group_thread_cnt", "md.read_ahead", "md.stripe_cache_size", "md.sync_speed_max",
+    "md.workqueue", "nfsd.lease_time", "nfsd.max_block_size", "nfsd.pool_mode", "nfsd.threads", "partition",
+    "ports.interrupts", "ports.queues", "ports.rings", "smb.affinity", "sysctl.dirty_bytes",
 ]  # fmt: skip
 
 

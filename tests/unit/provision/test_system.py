@@ -78,6 +78,26 @@ def test_a_repair_is_asked_of_md(root: Path) -> None:
     assert (root / "sys/block/md127/md/sync_action").read_text() == "repair"
 
 
+def test_arrays_with_parity_start_with_what_is_written_to_the_module(root: Path) -> None:
+    parameter = root / "sys/module/raid456/parameters/devices_handle_discard_safely"
+    attribute(parameter, "N\n")
+    Linux().md_discard(True)
+    assert parameter.read_text() == "Y"
+    Linux().md_discard(False)
+    assert parameter.read_text() == "N"
+
+
+def test_an_array_refuses_discards_or_it_is_an_error(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    limit = root / "sys/block/md127/queue/discard_max_bytes"
+    attribute(limit, "2199023255040\n")
+    Linux().md_no_discard("md127")
+    assert limit.read_text() == "0"
+    limit.write_text("1048576\n")
+    monkeypatch.setattr("millrace.provision.system.sysfs.write", lambda path, text: None)
+    with pytest.raises(OSError, match="discard_max_bytes is 1048576"):
+        Linux().md_no_discard("md127")
+
+
 def test_partitions_and_arrays_are_found_by_the_links_of_udev(root: Path) -> None:
     for name in ("nvme1n1p1", "md127"):
         attribute(root / "dev" / name, "")

@@ -11,6 +11,7 @@ from millrace.drive.spares import addition, removal
 from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
 from millrace.plan.audit import differences
+from millrace.plan.model import Role
 from millrace.provision.change import carry_out_change
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
@@ -122,7 +123,7 @@ def _differences(server: Server, plan: DrivePlan) -> list[str]:
     joined, old = {one.array for one in plan.joins}, plan.old.serial if plan.old else None
     around = {one.who.serial for name, array in server.arrays.items() if name in joined for one in array.members}
     neighbours = [one for one in server.drives if one.serial in around and one.serial != old]
-    return differences(new, neighbours) if new else []
+    return differences(new, neighbours, any(one.role is Role.DATA for one in plan.joins)) if new else []
 
 
 def _verify(system: System, inventory: Inventory, journal: ChangeJournal) -> None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from millrace.errors import Refused
 from millrace.inventory.model import Drive
+from millrace.plan.discard import reads_zeroes
 from millrace.plan.model import Role
 from millrace.provision import md
 from millrace.provision.candidates import Need, chosen, free_label, named, the_one
@@ -94,7 +95,12 @@ def changed(server: Server, serial: str, records: Sequence[ArrayRecord]) -> Chan
 def as_changed(drive: Drive) -> ChangedDrive:
     """Return a drive of the inventory as a change names it."""
     return ChangedDrive(
-        serial=drive.serial, wwid=drive.wwid, bay=drive.bay or drive.slot, model=drive.model, size=drive.size
+        serial=drive.serial,
+        wwid=drive.wwid,
+        bay=drive.bay or drive.slot,
+        model=drive.model,
+        size=drive.size,
+        discard=reads_zeroes(drive),
     )
 
 

@@ -87,6 +87,7 @@ def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Ru
         link=pci.link(function),
         state=verdict.state,
         evidence=verdict.evidence,
+        max_discard=sysfs.number(directory / "queue/discard_max_hw_bytes"),
         volatile_write_cache=nvme.write_cache(directory),
         slot=pci.slot(function, places.slots),
         bay=places.bays.get(identity.device),

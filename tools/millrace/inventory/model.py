@@ -63,7 +63,8 @@ class Drive(Contract):
     """One drive as the kernel's block device for it. Sizes in bytes.
 
     `name` (nvme3n1) is for display and changes between boots; `serial` and `wwid` are the identity. What follows
-    `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `temperature` in
+    `evidence` is None or empty where it is not reported: `dlfeat` as in the NVMe specification, `max_discard` what the
+    drive deallocates with one request, 0 where it cannot, `temperature` in
     degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
     `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
     """
@@ -88,6 +89,7 @@ class Drive(Contract):
     nguid: str | None = None
     lba_formats: list[LbaFormat] = Field(default=[])
     dlfeat: Count | None = None
+    max_discard: Count | None = None
     volatile_write_cache: bool | None = None
     temperature: int | None = None
     wear: Count | None = None

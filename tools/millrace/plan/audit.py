@@ -4,6 +4,7 @@
 from collections.abc import Collection, Sequence
 
 from millrace.inventory.model import Drive, Inventory
+from millrace.plan.discard import audit_discard, reads_zeroes
 from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.links import audit_drive_links, audit_links
@@ -15,16 +16,17 @@ from millrace.plan.sockets import audit_sockets
 WORST_FIRST = [Severity.FAIL, Severity.WARN, Severity.INFO]
 
 
-def differences(new: Drive, neighbours: Sequence[Drive]) -> list[str]:
+def differences(new: Drive, neighbours: Sequence[Drive], data: bool) -> list[str]:
     """Return what a drive brings to its neighbours in an array that they do not have without it, a sentence for each.
 
-    Link, model, firmware, write cache and sectors.
+    `data`: whether it is to hold data. Link, model, firmware, write cache, deallocation and sectors.
     """
     if not neighbours:
         return []
 
     def found(drives: list[Drive]) -> list[str]:
-        return [one.what for one in (*audit_drive_links(drives, drives), *audit_drives(drives, drives))]
+        zeroes = audit_discard(drives) if data and not reads_zeroes(new) else []
+        return [one.what for one in (*audit_drive_links(drives, drives), *audit_drives(drives, drives), *zeroes)]
 
     before = found(list(neighbours))
     sectors = {one.physical_block for one in neighbours}
@@ -44,6 +46,7 @@ def audit(inventory: Inventory, plan: Plan) -> list[Finding]:
     used = [drive for drive in inventory.drives if roles.get(drive.serial) in (Role.DATA, Role.LOG, Role.SPARE)]
     findings = [
         *audit_drives(used, data),
+        *audit_discard(data),
         *audit_links(inventory, used, data),
         *audit_sockets(inventory, data),
         *audit_memory(inventory, plan),

@@ -5,6 +5,7 @@ from typing import Literal
 
 from millrace.plan import sources
 from millrace.plan.allocation_groups import AllocationGroups, Stripes, equal_groups, planned_groups
+from millrace.plan.discard import plan_discard
 from millrace.plan.labels import array_path
 from millrace.plan.layout import Layout
 from millrace.plan.model import Decision, Filesystem
@@ -26,6 +27,7 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
     stripes = Stripes(layout.data.chunk or 0, layout.data.data_members if layout.data.chunk else 0)
     computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
     groups = _asked_groups(policy.xfs.agcount, layout, stripes) if policy.xfs.agcount else computed
+    discard, about_discard = plan_discard(layout, policy)
     filesystem = Filesystem(
         label="millrace",
         mountpoint="/srv/pool",
@@ -38,6 +40,7 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
         allocation_group_size=groups.size,
         sector=SECTOR,
         autofsck=AUTOFSCK,
+        discard=discard,
         mount_options=mount_options(external, policy.xfs),
     )
     return filesystem, [
@@ -47,6 +50,7 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
         _log(filesystem, layout, policy),
         _sector(filesystem),
         _autofsck(),
+        about_discard,
         _options(filesystem, policy.xfs),
     ]
 

@@ -147,12 +147,16 @@ class NfsdPolicy(Section):
 
 
 class MdPolicy(Section):
-    """Settings of each parity array. The ranges are those of the kernel."""
+    """Settings of each parity array. The ranges are those of the kernel.
+
+    `discard`: keep the discards of fstrim from the drives of the data, whatever the arrays are.
+    """
 
     group_thread_cnt: int | None = Field(None, ge=0, le=256)
     stripe_cache_size: int | None = Field(None, ge=256, le=32768)
     sync_speed_max_kib: int | None = Field(None, ge=1000, le=100_000_000)
     read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
+    discard: Literal["never"] | None = None
 
 
 class ScrubPolicy(Section):

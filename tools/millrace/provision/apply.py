@@ -6,7 +6,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import Refused
 from millrace.plan.model import Plan, Refusal
-from millrace.provision import approval, feasibility, record
+from millrace.provision import approval, discard, feasibility, record
 from millrace.provision.array import ArrayStep
 from millrace.provision.drives import Drives
 from millrace.provision.filesystem import FilesystemStep
@@ -116,6 +116,7 @@ def _resume(system: System, journal: Journal, report: Report) -> Pool:
 
 
 def _run(system: System, journal: Journal, all_steps: list[Step], report: Report) -> Pool:
+    discard.prepare_new(system, journal.transaction.plan, journal.transaction.arrays, report)
     for number, step in enumerate(all_steps, start=1):
         report(f"{number}/{len(all_steps)} {step.title}: {carry_out(step, journal)}")
     return record.publish(system, journal.transaction)

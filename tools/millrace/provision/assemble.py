@@ -5,7 +5,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import change_journal, in_sync, md, removed, returned, unclean
+from millrace.provision import change_journal, discard, in_sync, md, removed, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -23,6 +23,7 @@ def assemble(system: System, report: Report) -> Pool:
     """
     pool = load_pool()
     md.load_modules(system)
+    discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)
     problems = _stop_broken(system, order)
     waited = WaitTime()

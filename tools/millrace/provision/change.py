@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.provision import in_sync, md, removed
+from millrace.provision import discard, in_sync, md, removed
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_steps import JoinStep, LeaveTask, RebuildTask, Task
 from millrace.provision.drives import Drives
@@ -24,6 +24,7 @@ def carry_out_change(system: System, drives: Drives, journal: ChangeJournal, rep
     if journal.change.drive is not None:
         # a power cut from here on must not leave it out of the array that it joins
         removed.forget([journal.change.drive.serial])
+        discard.keep_from(system, pool, journal.change.drive)
     for step in _steps(system, drives, journal, pool, report):
         if journal.state(step.name) == "done":
             continue

@@ -140,4 +140,5 @@ def _identities(plan: DrivePlan) -> DriveRecord | None:
             PartitionRecord(role=one.role, size=one.size, label=one.label, partuuid=str(uuid.uuid4()))
             for one in plan.partitions
         ],
+        discard=plan.new.discard,
     )

@@ -17,7 +17,8 @@ ChangeVerb = Literal["replace", "add", "remove"]
 class ChangedDrive(Contract):
     """A drive that takes part in a change. `bay` is its bay or slot, the last one of a drive that is missing.
 
-    `model` is empty and `size`, in bytes, null where a drive is missing and no record has them.
+    `model` is empty and `size`, in bytes, null where a drive is missing and no record has them. `discard`: whether the
+    new drive guarantees that deallocated blocks read as zeroes.
     """
 
     serial: str
@@ -25,6 +26,7 @@ class ChangedDrive(Contract):
     bay: str | None
     model: str
     size: int | None
+    discard: bool | None = None
 
 
 class NewPartition(Contract):

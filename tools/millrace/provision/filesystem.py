@@ -113,7 +113,7 @@ def mkfs_command(filesystem: Filesystem, uuid: str, force: bool) -> list[str]:
     )
     autofsck = [f"autofsck={filesystem.autofsck}"] if filesystem.autofsck is not None else []
     return [
-        # raid456 does not pass discards on: -K saves the attempt.
+        # The drives are blank, and md is slow with discards where it passes them on: -K saves them.
         *("mkfs.xfs", "-K", *(["-f"] if force else [])),
         *("-L", filesystem.label, "-m", ",".join([f"uuid={uuid}", *autofsck])),
         *("-b", f"size={BLOCK}", "-s", f"size={filesystem.sector}"),

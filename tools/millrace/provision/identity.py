@@ -56,6 +56,7 @@ def _drive_records(plan: Plan) -> list[DriveRecord]:
                 )
                 for partition in drive.partitions
             ],
+            discard=plan.filesystem.discard,
         )
         for drive in plan.drives
         if drive.partitions

@@ -40,12 +40,16 @@ class PartitionRecord(Contract):
 
 
 class DriveRecord(Contract):
-    """One drive with our partition table, its partitions in the order in which they lie on it."""
+    """One drive with our partition table, its partitions in the order in which they lie on it.
+
+    `discard`: whether discards may reach it; None where it was added before that was recorded.
+    """
 
     serial: str
     wwid: str
     disk_label: str
     partitions: list[PartitionRecord]
+    discard: bool | None = None
 
 
 class ArrayRecord(Contract):

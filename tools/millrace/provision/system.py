@@ -21,6 +21,8 @@ from millrace.provision.model import MemberRecord
 from millrace.system import sysfs
 from millrace.system.run import Result, attempt, follow, must
 
+DISCARD_PARAMETER = "sys/module/raid456/parameters/devices_handle_discard_safely"
+
 
 @dataclass(frozen=True)
 class LiveMember:
@@ -96,6 +98,14 @@ class System(Protocol):
 
     def md_repair(self, name: str) -> None:
         """Have md read everything and correct parity and copies that differ. OSError: it does not start."""
+        ...
+
+    def md_discard(self, allowed: bool) -> None:
+        """Have arrays with parity that start from now on pass discards on, or not. OSError: the kernel refuses."""
+        ...
+
+    def md_no_discard(self, name: str) -> None:
+        """Have an array that runs refuse discards. OSError: it does not."""
         ...
 
     def md_devices(self) -> list[str]:
@@ -210,6 +220,17 @@ class Linux:
     def md_repair(self, name: str) -> None:
         """Write `repair` to md/sync_action. OSError: the kernel refuses."""
         sysfs.write(paths.ROOT / "sys/block" / name / "md/sync_action", "repair")
+
+    def md_discard(self, allowed: bool) -> None:
+        """Write the parameter of raid456. OSError: the kernel refuses, or the module is not loaded."""
+        sysfs.write(paths.ROOT / DISCARD_PARAMETER, "Y" if allowed else "N")
+
+    def md_no_discard(self, name: str) -> None:
+        """Write 0 to queue/discard_max_bytes. OSError: the kernel refuses, or has another value after that."""
+        limit = paths.ROOT / "sys/block" / name / "queue/discard_max_bytes"
+        sysfs.write(limit, "0")
+        if (now := sysfs.text(limit)) != "0":
+            raise OSError(f"discard_max_bytes is {now}")
 
     def md_devices(self) -> list[str]:
         """List the block devices of sysfs that have an md directory."""

@@ -2,10 +2,11 @@
 """Settings of our arrays and of the drives under them, by the kernel names of this boot."""
 
 from millrace.plan.labels import array_path
-from millrace.plan.model import Plan
+from millrace.plan.model import Plan, Role
 from millrace.provision.devices import array_device, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check
+from millrace.tune.discard import discard_settings
 from millrace.tune.knob import Knob, Setting
 
 # Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.
@@ -25,6 +26,8 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
         drives |= member_drives(device)
         if record.array.level in ("raid5", "raid6"):
             settings += _parity(plan, device)
+        if record.array.role is Role.DATA:
+            settings += discard_settings(pool, device)
         if plan.filesystem.device == array_path(record.array.name):
             settings.append(_read_ahead(plan, device))
     for drive in sorted(drives):

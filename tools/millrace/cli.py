@@ -58,6 +58,9 @@ VERBS = {
     "schema": ("millrace.schema.verbs", "Print the JSON schemas of all --json output."),
 }
 
+# Modules that add to what a verb exports and imports: they are above its room, and it does not know them.
+CARRIED = {"config": ("millrace.alert.carried",)}
+
 
 class LazyGroup(click.Group):
     """A group that imports a verb when it is called, and none for `--help`."""
@@ -70,6 +73,8 @@ class LazyGroup(click.Group):
         """Import the verb; None where there is no such verb."""
         if cmd_name not in VERBS:
             return None
+        for contributes in CARRIED.get(cmd_name, ()):
+            import_module(contributes)
         command = getattr(import_module(VERBS[cmd_name][0]), cmd_name)
         assert isinstance(command, click.Command)
         return command

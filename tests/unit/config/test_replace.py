@@ -9,19 +9,49 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from pydantic import JsonValue
 
 from millrace.config import portable, replace
 from millrace.config.verbs import config as config_verb
 from millrace.errors import BadInput, Failed, Refused
 from millrace.share.edit import create_shares
-from millrace.state import store
-from millrace.system.run import Result
+from millrace.state import carried, store
+from millrace.system.run import Result, Runner
 from millrace.system.text import one_line
 from millrace.user import edit
 from tests.fakes.appliance import Appliance
 
 NT = "0123456789ABCDEF" * 2
 SHADOW = "$y$j9T$salt$hash/with.signs"
+
+
+class Toys(carried.Carried):
+    """What a room above keeps."""
+
+    key = title = "toys"
+
+    def __init__(self, kept: list[JsonValue]) -> None:
+        self._kept = kept
+
+    def exported(self) -> JsonValue:
+        return ["ball"]
+
+    def check(self, value: JsonValue) -> None:
+        if not isinstance(value, list):
+            raise BadInput("no toys")
+
+    def take(self, value: JsonValue, run: Runner) -> list[str]:
+        self._kept.append(value)
+        return ["add the string"]
+
+
+@pytest.fixture
+def kept(monkeypatch: pytest.MonkeyPatch) -> list[JsonValue]:
+    """What a room above has taken from a file."""
+    taken: list[JsonValue] = []
+    monkeypatch.setattr(carried, "_known", {})
+    carried.register(Toys(taken))
+    return taken
 
 
 def names() -> list[str]:
@@ -165,6 +195,46 @@ class TestMoving:
         (appliance.root / "var/lib/millrace/pool.json").unlink()
         report = replace.import_state(portable.read(exported), appliance, appliance.server)
         assert names() == ["data", "train"] and "no pool yet" in report.warnings[0]
+
+    def test_what_other_rooms_keep_moves_with_the_state(
+        self, appliance: Appliance, exported: Path, kept: list[JsonValue]
+    ) -> None:
+        path = exported.parent / "again.json"
+        portable.export(store.load(), path, appliance)
+        assert json.loads(path.read_text())["carried"] == {"toys": ["ball"]}
+        report = replace.import_state(portable.read(path), appliance, appliance.server)
+        assert (kept, report.warnings) == ([["ball"]], ["add the string"])
+
+    def test_a_file_of_before_leaves_what_other_rooms_keep(
+        self, appliance: Appliance, exported: Path, kept: list[JsonValue]
+    ) -> None:
+        document = json.loads(exported.read_text())
+        del document["carried"]
+        exported.write_text(json.dumps(document))
+        replace.import_state(portable.read(exported), appliance, appliance.server)
+        assert kept == []
+
+    @pytest.mark.parametrize(
+        ("value", "words"), [({"trains": 1}, "'trains', which this release does not know"), ({"toys": 1}, "no toys")]
+    )
+    def test_what_other_rooms_do_not_take_is_refused_before_anything_changes(
+        self, exported: Path, kept: list[JsonValue], value: dict[str, JsonValue], words: str
+    ) -> None:
+        with pytest.raises(BadInput, match=words):
+            portable.read(tampered(exported, carried=value))
+        assert kept == []
+
+    def test_rest_that_cannot_be_set_is_said(
+        self, appliance: Appliance, exported: Path, kept: list[JsonValue], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        def fail(self: object, value: JsonValue, run: Runner) -> list[str]:
+            raise Failed("the box is shut")
+
+        monkeypatch.setattr(Toys, "take", fail)
+        with pytest.raises(Failed, match="imported, except the toys; import again: the box is shut"):
+            replace.import_state(
+                portable.read(tampered(exported, carried={"toys": ["x"]})), appliance, appliance.server
+            )
 
     def test_another_schema_is_refused_by_its_number(self, exported: Path) -> None:
         with pytest.raises(Refused, match="was exported with schema 2, this release reads schema 1"):

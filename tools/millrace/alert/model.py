@@ -34,6 +34,11 @@ class MailRoute(Contract):
     recipients: list[str]
     user: str | None = None
 
+    @property
+    def needs_secret(self) -> bool:
+        """Whether it signs in with a password."""
+        return self.user is not None
+
 
 class WebhookRoute(Contract):
     """A POST of JSON. The URL is the secret of the route, as its path mostly is a password; `host` is what is shown."""
@@ -43,6 +48,11 @@ class WebhookRoute(Contract):
     daily: Clock | None = None
     host: str
 
+    @property
+    def needs_secret(self) -> bool:
+        """Whether it needs its URL: always."""
+        return True
+
 
 class SyslogRoute(Contract):
     """The journal of this server, from where `[journal] forward` of the policy takes it to another host."""
@@ -50,6 +60,11 @@ class SyslogRoute(Contract):
     kind: Literal["syslog"] = "syslog"
     name: RouteName
     daily: Clock | None = None
+
+    @property
+    def needs_secret(self) -> bool:
+        """Whether it needs a secret: never."""
+        return False
 
 
 Route = Annotated[MailRoute | WebhookRoute | SyslogRoute, Field(discriminator="kind")]

@@ -114,6 +114,28 @@ def remove(name: str, run: Runner) -> None:
         must(run, ["systemctl", "stop", UNIT])
 
 
+def replace(wanted: list[Route], run: Runner) -> list[Route]:
+    """Replace all routes; return those whose secret is missing, each to be removed and added again.
+
+    A secret stays with a route that leads where it led before. Failed: systemd does not start the service.
+    """
+    with _changing() as (old, secrets):
+        before = {one.name: one for one in old}
+        kept = {
+            one.name: secrets[one.name]
+            for one in wanted
+            if one.name in secrets and (was := before.get(one.name)) and _undated(was) == _undated(one)
+        }
+        if wanted:
+            _keep(wanted, kept)
+            must(run, ["systemctl", "restart", UNIT])
+        elif old:
+            routes_file().unlink()
+            secrets_file().unlink(missing_ok=True)
+            must(run, ["systemctl", "stop", UNIT])
+        return [one for one in wanted if one.needs_secret and one.name not in kept]
+
+
 def unknown(name: str) -> str:
     """Return the sentence for a route that does not exist."""
     return f"there is no route {shown(name)}: millrace alert route list"
@@ -150,6 +172,11 @@ def _is_secure(route: Route) -> bool:
     if isinstance(route, MailRoute):
         return route.security is not Security.NONE
     return not isinstance(route, WebhookRoute) or route.host.startswith("https:")
+
+
+def _undated(route: Route) -> Route:
+    """The route without its sign of life, which says nothing of where it leads."""
+    return route.model_copy(update={"daily": None})
 
 
 def _daily(text: str | None) -> str | None:

@@ -28,6 +28,9 @@ class Parcel(Contract):
 def deliver(parcel: Parcel) -> None:
     """Deliver a message. Failed: it was not delivered; one sentence without the secret."""
     route = parcel.route
+    if route.needs_secret and not parcel.secret:
+        what = "URL" if isinstance(route, WebhookRoute) else "password"
+        raise Failed(f"the route has no {what}: millrace alert route remove {route.name}, then add it again")
     try:
         if isinstance(route, MailRoute):
             mail.send(route, parcel.secret, parcel.message, parcel.host)

@@ -6,12 +6,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
 from millrace.errors import BadInput, Refused
+from millrace.state import carried
 from millrace.state.model import AccountName, Config, Wanted
 from millrace.system.documents import sentence, write_model
 from millrace.system.run import Runner
+from millrace.system.text import shown
 from millrace.user import accounts
 
 READS = 1  # schema
@@ -24,7 +26,7 @@ NtHash = Annotated[str, Field(pattern=r"^[0-9A-F]{32}$")]
 
 
 class Portable(Wanted):
-    """An exported state. `when` is ISO 8601 in UTC."""
+    """An exported state. `when` is ISO 8601 in UTC. `carried` is what other rooms keep, by its key, without secrets."""
 
     schema_version: Literal[1] = 1
     kind: Literal["millrace-config"] = "millrace-config"
@@ -32,6 +34,7 @@ class Portable(Wanted):
     config: Config
     shadow: dict[AccountName, ShadowHash]
     nt: dict[AccountName, NtHash]
+    carried: dict[str, JsonValue] = Field(default_factory=dict)
 
 
 def export(config: Config, path: Path, run: Runner) -> Portable:
@@ -47,6 +50,7 @@ def export(config: Config, path: Path, run: Runner) -> Portable:
         config=config,
         shadow=accounts.shadow_hashes(names),
         nt=accounts.nt_hashes(names, run) if names else {},
+        carried={key: one.exported() for key, one in carried.known().items()},
     )
     try:
         write_model(path, made, mode=0o600)
@@ -82,6 +86,13 @@ def read(path: Path) -> Portable:
     unknown_users = (set(found.shadow) | set(found.nt)) - {user.name for user in found.config.users}
     if unknown_users:
         raise BadInput(f"{path} has a password of {min(unknown_users)}, who is not a user in it")
+    for key, value in found.carried.items():
+        if key not in carried.known():
+            raise BadInput(f"{path} has {shown(key)}, which this release does not know: import it with a later release")
+        try:
+            carried.known()[key].check(value)
+        except BadInput as error:
+            raise BadInput(f"{path}: {error}") from error
     return found
 
 

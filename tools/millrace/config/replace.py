@@ -7,12 +7,12 @@ from typing import Literal
 
 from millrace import paths
 from millrace.config.portable import Portable
-from millrace.errors import Failed, Refused
+from millrace.errors import Failed, MillraceError, Refused
 from millrace.etc.reconcile import Reconciliation
 from millrace.port.addressing import AddressChange
 from millrace.share.change import ShareChange
 from millrace.share.server import Server, this_server
-from millrace.state import history, store
+from millrace.state import carried, history, store
 from millrace.state.model import Config
 from millrace.system.documents import Contract
 from millrace.system.run import Runner
@@ -50,9 +50,9 @@ def rollback(number: int, run: Runner, server: Callable[[], Server] = this_serve
 
 
 def import_state(portable: Portable, run: Runner, server: Callable[[], Server] = this_server) -> ReplaceReport:
-    """Replace the desired state by an exported one with its passwords.
+    """Replace the desired state by an exported one with its passwords, and what other rooms keep beside it.
 
-    Failed: the state does not verify, or, after it was replaced, a password cannot be set.
+    Failed: the state does not verify, or, after it was replaced, a password or the rest cannot be set.
     """
     only_root()
     report = _replace("config import", portable.config, run, server, overwrite=True)
@@ -61,7 +61,22 @@ def import_state(portable: Portable, run: Runner, server: Callable[[], Server] =
     except Failed as error:
         raise Failed(f"imported, except the passwords; import again: {error}") from error
     known = set(portable.shadow) | set(portable.nt)
-    return report.model_copy(update={"without_password": [n for n in report.without_password if n not in known]})
+    without = [name for name in report.without_password if name not in known]
+    return report.model_copy(
+        update={"warnings": [*report.warnings, *_take(portable, run)], "without_password": without}
+    )
+
+
+def _take(portable: Portable, run: Runner) -> list[str]:
+    """Replace what other rooms keep by what is in the file; what it does not mention stays."""
+    remedies = []
+    for key, value in portable.carried.items():
+        one = carried.known()[key]
+        try:
+            remedies += one.take(value, run)
+        except MillraceError as error:
+            raise Failed(f"imported, except the {one.title}; import again: {error}") from error
+    return remedies
 
 
 def _replace(

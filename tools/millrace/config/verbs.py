@@ -88,7 +88,10 @@ def rollback(number: int, show: Output) -> None:
 @config.command()
 @_file
 def export(file: Path) -> None:
-    """Write the desired state to FILE, with password hashes; protect the file like /etc/shadow."""
+    """Write the desired state and the alert routes to FILE, with password hashes; protect the file like /etc/shadow.
+
+    Passwords and URLs of alert routes are not in it.
+    """
     from millrace.config import portable
     from millrace.state import store
     from millrace.system.users import only_root
@@ -103,7 +106,10 @@ def export(file: Path) -> None:
 @_file
 @_replaced
 def import_(file: Path, show: Output) -> None:
-    """Replace the desired state with an exported one."""
+    """Replace the desired state and the alert routes with exported ones.
+
+    A route keeps its password or URL where this server has the same route; others are listed with the remedy.
+    """
     from millrace.config import portable, replace
 
     _report(replace.import_state(portable.read(file), attempt), show)

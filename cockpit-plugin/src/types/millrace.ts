@@ -498,7 +498,8 @@ export interface DriveList {
 /**
  * What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
  *
- * `leaves` are the arrays that `old` is removed from at the end.
+ * `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
+ * less from then on.
  */
 export interface DrivePlan {
     verb: "replace" | "add" | "remove";
@@ -506,6 +507,7 @@ export interface DrivePlan {
     new: ChangedDrive | null;
     partitions: NewPartition[];
     leaves: string[];
+    fewer_spares: string[];
 }
 
 /**

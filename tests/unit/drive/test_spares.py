@@ -12,7 +12,7 @@ from millrace.drive.replacing import Server
 from millrace.drive.spares import addition, removal
 from millrace.errors import Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
-from millrace.provision import change_journal
+from millrace.provision import change_journal, in_sync
 from millrace.provision import removed as removals
 from millrace.provision.assemble import assemble
 from millrace.provision.change_model import DrivePlan
@@ -106,8 +106,30 @@ def test_hot_spare_is_taken_out(root: Path) -> None:
     assert f"RAID6 data: {spare} removed" in said
     (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
     assert spare not in {world.identity(one.name).serial for one in world.md_members(device)}
-    with pytest.raises(Refused, match="is in no array now; if it is in the server, it may be pulled"):
+    assert (spares("data"), _last().fewer_spares) == ([], ["data"])
+    with pytest.raises(Refused, match="no array of the pool has a member"):
         removed(world, spare)
+
+
+def test_spare_that_was_taken_out_is_not_waited_for_and_counts_again_when_it_is_added(root: Path) -> None:
+    world = pool_of(planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal"))))
+    (spare,) = spares("data")
+    removed(world, spare)
+    in_sync.record(world, load_pool(), lambda _: None)
+    assert spares("data") == []
+    drop(world, spare)
+    pull(world, spare)
+    plug_in(world, new_disk(spare, max(disk.size for disk in world.disks)))
+    added(world, spare)
+    assert spares("data") == [spare]
+
+
+def test_place_of_a_faulty_spare_stays_and_is_reported(root: Path) -> None:
+    world = pool_of(planned(7, Policy(layout=LayoutPolicy(spares=1), log=LogPolicy(mode="internal"))))
+    (spare,) = spares("data")
+    fail(world, "data", spare)
+    removed(world, spare)
+    assert (spares("data"), _last().fewer_spares) == ([spare], [])
 
 
 def test_drive_that_was_taken_out_stays_out_until_it_is_added_again(root: Path) -> None:

@@ -43,7 +43,7 @@ def under_way(sector: int) -> None:
 
 def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
     assert said() == [
-        "policy: every month, Sun 01:00-07:00, 205 MB/s of each drive at most; next: 2026-11-22T01:00+00:00",
+        "policy: every month, Sun 01:00-07:00, 205 MB/s of each drive at most; next: 2026-11-22 01:00 UTC",
         "array log: never checked",
         "array data: never checked",
     ]
@@ -52,7 +52,7 @@ def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
 def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> None:
     box.scrub()
     first, log, data = said()
-    assert first.endswith("next: 2026-12-13T01:00+00:00")
+    assert first.endswith("next: 2026-12-13 01:00 UTC")
     assert log.endswith("8.59 GB read, 0 sectors do not match")
     assert data == "array data: last checked 2026-11-15 06:58 UTC, 76.8 TB read, 16 sectors do not match"
 

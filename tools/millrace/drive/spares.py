@@ -66,7 +66,14 @@ def removal(server: Server, serial: str) -> DrivePlan:
         new=None,
         partitions=[],
         leaves=[one.array.name for one in leaves],
+        # the place of a spare that failed stays, and is reported until another drive has it
+        fewer_spares=[one.array.name for one in leaves if _is_spare(server, one, serial)],
     )
+
+
+def _is_spare(server: Server, record: ArrayRecord, serial: str) -> bool:
+    member = server.arrays[record.array.name].member(serial)
+    return member is not None and member.standing == "spare"
 
 
 def _has(server: Server, record: ArrayRecord, serial: str) -> bool:

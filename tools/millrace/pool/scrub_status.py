@@ -66,7 +66,7 @@ def lines(found: ScrubStatus) -> Iterator[str]:
     if found.every == "never":
         yield f"policy: only by hand, {limit} of each drive at most"
     else:
-        yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {found.next}"
+        yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {_next(found)}"
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
     checked = found.filesystem
@@ -74,6 +74,10 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
     if found.round and found.stopped:
         yield f"stopped {moment(found.stopped.at)}: {found.stopped.reason}"
+
+
+def _next(found: ScrubStatus) -> str:
+    return moment(found.next) if found.next else "-"
 
 
 def _now(one: ScrubOfArray) -> str:

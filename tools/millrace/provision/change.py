@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from millrace.provision import discard, in_sync, md, removed
 from millrace.provision.change_journal import ChangeJournal
+from millrace.provision.change_model import DrivePlan
 from millrace.provision.change_steps import JoinStep, LeaveTask, RebuildTask, Task
 from millrace.provision.drives import Drives
 from millrace.provision.model import DriveRecord, PartitionRecord, Pool
@@ -58,7 +59,7 @@ def _steps(
         yield RebuildTask(system, array, partition, join)
     for name in plan.leaves if plan.old else ():
         yield LeaveTask(system, arrays[name], plan.old.serial if plan.old else "")
-    yield _RecordTask(system, plan.old.serial if plan.old else None, drive, report)
+    yield _RecordTask(system, plan, drive, report)
 
 
 class _RecordTask:
@@ -67,9 +68,10 @@ class _RecordTask:
     name = "record"
     title = "pool.json"
 
-    def __init__(self, system: System, old: str | None, new: DriveRecord | None, report: Report) -> None:
+    def __init__(self, system: System, plan: DrivePlan, new: DriveRecord | None, report: Report) -> None:
         self._system = system
-        self._old = old
+        self._old = plan.old.serial if plan.old else None
+        self._fewer_spares = plan.fewer_spares
         self._new = new
         self._report = report
 
@@ -78,7 +80,9 @@ class _RecordTask:
         if self._old is not None:
             # before the lock is free: udev asks to re-add what has just left
             removed.add(self._old, self._system.now())
-        pool = in_sync.record(self._system, load_pool(), self._report, self._drives)
+        pool = in_sync.record(
+            self._system, load_pool(), self._report, self._drives, {name: self._old for name in self._fewer_spares}
+        )
         return f"generation {pool.generation}"
 
     def _drives(self, before: list[DriveRecord]) -> list[DriveRecord]:

@@ -46,7 +46,8 @@ class NewPartition(Contract):
 class DrivePlan(Contract):
     """What a change writes. `partitions` are those of `new`, in the order in which they lie on it.
 
-    `leaves` are the arrays that `old` is removed from at the end.
+    `leaves` are the arrays that `old` is removed from at the end, `fewer_spares` those of them that have one hot spare
+    less from then on.
     """
 
     verb: ChangeVerb
@@ -54,6 +55,7 @@ class DrivePlan(Contract):
     new: ChangedDrive | None
     partitions: list[NewPartition]
     leaves: list[str]
+    fewer_spares: list[str] = Field(default_factory=list)
 
     @property
     def joins(self) -> list[NewPartition]:

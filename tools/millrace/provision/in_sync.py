@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The record of the members: pool.json has who belongs to an array, in-sync.json who held its data last."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Literal
@@ -43,12 +43,17 @@ class RunningMembers:
 
 
 def record(
-    system: System, pool: Pool, report: Report, drives: Callable[[list[DriveRecord]], list[DriveRecord]] | None = None
+    system: System,
+    pool: Pool,
+    report: Report,
+    drives: Callable[[list[DriveRecord]], list[DriveRecord]] | None = None,
+    given_up: Mapping[str, str | None] | None = None,
 ) -> Pool:
     """Record the members that md has now; return the pool as it is recorded.
 
-    An array that does not run keeps its record. `drives` returns the new record of the partitions from the old one. An
-    OSError is reported and not raised.
+    An array that does not run keeps its record. `drives` returns the new record of the partitions from the old one.
+    `given_up` has arrays with the serial of a hot spare that they are to have no more. An OSError is reported and not
+    raised.
     """
     with ExitStack() as stack:
         # an event of md has another process record them, maybe at the same time; where there is no room for the lock
@@ -56,16 +61,20 @@ def record(
         with suppress(OSError):
             stack.enter_context(held(paths.pool_lock()))
             pool = known_pool() or pool
-        return _record(system, pool, report, drives or (lambda before: before))
+        return _record(system, pool, report, drives or (lambda before: before), given_up or {})
 
 
 def _record(
-    system: System, pool: Pool, report: Report, drives: Callable[[list[DriveRecord]], list[DriveRecord]]
+    system: System,
+    pool: Pool,
+    report: Report,
+    drives: Callable[[list[DriveRecord]], list[DriveRecord]],
+    given_up: Mapping[str, str | None],
 ) -> Pool:
     arrays, in_sync = [], []
     before = {one.uuid: one for one in _recorded().arrays}
     present: set[str] = set()
-    for one in pool.arrays:
+    for one in (_without(one, given_up.get(one.array.name)) for one in pool.arrays):
         seen = None if one.array.over_arrays else running_members(system, one)
         arrays.append(seen.record if seen else one)
         last = InSyncArray(uuid=one.uuid, members=seen.in_sync) if seen else before.get(one.uuid)
@@ -120,6 +129,10 @@ def running_members(system: System, one: ArrayRecord) -> RunningMembers | None:
     return RunningMembers(
         up_to_date(one, in_sync, present, spares), [in_sync[slot] for slot in sorted(in_sync)], present
     )
+
+
+def _without(one: ArrayRecord, spare: str | None) -> ArrayRecord:
+    return one.model_copy(update={"spares": [member for member in one.spares if member.serial != spare]})
 
 
 def _recorded() -> InSync:

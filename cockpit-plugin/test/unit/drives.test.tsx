@@ -307,3 +307,19 @@ test("with limited access the buttons do nothing, and a dialog that was opened b
     expect((await dialog.findByTestId("error")).textContent).toContain("Requires administrative access");
     expect(dialog.getByRole<HTMLButtonElement>("button", { name: "Replace drive" }).disabled).toBe(true);
 });
+
+test("what sets a new drive apart from its neighbours is shown before the change is confirmed", async () => {
+    const sentence = `Drive ${NEW} does not guarantee that deallocated blocks read as zeroes (NVMe DLFEAT): no free space of the pool is trimmed.`;
+    degraded(arrived());
+    says("drive replace --dry-run", { ...proposal(), differences: [sentence] });
+    open(["storage", "replace", OLD]);
+    render(<App />);
+    const dialog = await replaceDialog();
+    expect((await dialog.findByTestId("differences")).textContent).toContain(sentence);
+});
+
+test("a drive that stays out of its array says why", async () => {
+    degraded(arrived({ verdict: "returned", what: "taken out on 2026-11-20 14:00 UTC, not re-added" }));
+    render(<App />);
+    expect((await row(NEW)).getByText("returned, not in its array: taken out on 2026-11-20 14:00 UTC, not re-added")).toBeTruthy();
+});

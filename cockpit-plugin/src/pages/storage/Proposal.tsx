@@ -30,13 +30,19 @@ export function Proposal({ of }: { of: Proposed }): JSX.Element {
     const { proposal, error, busy, reload } = of;
     if (busy) return <ProgressEta title={_("Examining all drives")} progress={null} />;
     if (proposal === undefined) return <ErrorAlert error={error} retry={reload} />;
-    const { plan, steps, sha256 } = proposal;
+    const { plan, steps, sha256, differences } = proposal;
     return (
         <div className="mr-stack" data-testid="proposal">
             <dl className="mr-pairs">
                 {plan.old && <div><dt>{plan.new ? _("Old drive") : _("Drive")}</dt><dd>{about(plan.old)}</dd></div>}
                 {plan.new && <div><dt>{_("New drive, which is written")}</dt><dd>{about(plan.new)}</dd></div>}
             </dl>
+            {differences.length > 0 && (
+                <div data-testid="differences">
+                    <p>{_("What sets the new drive apart from its neighbours:")}</p>
+                    <ul>{differences.map((one) => <li key={one}>{one}</li>)}</ul>
+                </div>
+            )}
             <ol>{steps.map((one) => <li key={one}>{one}</li>)}</ol>
             <small className="mr-subtle">{_("Hash of this change:")} <code className="mr-hash">{sha256}</code></small>
         </div>

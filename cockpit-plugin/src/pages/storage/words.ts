@@ -91,7 +91,7 @@ export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string 
     case "spare": return _("hot spare");
     case "faulty": return _("faulty");
     case "missing": return _("missing");
-    case "returned": return _("returned, not in its array");
+    case "returned": return what === null ? _("returned, not in its array") : format(_("$0: $1"), _("returned, not in its array"), what);
     case "blank": return _("blank");
     case "too small": return format(_("too small by $0"), bytes(too_small_by));
     case "foreign": return what === null ? _("contains foreign data") : format(_("foreign data: $0"), what);

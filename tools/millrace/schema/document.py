@@ -52,7 +52,9 @@ def schema() -> Schema:
 
 
 def _inputs() -> dict[str, dict[str, JsonValue]]:
-    texts = {name: TypeAdapter(Annotated[str, contract(where)]) for name, where in TEXTS.items()}
+    texts: dict[str, TypeAdapter[str]] = {
+        name: TypeAdapter(Annotated[str, contract(where)]) for name, where in TEXTS.items()
+    }
     choices = {name: TypeAdapter(contract(where)) for name, where in CHOICES.items()}
     return {name: one.json_schema() for name, one in (texts | choices).items()}
 

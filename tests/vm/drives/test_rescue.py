@@ -166,7 +166,7 @@ def test_rescue_goes_on_after_a_power_cut(lost: Box) -> None:
     assert state["next"] == "serve" and not is_mounted(lost)
     assert {one["serial"] for one in log_record(lost)["members"]} == set(NEW)
     state = step(lost, "serve")
-    print(lost.say("journalctl -b -k -o cat --grep XFS --no-pager; ls -la /srv/pool /srv/pool/lost+found 2>&1"))
+    print(lost.say("journalctl -b -k -o cat --grep XFS --no-pager; ls -la /srv/pool /srv/pool/lost+found 2>&1; true"))
     assert state["next"] is None and state["journal"]["ended"]
     lost.wait_serving()
 

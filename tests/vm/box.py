@@ -67,6 +67,12 @@ class Box:
         """Run a shell line and return what it printed, stripped."""
         return self.machine.run(command, seconds=seconds).out.strip()
 
+    def wait_examined(self) -> None:
+        """Wait until no drive that was put in is being examined: nobody else may open it meanwhile."""
+        self.say("udevadm settle")
+        ended = "systemctl show -P ActiveState millrace-replace.service | grep -qxE 'inactive|failed'"
+        self.machine.wait_command(ended, "the end of the examination", 300)
+
     def find(self, secret: str, command: str) -> str:
         """Return the lines of what a shell line prints that have this text, which is on no command line meanwhile."""
         # standard input, where the text arrives, is that of the first command of a pipe only

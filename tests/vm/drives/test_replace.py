@@ -108,6 +108,7 @@ def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
 
 def test_drive_with_data_of_somebody_else_is_refused_and_kept(box: Box, dead: str) -> None:
     box.machine.replace(dead, new_drive(NEW[0]))
+    box.wait_examined()
     device = f"/dev/{row(box, NEW[0])['name']}"
     box.say(f"mkfs.ext4 -q {device}", seconds=300)
     before = box.say(f"dd if={device} bs=1M count=8 status=none | sha256sum")

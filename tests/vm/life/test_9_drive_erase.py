@@ -76,6 +76,7 @@ def shelf(box: Box) -> Iterator[Box]:
             place = {"driver": "nvme", "bus": "spare0"}
         machine.qmp("device_add", id=f"x{number}", serial=serial, drive=f"x{number}", **place)
         machine.wait_command(f'test -b "$({node(serial)})"', f"drive {serial}", 120)
+    box.wait_examined()
     box.say(f"mkfs.ext4 -qF $({node(FOREIGN)})")
     box.say(f"mkfs.ext4 -qF $({node(SLOW)})")
     box.say(f"echo 'size=48MiB, name=millrace-data-01' | sfdisk -q --label gpt $({node(OTHER)}); udevadm settle")

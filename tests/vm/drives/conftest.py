@@ -3,6 +3,7 @@
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from vm.accel import Accel
 from vm.appliance import appliance
-from vm.server import Drive
+from vm.server import Drive, Server
 
 FIVE = server_named("5equal")
 # Too small for the pool: its bay is free for a drive that is copied to.
@@ -24,13 +25,20 @@ def new_drive(serial: str) -> Drive:
     return dataclasses.replace(FIVE.drives[0], serial=serial)
 
 
-@pytest.fixture(scope="package")
-def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+@contextmanager
+def serving(server: Server, image: Path, accelerator: Accel, directory: Path) -> Iterator[Box]:
+    """A server without a client, with its pool; health is checked once, and when somebody asks."""
     once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
     given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
-    with appliance(SERVER, image, tmp_path_factory.mktemp("drives"), accelerator, credentials=given) as machine:
+    with appliance(server, image, directory, accelerator, credentials=given) as machine:
         machine.start()
         box = Box(machine)
         box.machine.wait_agent()
         box.wait_serving()
+        yield box
+
+
+@pytest.fixture(scope="package")
+def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    with serving(SERVER, image, accelerator, tmp_path_factory.mktemp("drives")) as box:
         yield box

@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 
 from tests.vm.blocks import BLOCK, BLOCKS
-from tests.vm.box import Box, credentials
-from tests.vm.drives.conftest import FIVE
+from tests.vm.box import Box
+from tests.vm.drives.conftest import FIVE, serving
 from vm.accel import Accel
 from vm.agent import Result
-from vm.appliance import appliance
 from vm.server import Drive
 
 SIZE = FIVE.drives[0].size // 2
@@ -57,14 +56,8 @@ IMAGE = "/var/lib/millrace/metadata.image"
 
 @pytest.fixture(scope="module")
 def box(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
-    once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
-    given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
-    with appliance(SERVER, image, tmp_path_factory.mktemp("rescue"), accelerator, credentials=given) as machine:
-        machine.start()
-        made = Box(machine)
-        made.machine.wait_agent()
-        made.wait_serving()
-        yield made
+    with serving(SERVER, image, accelerator, tmp_path_factory.mktemp("rescue")) as box:
+        yield box
 
 
 def rescue(box: Box, *words: str, check: bool = True) -> Result:

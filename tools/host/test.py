@@ -20,10 +20,12 @@ from host.entry import finish
 from host.layout import REPO, caches
 
 PARTS = ("unit", "docs", "pages", "image", "browser", "perf", "vm")
+# By hand: they take longer than anyone waits for each change; docs/soak.md keeps the results.
+BY_HAND = ("soak",)
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
-IMAGE_NEEDED = ("image", "browser", "perf", "vm")
+IMAGE_NEEDED = ("image", "browser", "perf", "vm", "soak")
 # Two virtual servers, two clients, and what else there is; two machines of tests/perf besides.
 MEMORY_OF_TWO = 16 << 30
 MEMORY_OF_THREE = 20 << 30
@@ -248,10 +250,10 @@ def main(arguments: list[str]) -> int:
 
         return mutants.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=MUTANTS)
-    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all)")
+    parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all), or by hand {', '.join(BY_HAND)}")
     chosen = parser.parse_args(arguments).part or list(PARTS)
-    if unknown := [part for part in chosen if part not in PARTS]:
-        parser.error(f"there is no part {unknown[0]!r}, only {', '.join(PARTS)}")
+    if unknown := [part for part in chosen if part not in (*PARTS, *BY_HAND)]:
+        parser.error(f"there is no part {unknown[0]!r}, only {', '.join((*PARTS, *BY_HAND))}")
     first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
     # A build takes one processor, so do the parts that need none.
     with building(chosen) as images, run_beside(beside, images) as counts:

@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 
+from host.layout import REPO
 from host.test import (
     BESIDE,
+    BY_HAND,
     IDLE,
     MEMORY_OF_THREE,
     MEMORY_OF_TWO,
@@ -62,8 +64,14 @@ def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
 
 
 def test_a_part_that_is_named_alone_is_run_alone() -> None:
-    for part in ("perf", "unit"):
+    for part in ("perf", "unit", *BY_HAND):
         assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, (f"tests/{part}",))])]
+
+
+def test_what_is_run_by_hand_is_no_part_of_a_whole_run() -> None:
+    assert not set(BY_HAND) & set(PARTS)
+    for part in BY_HAND:
+        assert list((REPO / "tests" / part).glob("test_*.py"))
 
 
 NOWHERE = Lane([Step("unit", ("tests/nowhere",)), Step("unit", ("tests/nowhere-either",))], BESIDE)

@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Long stories of booted servers, run by hand: `tools/test soak`; docs/soak.md keeps the results."""
+
+from tests.vm.conftest import accelerator, image
+
+__all__ = ["accelerator", "image"]

@@ -97,8 +97,10 @@ def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
     box.machine.wait_command(
         f"grep -qx 0 {LOG}/degraded && grep -qx idle {LOG}/sync_action", "the log to be whole", 300
     )
-    (spare,) = record(box, "log", "spares")
-    assert spare in box.members_by_serial("log") and dead not in box.members_by_serial("log")
+    assert len(box.members_by_serial("log")) == 2 and dead not in box.members_by_serial("log")
+    # the record follows: the hot spare is a member, and the dead one's place is that of the hot spare
+    box.machine.wait_for(lambda: record(box, "log", "spares") == [dead], "the record of the members", 120)
+    assert set(record(box, "log")) == box.members_by_serial("log")
     (found,) = [one for one in box.shown("health --json")["findings"] if one["key"] == "arrays/spares/log"]
     print(found)
     assert found["level"] == "WARN"

@@ -23,7 +23,7 @@ REPAIR = "Phase 1 - find and verify superblock...\nPhase 7 - verify and correct 
 
 
 class WithoutLog(World):
-    """A World that `without_log` went on with. `busy`: somebody is in the pool. `files` are seen while it is judged."""
+    """A World that `without_log` went on with. `busy`: the pool is in use. `files` are seen while it is judged."""
 
     TAKEN: ClassVar[Iterable[str]] = (
         *Tools.TAKEN,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A step writes only where the journal and what is there agree: nothing of somebody else is overwritten."""
+"""A step writes only where the journal and what is there agree: no data of another owner is overwritten."""
 
 import pytest
 
@@ -24,7 +24,7 @@ class Log(StepLog):
 
 
 class Thing:
-    """A step that finds something, and creates it where it is told to."""
+    """A step that finds something, and creates it when it is called to."""
 
     name, title = "array data", "RAID6 data"
 
@@ -48,7 +48,7 @@ class Thing:
 
 
 @pytest.mark.parametrize("found", [Found.INCOMPLETE, Found.STOPPED, Found.COMPLETE])
-def test_what_is_there_before_the_step_began_is_of_somebody_else(found: Found) -> None:
+def test_what_is_there_before_the_step_began_is_of_another_owner(found: Found) -> None:
     step, log = Thing(found), Log("pending")
     with pytest.raises(
         Refused, match=r"^RAID6 data: existing data was not created by provisioning; nothing was written$"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Models whose schemas are built at their first use, whoever uses them first."""
+"""Models whose schemas are built at their first use, also by several threads at once."""
 
 import sys
 from collections.abc import Iterator

@@ -27,7 +27,7 @@ def new_drive(serial: str) -> Drive:
 
 @contextmanager
 def serving(server: Server, image: Path, accelerator: Accel, directory: Path) -> Iterator[Box]:
-    """A server without a client, with its pool; health is checked once, and when somebody asks."""
+    """A server without a client, with its pool; health is checked once, and when a story starts a check."""
     once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
     given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
     with appliance(server, image, directory, accelerator, credentials=given) as machine:

@@ -108,7 +108,7 @@ def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
     assert found["todo"].endswith(f"millrace drive replace {dead}")
 
 
-def test_drive_with_data_of_somebody_else_is_refused_and_kept(box: Box, dead: str) -> None:
+def test_drive_with_a_foreign_file_system_is_refused_and_kept(box: Box, dead: str) -> None:
     box.machine.replace(dead, new_drive(NEW[0]))
     box.wait_examined()
     device = f"/dev/{row(box, NEW[0])['name']}"

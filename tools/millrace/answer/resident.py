@@ -37,6 +37,6 @@ def listen(path: Path, words: Sequence[str], notify: str | None = None) -> NoRet
                 try:
                     server.serve(connection.fileno(), connection.fileno())
                 except (BadInput, OSError) as error:
-                    # whoever asked is gone, or asked for something else
+                    # the client is gone, or its request was for another verb
                     print(f"millrace: {error}", file=sys.stderr, flush=True)
             server.settle()

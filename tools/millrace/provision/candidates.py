@@ -66,7 +66,7 @@ def chosen(
     if fits:
         serials = ", ".join(named(one.serial, place(one)) for one in fits)
         raise Refused(f"{why}: {len(fits)} blank drives fit, {serials}; choose one with --with SERIAL")
-    # The boot drive and those of a pool are not what somebody put in for this.
+    # The boot drive and those of a pool are no candidates.
     left = [one for one in drives if one.state not in (DriveState.OURS, DriveState.BOOT) and one.serial not in members]
     reasons = "; ".join(f"{named(one.serial, place(one))} {unfit(one, need)}" for one in left) or "no drive is blank"
     raise Refused(f"{why}: {reasons}; insert a blank drive of at least {need.size} bytes")

@@ -136,7 +136,7 @@ def _repair(system: System, journal: RescueJournal, report: Report) -> str:
     if log_of(pool).uuid != new.array.uuid:
         settle(system)
         new_log.build(system, Drives(system), journal, report)
-        # Before the first write: after it the lost log must not be replayed, whoever puts its drives back in.
+        # Before the first write: after it the lost log must not be replayed, even if its drives are put back in.
         journal.start("repair")
         _record(system, new, report)
     elif array_now(system, new.array) is None:

@@ -23,7 +23,7 @@ LOSSES = [
     "Changes to files and directories that were only in the log are lost: those of the last minute before the failure, "
     "longer under constant writes.",
     "Files that were created, renamed, deleted or written in that time may be missing, damaged, there again, or in "
-    "lost+found without their names; so may be what clients were told was durable (fsync).",
+    "lost+found without their names; this includes writes that were acknowledged to clients (fsync).",
     "The contents of older files that were not changed in that time are not touched.",
 ]
 

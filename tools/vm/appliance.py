@@ -2,6 +2,7 @@
 """The built image, unmodified, in a virtual server."""
 
 import dataclasses
+import errno
 import os
 from collections.abc import Mapping, Sequence
 from itertools import repeat
@@ -132,6 +133,27 @@ class Appliance(Machine):
         """Let a drive that `replace` put in do so many requests a second until it is pulled; 0 for any number."""
         limits = dict.fromkeys(("bps", "bps_rd", "bps_wr", "iops_rd", "iops_wr"), 0)
         self.qmp("block_set_io_throttle", id=f"nvme{self._bay(serial)}", iops=requests, **limits)
+
+    def fail_reads(self, serial: str, sectors: Sequence[int]) -> None:
+        """Let each read of these sectors of 512 bytes fail until the next start or `heal_reads`; writes succeed."""
+        bay = self._bay(serial)
+        rules = [{"event": "none", "iotype": "read", "sector": sector, "errno": errno.EIO} for sector in sectors]
+        image = self._node(serial)
+        self.qmp("blockdev-add", driver="blkdebug", image=image, **{"node-name": f"bad{bay}", "inject-error": rules})
+        self._show(serial, f"bad{bay}")
+
+    def heal_reads(self, serial: str) -> None:
+        """Let the reads that `fail_reads` let fail succeed."""
+        self._show(serial, self._node(serial))
+        self.qmp("blockdev-del", **{"node-name": f"bad{self._bay(serial)}"})
+
+    def _node(self, serial: str) -> str:
+        return f"drive-{serial}" if serial in self._new else f"drive{self._bay(serial)}"
+
+    def _show(self, serial: str, node: str) -> None:
+        """Give the guest's drive another content while it runs."""
+        device = f"nvme{self._bay(serial)}" if serial in self._new else f"ns{self._bay(serial)}"
+        self.qmp("qom-set", path=f"/machine/peripheral/{device}", property="drive", value=node)
 
     def erase(self, serial: str) -> None:
         """Erase a drive that was pulled, as if the next `put_in` were of another drive; QEMU wants the serial again."""

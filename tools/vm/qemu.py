@@ -140,7 +140,7 @@ def drives(server: Server, files: Files) -> list[str]:
         place = f"bus=bay{number},subsys=subsys{number}"
         argv += ["-device", f"nvme,id=nvme{number},serial={drive.serial},{place}"]
         sector = f"logical_block_size={drive.block},physical_block_size={drive.block}"
-        argv += ["-device", f"nvme-ns,drive=drive{number},bus=nvme{number},nsid=1,{sector}"]
+        argv += ["-device", f"nvme-ns,id=ns{number},drive=drive{number},bus=nvme{number},nsid=1,{sector}"]
     return argv
 
 

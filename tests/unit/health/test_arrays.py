@@ -23,6 +23,7 @@ from tests.unit.drive.servers import DATA, NEEDED, drive, examined, server
 from tests.unit.health.servers import host, place, sentences, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
+FILES = "Show the damaged files: millrace pool scrub files"
 REPLACE = "Replace the drive: millrace drive replace"
 RESCUE = "If they do not come back: millrace pool rescue"
 STARTING = Result(1, "starting\n", "")
@@ -166,7 +167,34 @@ def test_a_list_of_bad_blocks_is_a_warning_with_the_drive(serving: Path) -> None
         f"WARN: Array data (RAID6): 2 areas of drive D3 cannot be read (bad-block list of md). [{REPLACE} D3]" in found
     )
     set_md(serving, "md127", degraded="2")
-    assert "FAIL: Array data (RAID6): 2 areas of drive D3" in sentences(arrays.check(host()))
+    found = sentences(arrays.check(host()))
+    lost = "FAIL: Array data (RAID6): 2 areas cannot be read or rebuilt: drive D3 has bad blocks there. [" + FILES
+    assert lost in found
+    # a new drive in its place would be no remedy
+    assert f"{REPLACE} D3" not in found
+
+
+def test_rows_that_too_many_members_list_are_lost_and_lead_to_the_files(serving: Path) -> None:
+    md = serving / "sys/class/block/md127/md"
+    for number, (offset, listed) in enumerate([(0, "4096 8"), (2048, "6144 16\n16384 8"), (0, "4100 8")]):
+        (md / f"dev-nvme{number + 3}n1p1/offset").write_text(f"{offset}\n")
+        (md / f"dev-nvme{number + 3}n1p1/bad_blocks").write_text(f"{listed}\n")
+    found = sentences(arrays.check(host()))
+    drives = "drive D1, drive D2, drive D3 have bad blocks there."
+    assert f"FAIL: Array data (RAID6): 1 area cannot be read or rebuilt: {drives} [{FILES}" in found
+    # what is only on the list of one drive is rebuilt from the others
+    assert (
+        f"WARN: Array data (RAID6): 1 area of drive D2 cannot be read (bad-block list of md). [{REPLACE} D2]" in found
+    )
+    assert "of drive D1 cannot" not in found and "of drive D3 cannot" not in found
+
+
+def test_bad_blocks_of_the_whole_log_lead_to_its_drive(serving: Path) -> None:
+    for number in range(2):
+        (serving / f"sys/class/block/md126/md/dev-nvme{number}n1p1/bad_blocks").write_text("16 8\n")
+    found = sentences(arrays.check(host()))
+    lost = "FAIL: Array log (RAID1): 1 area cannot be read or rebuilt: drive L0, drive L1 have bad blocks there. "
+    assert lost + f"[{REPLACE} L0]" in found
 
 
 @pytest.mark.parametrize(("device", "words"), [("md127", "data and parity do not match"), ("md126", "may be harmless")])

@@ -8,7 +8,7 @@ import pytest
 
 from millrace import paths
 from millrace.plan.model import Array
-from millrace.pool.damage import Area, Damage, damage, in_array, in_data, merged
+from millrace.pool.damage import Area, Damage, beyond, damage, in_array, in_data, merged
 from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
@@ -126,3 +126,15 @@ def test_bad_blocks_of_the_log_are_no_file(box: Box) -> None:
 
 def test_pool_without_damage_has_none(box: Box) -> None:
     assert found() == Damage([], [])
+
+
+def test_rows_on_more_lists_than_the_array_can_lose_are_lost() -> None:
+    listed = {"a": [Area(0, 8), Area(100, 108)], "b": [Area(4, 12)], "c": [Area(6, 10), Area(200, 208)]}
+    assert beyond(listed, 2) == [Area(6, 8)]
+    assert beyond(listed, 1) == [Area(4, 10)]
+    assert beyond(listed, 0) == [Area(0, 12), Area(100, 108), Area(200, 208)]
+    assert beyond(listed, 3) == beyond({}, 0) == []
+
+
+def test_lists_that_only_touch_have_no_row_in_common() -> None:
+    assert beyond({"a": [Area(0, 8)], "b": [Area(8, 16)]}, 1) == []

@@ -18,6 +18,9 @@ FIVE = server_named("5equal")
 # Too small for the pool: its bay is free for a drive that is copied to.
 SMALL = dataclasses.replace(FIVE.drives[0], serial="MRS00000000001", size=FIVE.drives[0].size // 4)
 SERVER = dataclasses.replace(FIVE, drives=(*FIVE.drives, SMALL))
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+# The share that is there from the beginning.
+EXPORT = "/srv/pool/data"
 
 
 def new_drive(serial: str) -> Drive:

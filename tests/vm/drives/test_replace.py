@@ -11,9 +11,8 @@ import pytest
 
 from tests.vm.blocks import BLOCK, BLOCKS
 from tests.vm.box import Box
-from tests.vm.drives.conftest import SMALL, new_drive
+from tests.vm.drives.conftest import MD, SMALL, new_drive
 
-MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
 LOG = MD.replace("millrace-data", "millrace-log")
 NEW = [f"MRN0000000000{number}" for number in range(4)]
 POLICY = "/etc/millrace/policy.toml"

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 
 from tests.vm.box import Box
-from tests.vm.drives.conftest import FIVE
+from tests.vm.drives.conftest import EXPORT, FIVE, MD
 
-MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
 UNIT = "millrace-scrub.service"
-EXPORT = "/srv/pool/data"
 MEMBERS = len(FIVE.drives)
 # KiB/s of each drive: a check of these takes minutes, or one, or as long as the server needs.
 SLOW, FASTER, UNLIMITED = 5_000, 15_000, 10_000_000

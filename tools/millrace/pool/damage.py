@@ -6,7 +6,7 @@ parity: the same row of every data chunk of the stripe is in doubt, whatever the
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from millrace.plan.model import Array, Role
@@ -47,7 +47,7 @@ def damage(pool: Pool, record: ScrubRecord, run: Runner) -> Damage:
         device = array_device(one.array.name)
         if device is None or one.array.level == "raid0":
             continue
-        rows = list(_bad_blocks(device))
+        rows = [area for listed in bad_blocks(device).values() for area in listed]
         mismatches, about = _mismatches(one, device, record, run)
         notes += about
         if one.array.role is Role.LOG:
@@ -90,6 +90,35 @@ def in_data(pool: Pool, array: Array, area: Area) -> Iterator[Area]:
         begin += length
 
 
+def bad_blocks(device: str) -> dict[str, list[Area]]:
+    """Return the list of bad blocks of each member of an array by the member's name, as rows of the array's data.
+
+    md.c rdev_set_badblocks: a list counts from the beginning of the member, its data begins at `offset`.
+    """
+    md, found = block(device) / "md", dict[str, list[Area]]()
+    for name in sysfs.names(md):
+        if not name.startswith("dev-"):
+            continue
+        offset = sysfs.number(md / name / "offset") or 0
+        lines = (sysfs.text(md / name / "bad_blocks") or "").splitlines()
+        listed = [(int(begin) - offset, int(length)) for begin, length in map(str.split, lines)]
+        found[name.removeprefix("dev-")] = [Area(max(begin, 0), begin + length) for begin, length in listed]
+    return found
+
+
+def beyond(listed: Mapping[str, Sequence[Area]], redundancy: int) -> list[Area]:
+    """Return the rows that more members have in their lists than the array can lose now: their data are lost."""
+    edges = [edge for areas in listed.values() for one in areas for edge in ((one.begin, 1), (one.end, -1))]
+    found, members, since = list[Area](), 0, 0
+    for place, change in sorted(edges):
+        if members <= redundancy < members + change:
+            since = place
+        elif members + change <= redundancy < members:
+            found.append(Area(since, place))
+        members += change
+    return merged(found)
+
+
 def merged(areas: Sequence[Area]) -> list[Area]:
     """Return areas in their order, those that touch as one."""
     found: list[Area] = []
@@ -99,18 +128,6 @@ def merged(areas: Sequence[Area]) -> list[Area]:
         else:
             found.append(one)
     return found
-
-
-def _bad_blocks(device: str) -> Iterator[Area]:
-    """md.c rdev_set_badblocks: the list counts from the beginning of the member, its data begins at `offset`."""
-    md = block(device) / "md"
-    for name in sysfs.names(md):
-        if not name.startswith("dev-"):
-            continue
-        offset = sysfs.number(md / name / "offset") or 0
-        for line in (sysfs.text(md / name / "bad_blocks") or "").splitlines():
-            begin, length = map(int, line.split())
-            yield Area(max(begin - offset, 0), begin - offset + length)
 
 
 def _mismatches(one: ArrayRecord, device: str, record: ScrubRecord, run: Runner) -> tuple[list[Area], list[str]]:

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Is every array there and healthy, with all its members and spares? Each drive is named with its bay and serial."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Role
 from millrace.pool.arrays import live_arrays
+from millrace.pool.damage import Area, bad_blocks, beyond
 from millrace.pool.model import LiveArray, Member
 from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
@@ -49,7 +50,7 @@ def _array(host: Host, record: ArrayRecord, now: LiveArray) -> list[Finding]:
     # raid0 has no redundancy to lose: the kernel has no such files for it.
     if now.level == "raid0":
         return [_finding(now, Level.OK, f"{title} is running.")]
-    return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now, md), *_mismatch(now, md)]
+    return [_redundant(host, record, now, int(_read(md, "degraded"))), *_bad_blocks(host, now), *_mismatch(now, md)]
 
 
 def _absent(host: Host, record: ArrayRecord, now: LiveArray) -> Finding:
@@ -89,17 +90,44 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
 
-def _bad_blocks(host: Host, now: LiveArray, md: Path) -> list[Finding]:
+def _bad_blocks(host: Host, now: LiveArray) -> list[Finding]:
     """md(4): a rebuild that met sectors it could not read lists them and ends as if nothing were lost."""
-    found = []
-    for one in now.members:
-        listed = _text(md / f"dev-{one.device}" / "bad_blocks").splitlines() if one.device else []
-        if listed and one.state != "faulty":
-            areas = f"{len(listed)} area{'s' * (len(listed) > 1)}"
-            sentence = f"{_title(now)}: {areas} of {host.place(one.serial)} cannot be read (bad-block list of md)."
+    serials = {one.device: one.serial for one in now.members if one.device and one.state != "faulty"}
+    listed = {serials[name]: areas for name, areas in bad_blocks(now.device or "").items() if name in serials and areas}
+    lost = beyond(listed, now.may_fail or 0)
+    found = [_lost(host, now, listed, lost)] if lost else []
+    for serial, areas in listed.items():
+        # what no drive has is not a drive's fault alone: the new one of a rebuild lists it, too
+        readable = [one for one in areas if not any(_overlap(one, area) for area in lost)]
+        if readable:
+            sentence = (
+                f"{_title(now)}: {_areas(readable)} of {host.place(serial)} cannot be read (bad-block list of md)."
+            )
             level = Level.WARN if now.may_fail else Level.FAIL
-            found.append(_finding(now, level, sentence, _replace(host, [one]), f"bad-blocks/{one.serial}"))
+            (member,) = [one for one in now.members if one.serial == serial]
+            found.append(_finding(now, level, sentence, _replace(host, [member]), f"bad-blocks/{serial}"))
     return found
+
+
+def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost: Sequence[Area]) -> Finding:
+    drives = [
+        host.place(serial) for serial, areas in listed.items() if any(_overlap(a, b) for a in areas for b in lost)
+    ]
+    sentence = f"{_title(now)}: {_areas(lost)} cannot be read or rebuilt: {several(drives)} have bad blocks there."
+    if len(drives) == 1:
+        sentence = f"{_title(now)}: {_areas(lost)} cannot be read or rebuilt: {drives[0]} has bad blocks there."
+    if now.role is Role.LOG:
+        return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {min(listed)}", "lost")
+    todo = "Show the damaged files: millrace pool scrub files; restore them from a copy"
+    return _finding(now, Level.FAIL, sentence, todo, "lost")
+
+
+def _areas(areas: Sequence[Area]) -> str:
+    return f"{len(areas)} area{'s' * (len(areas) > 1)}"
+
+
+def _overlap(one: Area, other: Area) -> bool:
+    return one.begin < other.end and other.begin < one.end
 
 
 def _mismatch(now: LiveArray, md: Path) -> list[Finding]:

@@ -137,6 +137,11 @@ class Box:
         names = [record["array"]["name"] for record in self.pool["arrays"]]
         return {name: self.array_detail(name)["MD_UUID"] for name in names}
 
+    def recorded(self, name: str, kind: str = "members") -> list[str]:
+        """Return the serials of an array's members, or of its hot spares, as pool.json has them."""
+        (found,) = [one for one in self.pool["arrays"] if one["array"]["name"] == name]
+        return [one["serial"] for one in found[kind]]
+
     def members_by_serial(self, name: str) -> set[str]:
         """Return the serials of the drives that an array really sits on."""
         device = f"$(basename $(readlink -f /dev/md/millrace-{name}))"

@@ -40,12 +40,6 @@ print("intact")
 """
 
 
-def record(box: Box, name: str, kind: str = "members") -> list[str]:
-    """The serials of an array as pool.json has them."""
-    (found,) = [one for one in box.pool["arrays"] if one["array"]["name"] == name]
-    return [one["serial"] for one in found[kind]]
-
-
 def lines(text: str) -> list[dict[str, Any]]:
     """JSON lines; what else was printed was for the terminal."""
     return [json.loads(line) for line in text.splitlines() if line.startswith("{")]
@@ -82,8 +76,8 @@ def show(box: Box) -> None:
 def dead(box: Box) -> str:
     """A drive of the data and of the log that was pulled; the log's hot spare has taken its place."""
     box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "the end of the first synchronisation", 900)
-    dead = record(box, "log")[0]
-    assert dead in record(box, "data")
+    dead = box.recorded("log")[0]
+    assert dead in box.recorded("data")
     box.machine.pull(dead)
     box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
     found = row(box, dead)
@@ -98,8 +92,8 @@ def test_hot_spare_takes_over_and_is_reported(box: Box, dead: str) -> None:
     )
     assert len(box.members_by_serial("log")) == 2 and dead not in box.members_by_serial("log")
     # the record follows: the hot spare is a member, and the dead one's place is that of the hot spare
-    box.machine.wait_for(lambda: record(box, "log", "spares") == [dead], "the record of the members", 120)
-    assert set(record(box, "log")) == box.members_by_serial("log")
+    box.machine.wait_for(lambda: box.recorded("log", "spares") == [dead], "the record of the members", 120)
+    assert set(box.recorded("log")) == box.members_by_serial("log")
     (found,) = [one for one in box.shown("health --json")["findings"] if one["key"] == "arrays/spares/log"]
     print(found)
     assert found["level"] == "WARN"
@@ -138,7 +132,7 @@ def test_dead_drive_is_replaced_while_files_are_written(box: Box, dead: str) -> 
     assert "rebuild data" in steps and steps[-1] is None
     assert (end["error"], bool(end["ended"])) == (None, True)
     assert box.say(f"cat {MD}/degraded") == "0"
-    assert NEW[0] in record(box, "data") and dead not in record(box, "data")
+    assert NEW[0] in box.recorded("data") and dead not in box.recorded("data")
     assert box.pool["generation"] > generation
     partitions = {one["serial"]: len(one["partitions"]) for one in box.pool["drives"]}
     assert partitions[NEW[0]] == 2 and dead not in partitions
@@ -184,7 +178,7 @@ def test_server_is_healthy_after_a_reboot_and_waits_for_no_drive(box: Box, dead:
 
 
 def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box: Box, dead: str) -> None:
-    old = record(box, "data")[1]
+    old = box.recorded("data")[1]
     box.machine.pull(SMALL.serial)
     box.machine.replace(SMALL.serial, new_drive(NEW[1]))
     box.machine.wait_command(f"grep -qx idle {MD}/sync_action", "an idle array", 300)
@@ -209,7 +203,7 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
     box.machine.wait_command(gone, "the end of the change", 900)
     show(box)
     print(box.millrace("drive progress").out)
-    assert NEW[1] in record(box, "data") and old not in record(box, "data")
+    assert NEW[1] in box.recorded("data") and old not in box.recorded("data")
     assert NEW[1] in box.members_by_serial("data") and old not in box.members_by_serial("data")
     assert box.say(f"cat {MD}/degraded") == "0"
     assert "going on with an interrupted change" in box.say("journalctl -b -u millrace-drive -o cat")
@@ -217,7 +211,7 @@ def test_readable_drive_is_copied_and_a_kill_and_a_power_cut_do_not_stop_it(box:
 
 def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     """In the bay of the drive that was copied."""
-    (old,) = [one.serial for one in box.machine.server.drives if one.serial not in {*record(box, "data"), *NEW}]
+    (old,) = [one.serial for one in box.machine.server.drives if one.serial not in {*box.recorded("data"), *NEW}]
     refused = box.machine.run(["millrace", "drive", "remove", NEW[0], "--yes"], seconds=300, check=False)
     assert refused.status == 1 and f"millrace drive replace {NEW[0]}" in refused.err
     box.machine.pull(old)
@@ -225,7 +219,7 @@ def test_hot_spare_is_added_and_taken_out(box: Box, dead: str) -> None:
     print(box.machine.run(["millrace", "drive", "add", NEW[2], "--yes"], seconds=600).out)
     found = row(box, NEW[2])
     assert (found["verdict"], found["role"], found["arrays"]) == ("spare", "spare", ["data"])
-    assert record(box, "data", "spares") == [NEW[2]]
+    assert box.recorded("data", "spares") == [NEW[2]]
     print(box.machine.run(["millrace", "drive", "remove", NEW[2], "--yes"], seconds=600).out)
     assert NEW[2] not in box.members_by_serial("data")
     show(box)
@@ -244,7 +238,7 @@ def test_drive_that_was_taken_out_is_left_alone_when_it_is_back(box: Box, dead: 
 
 def test_blank_drive_in_the_bay_of_a_dead_one_takes_its_place_where_the_policy_allows_it(box: Box, dead: str) -> None:
     box.machine.run(f"mkdir -p /etc/millrace; cat > {POLICY}", stdin='[drives]\nreplace = "same-bay"\n')
-    old = record(box, "data")[2]
+    old = box.recorded("data")[2]
     box.machine.pull(old)
     box.machine.wait_command(f"grep -qx 1 {MD}/degraded", "the lost member", 120)
     box.machine.replace(old, new_drive(NEW[3]))
@@ -256,7 +250,7 @@ def test_blank_drive_in_the_bay_of_a_dead_one_takes_its_place_where_the_policy_a
         print(box.say(f"journalctl -b -o cat -u millrace-replace; rm {POLICY}"))
     change = box.shown("drive progress --json")["change"]["change"]
     assert (change["by"], change["error"]) == ("policy", None)
-    assert NEW[3] in record(box, "data") and old not in record(box, "data")
+    assert NEW[3] in box.recorded("data") and old not in box.recorded("data")
     assert NEW[3] in box.members_by_serial("data")
     assert box.say(f"cat {MD}/degraded") == "0"
 

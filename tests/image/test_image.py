@@ -76,6 +76,7 @@ EXPOSURE = {
     "millrace-readd.service": 26,
     "millrace-replace.service": 35,
     "millrace-unclean.service": 15,
+    "millrace-unreadable.service": 27,
     "millrace-scrub.service": 20,
     "millrace-xfs-scrub.service": 27,
     "millrace-journal.service": 13,

@@ -69,6 +69,7 @@ EXPOSURE = {
     "millrace-metrics-collect.service": 27,
     "millrace-metrics-port.service": 14,
     "millrace-nvme-hostid.service": 33,
+    "millrace-again@.service": 13,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
     "millrace-locate@.service": 15,

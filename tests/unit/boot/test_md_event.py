@@ -11,11 +11,10 @@ from host.layout import REPO
 from tests.unit.boot.units import unit
 
 MD_EVENT = REPO / "mkosi.extra/usr/lib/millrace/md-event"
-# restarted: a start would be lost where the unit still runs for the event before
-MEMBERS = "--no-block restart millrace-members.service"
-HEALTH = "--no-block restart millrace-health.service"
+MEMBERS = "--no-block restart millrace-again@millrace-members.service"
+HEALTH = "--no-block restart millrace-again@millrace-health.service"
 RETUNE = "--no-block start millrace-retune-arrays.timer"
-RESTARTED = ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"]
+STARTED = ["millrace-members.service", "millrace-health.service", "millrace-retune-arrays.timer"]
 
 
 def started(directory: Path, *event: str) -> list[str]:
@@ -53,12 +52,18 @@ def test_progress_of_a_rebuild_starts_nothing(tmp_path: Path, event: str) -> Non
     assert started(tmp_path, event, "/dev/md127") == []
 
 
-@pytest.mark.parametrize("name", ["millrace-members.service", "millrace-health.service"])
-def test_event_while_the_unit_runs_is_no_failure_of_it(name: str) -> None:
+def test_event_while_the_unit_runs_ends_no_run_and_is_one_more() -> None:
+    again = unit("millrace-again@.service")
+    assert again["After"] == ["%i.service"]
+    assert again["ExecStart"] == ["/usr/bin/systemctl --no-block start %i.service"]
+
+
+@pytest.mark.parametrize("name", ["millrace-members.service", "millrace-health.service", "millrace-again@.service"])
+def test_unit_that_is_stopped_while_it_runs_is_no_failure(name: str) -> None:
     assert unit(name)["SuccessExitStatus"] == ["SIGTERM"]
 
 
-@pytest.mark.parametrize("name", RESTARTED)
+@pytest.mark.parametrize("name", [*STARTED, "millrace-again@.service"])
 def test_events_of_a_whole_shelf_are_no_failure(name: str) -> None:
     assert unit(name)["StartLimitIntervalSec"] == ["0"]
 

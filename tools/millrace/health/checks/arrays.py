@@ -18,6 +18,7 @@ from millrace.system.names import several
 NAME = "arrays"
 
 RESCUE = "millrace pool rescue"
+FILES = "Show the damaged files: millrace pool scrub files"
 
 _DEAD = {"clear", "inactive", "broken"}
 _GONE = ("missing", "faulty")
@@ -118,7 +119,8 @@ def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost
         sentence = f"{_title(now)}: {_areas(lost)} cannot be read or rebuilt: {drives[0]} has bad blocks there."
     if now.role is Role.LOG:
         return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {min(listed)}", "lost")
-    todo = "Show the damaged files: millrace pool scrub files; restore them from a copy"
+    # raid5.c handle_failed_stripe: a stripe without enough members is not written, and freed space is used again
+    todo = f"{FILES}. Restore them under other names and keep the damaged ones: what they occupy cannot be written"
     return _finding(now, Level.FAIL, sentence, todo, "lost")
 
 

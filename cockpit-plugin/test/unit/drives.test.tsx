@@ -197,6 +197,18 @@ test("after a reload the page and the dialog show the change that goes on, from 
     expect(screen.queryByTestId("drive-attention")).toBeNull();
 });
 
+test("a replacement that ended while the page was reloaded shows its result, and asks for no drive", async () => {
+    const { drives } = golden("1u12-degraded", "drive list");
+    serverIs("1u12-provisioned");
+    says("drive list", { schema_version: 1, drives: drives.filter(({ serial }) => serial !== OLD) });
+    isChanging(progress({ step: null, done: 4 }, { ended: "2026-11-20T14:00:00+00:00" }));
+    open(["storage", "replace", OLD]);
+    render(<App />);
+    const dialog = within(await screen.findByRole("dialog", { name: /^Replacement of drive MRD00000000004/ }));
+    expect(dialog.getByText(`Drive ${NEW} (bay 4) has replaced drive ${OLD} (bay 4).`)).toBeTruthy();
+    expect(screen.queryByText("Waiting for a new drive")).toBeNull();
+});
+
 test("a change that failed is shown with its error until that was read", async () => {
     degraded();
     isChanging(progress({ step: null }, { ended: "2026-11-20T14:00:00+00:00", error: "the server has changed; nothing was written: start it again" }));

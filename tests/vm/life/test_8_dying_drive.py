@@ -122,12 +122,14 @@ def written(box: Box, client: Machine) -> Iterator[None]:
         box.say(f"install -m 666 /dev/null {EXPORT}/{FILE}")
         client.run("rm -f /run/enough; cat > /run/writer.py", stdin=WRITER.replace("{where}", where))
         client.run("systemd-run --unit=moving --remain-after-exit python3 /run/writer.py")
-        client.wait_command("test $(wc -l < /run/written) -ge 10", "ten blocks synced", 300)
-        yield
-        client.run("touch /run/enough")
-        client.wait_command(
-            "systemctl show -P SubState moving | grep -qxE 'exited|failed'", "the end of the writer", 120
-        )
+        try:
+            client.wait_command("test $(wc -l < /run/written) -ge 10", "ten blocks synced", 300)
+            yield
+        finally:
+            client.run("touch /run/enough")
+            client.wait_command(
+                "systemctl show -P SubState moving | grep -qxE 'exited|failed'", "the end of the writer", 120
+            )
         ended = client.run(
             "systemctl show -P Result moving; journalctl -u moving -o cat | tail -n 5; tail -n 1 /run/written"
         )

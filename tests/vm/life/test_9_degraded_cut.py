@@ -55,11 +55,12 @@ def replaced(box: Box) -> str:
     partition = box.say(f"ls -d {DEGRADED.replace('degraded', 'dev-*')} | head -n 1").rpartition("/dev-")[2]
     drive = partition.partition("p")[0]
     serial = box.say(f"cat /sys/block/{drive}/device/serial")
-    log = f"for one in /dev/{drive}p*; do mdadm {LOG} --remove $one; done; true"
+    log = f"for one in /dev/{drive}p*; do mdadm {LOG} --fail $one --remove $one; done; true"
     box.say(f"mdadm {ARRAY} --fail /dev/{partition}; mdadm {ARRAY} --remove faulty; {log}")
+    box.machine.wait_command(f"! grep -q {drive}p /proc/mdstat", "md to let the drive go", 120)
     box.say(f"wipefs --all --force /dev/{drive}p* /dev/{drive}; blkdiscard -f /dev/{drive}")
-    box.say(f"blockdev --rereadpt /dev/{drive}")
     # what udev starts for the empty drive has it open for a moment
+    box.machine.wait_command(f"blockdev --rereadpt /dev/{drive}", "the kernel to forget the partitions", 120)
     box.machine.wait_command(f"mdadm {ARRAY} --add /dev/{drive}", "mdadm to add the drive", 120)
     wait_in_sync(box)
     return serial

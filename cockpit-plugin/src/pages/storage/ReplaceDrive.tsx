@@ -7,6 +7,7 @@ import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ProgressEta } from "../../components/ProgressEta";
 import { bytes, number } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
+import { changeState } from "./change-words";
 import { ChangeDialog, Redundancy } from "./ChangeProgress";
 import type { ChangeDialogProps } from "./DriveDialogs";
 import { Locate } from "./DriveActions";
@@ -18,9 +19,13 @@ import { driveVerdict } from "./words";
 const CANDIDATES: DriveRow["verdict"][] = ["blank", "unknown", "too small"];
 
 export function ReplaceDrive(props: ChangeDialogProps): JSX.Element {
-    const { arrays, progress, reload, onClose } = props;
+    const { serial, rows, arrays, progress, reload, onClose } = props;
     const change = useDriveChange("replace", progress, reload);
-    if (change.now !== undefined) return <ChangeDialog now={change.now} arrays={arrays} onAgain={change.forget} onClose={onClose} />;
+    // It may have ended while the page was reloaded: the old drive is in no list any more.
+    const last = progress.data?.change;
+    const over = changeState(last) === "done" && last?.change.plan.old?.serial === serial && !rows.some((one) => one.serial === serial);
+    const now = change.now ?? (over ? last : undefined);
+    if (now) return <ChangeDialog now={now} arrays={arrays} onAgain={change.forget} onClose={onClose} />;
     return <Choose {...props} change={change} />;
 }
 

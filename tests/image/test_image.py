@@ -80,6 +80,7 @@ EXPOSURE = {
     "millrace-unreadable.service": 27,
     "millrace-scrub.service": 20,
     "millrace-xfs-scrub.service": 27,
+    "millrace-trim.service": 20,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,

@@ -127,6 +127,11 @@ def scrub_file() -> Path:
     return state_dir() / "scrub.json"
 
 
+def trim_file() -> Path:
+    """What the last trim of the file system freed, and the one that is under way."""
+    return state_dir() / "trim.json"
+
+
 def priority_file() -> Path:
     """Whether clients or a rebuild go first, as an administrator decided."""
     return state_dir() / "priority.json"

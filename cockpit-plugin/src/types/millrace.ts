@@ -2122,6 +2122,75 @@ export interface TopologyPort {
     pcie: Link | null;
 }
 
+/**
+ * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
+ *
+ * `stopped` without a round: what kept a trim from its beginning.
+ */
+export interface TrimRecord {
+    schema_version: 1;
+    uuid: string;
+    round: TrimRound | null;
+    stopped: TrimStop | null;
+    last: Trimmed | null;
+}
+
+/**
+ * A trim that has not come to its end. It goes on at byte `offset` of `size`, with a slice of `slice` bytes.
+ *
+ * One of the policy runs in the window only. The other fields are those of a trim at its end, until now.
+ */
+export interface TrimRound {
+    started: string;
+    by: "administrator" | "policy";
+    size: number;
+    offset: number;
+    slice: number;
+    bytes: number;
+    seconds: number;
+    longest: number;
+}
+
+/**
+ * The trims of the pool. `hindrance` is why free space is never trimmed, null where it is.
+ *
+ * `window` is that of the policy, `share` the part of the time in it that a trim takes at most. `next` is when a trim
+ * begins or goes on (ISO 8601), null for never. `round` is the one that is not at its end, `running` whether it runs
+ * now, and `stopped` why it waits or did not begin. `last` is null before the first.
+ */
+export interface TrimStatus {
+    schema_version: 1;
+    hindrance: string | null;
+    window: string;
+    share: number;
+    next: string | null;
+    running: boolean;
+    round: TrimRound | null;
+    stopped: TrimStop | null;
+    last: Trimmed | null;
+}
+
+/** Why a trim does not go on: a sentence, and what it was in one word. */
+export interface TrimStop {
+    at: string;
+    by: "administrator" | "window" | "service" | "array" | "benchmark" | "check" | "plan" | "refused";
+    reason: string;
+}
+
+/**
+ * A trim that came to the end of the file system.
+ *
+ * `bytes` were trimmed in so many `seconds` of FITRIM, the `longest` slice in seconds. `started` and `ended` are
+ * ISO 8601 in UTC; with its pauses, and over several windows, a trim lasted longer than its seconds.
+ */
+export interface Trimmed {
+    started: string;
+    ended: string;
+    bytes: number;
+    seconds: number;
+    longest: number;
+}
+
 /** The CAs whose certificates an mtls client may use. */
 export interface TrustedAuthorities {
     schema_version: 1;
@@ -2324,6 +2393,10 @@ export interface Outputs {
     "pool scrub status": ScrubStatus;
     "pool scrub stop": ScrubStatus;
     "pool show": PoolState;
+    "pool trim run": TrimRecord;
+    "pool trim start": TrimStatus;
+    "pool trim status": TrimStatus;
+    "pool trim stop": TrimStatus;
     "pool unclean": UncleanStarts;
     "pool verify": Pool;
     "port list": PortList;

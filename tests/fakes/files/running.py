@@ -39,6 +39,7 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.drive.facts.datetime", Clock),
             ("millrace.drive.smart.datetime", Clock),
             ("millrace.health.checks.scrub.datetime", Clock),
+            ("millrace.health.checks.trim.datetime", Clock),
             ("millrace.health.collect.datetime", Clock),
             ("millrace.health.current.datetime", Clock),
             ("millrace.state.store.datetime", Clock),

@@ -86,3 +86,12 @@ def test_check_has_the_same_sandbox_by_the_checker_and_without_it() -> None:
     path, words = "/run/millrace/checker.socket", "health --write"
     assert start == f"/usr/bin/millrace answer --socket {path} -- {words}"
     assert ask == f"/usr/bin/python3 -I -m millrace.answer.ask {path} {words}"
+
+
+def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() -> None:
+    [command] = unit("fstrim.service")["ExecStart"]
+    # -t, --types: the pool is the only XFS
+    assert command.startswith("/sbin/fstrim --listed-in /etc/fstab:/proc/self/mountinfo --types noxfs ")
+    checks, trims = unit("millrace-scrub.timer")["OnCalendar"], unit("millrace-trim.timer")["OnCalendar"]
+    assert (checks, trims) == (["*:0/15"], ["*:5/15"])
+    assert unit("millrace-trim.service")["CapabilityBoundingSet"] == ["CAP_SYS_ADMIN"]

@@ -25,6 +25,7 @@ from millrace.health.checks import (
     scrub,
     shares,
     smb,
+    trim,
     unclean,
     units,
 )
@@ -37,6 +38,7 @@ CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
     "scrub": scrub.check,
+    "trim": trim.check,
     "unclean": unclean.check,
     "returns": returns.check,
     "filesystem": filesystem.check,

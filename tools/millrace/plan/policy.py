@@ -149,7 +149,7 @@ class NfsdPolicy(Section):
 class MdPolicy(Section):
     """Settings of each parity array. The ranges are those of the kernel.
 
-    `discard`: keep the discards of fstrim from the drives of the data, whatever the arrays are.
+    `discard`: never trim free space of the pool, whatever the drives guarantee.
     """
 
     group_thread_cnt: int | None = Field(None, ge=0, le=256)
@@ -162,7 +162,8 @@ class MdPolicy(Section):
 class ScrubPolicy(Section):
     """When arrays are checked: in `window`, local time; `every` how often; `rate_kib` of each drive in KiB/s at most.
 
-    `never` leaves it to `millrace pool scrub start`. The default rate is the limit that the kernel begins with.
+    The pool is trimmed in the same window. `never` leaves checks to `millrace pool scrub start`. The default rate is
+    the limit that the kernel begins with.
     """
 
     window: Annotated[str, AfterValidator(checked_window)] = "Sun 01:00-07:00"

@@ -15,6 +15,7 @@ STRIPE_CACHE = "kernel 7.2: drivers/md/raid5.c, one entry is 4 KiB of every memb
 MD_SYNC = "kernel 7.2: md default of 200000 KB/s takes 21 h for 15 TB"
 XFS_LOG_LIMIT = "xfsprogs 7.2: XFS_MAX_LOG_BYTES is 2038 MiB"
 XFS_GEOMETRY = "xfsprogs 7.2: no allocation group above 1 TiB"
+TRIM = "raid5.c make_discard_request: 4 KiB of each member at a time through the stripe cache; 25 %: an estimate"
 XFS_GROUP_SIZE = "xfsprogs 7.2: mkfs/xfs_mkfs.c warns where a given agsize is a multiple of the stripe width"
 XFS_AUTOFSCK = "xfsprogs 7.2: xfs_scrub(8), file system property autofsck"
 XFS_SECTOR = "XFS: log writes of 4 KiB suit drives of 512 and 4096 byte sectors"

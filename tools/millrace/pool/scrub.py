@@ -5,6 +5,7 @@ The program only watches: md checks in the kernel, also where the program is kil
 it and goes on from where it was.
 """
 
+import signal
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -38,6 +39,12 @@ SECTOR = 512
 def now_here() -> datetime:
     """Return the time with the zone of this server: the window of the policy is local time."""
     return datetime.now().astimezone()
+
+
+def termination() -> Callable[[float], bool]:
+    """Return what waits so many seconds for systemd to end this; it is held back until something waits."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    return lambda seconds: signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
 
 
 @dataclass(frozen=True)

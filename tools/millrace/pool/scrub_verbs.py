@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace pool scrub …`."""
 
-import signal
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import click
@@ -83,18 +81,12 @@ def filesystem(show: Output) -> None:
 def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
     with as_root():
-        found = checks.carry_on(load_pool(), in_force().scrub, checks.CheckContext(quickly, _termination()))
+        found = checks.carry_on(load_pool(), in_force().scrub, checks.CheckContext(quickly, checks.termination()))
     show(found, _ended)
 
 
 def _ended(found: ScrubRecord) -> list[str]:
     return [f"stopped: {found.stopped.reason}"] if found.round and found.stopped else []
-
-
-def _termination() -> Callable[[float], bool]:
-    """Return what waits so many seconds for systemd to end this; it is held back until something waits."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    return lambda seconds: signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
 
 
 def _status() -> "ScrubStatus":

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 import click
 
 from millrace.pool.scrub_verbs import scrub
+from millrace.pool.trim_verbs import trim
 from millrace.provision import in_sync, suspects, unclean
 from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
@@ -22,6 +23,7 @@ def pool() -> None:
 
 
 pool.add_command(scrub)
+pool.add_command(trim)
 pool.add_command(rescue)
 
 

@@ -45,4 +45,4 @@ def discard_settings(pool: Pool, device: str) -> list[Setting]:
     most, unit = (sysfs.number(block(device) / "queue" / name) or 0 for name in (HARDWARE, "discard_granularity"))
     late = None if most else "it was started without; restart the server"
     value = str(most // unit * unit) if most and unit else "more than 0"
-    return [DiscardKnob(path, value, "fstrim deallocates free space on the drives", deferred=late)]
+    return [DiscardKnob(path, value, "a trim deallocates free space on the drives", deferred=late)]

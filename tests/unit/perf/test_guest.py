@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from host.perf.guest import drives, lab, load, stripe
+from host.perf.guest import drives, lab, load, stripe, trim
 
 
 def said(**more: Any) -> str:
@@ -67,3 +67,17 @@ def test_calls_are_those_that_nfsd_was_sent() -> None:
 def test_a_write_begins_where_a_stripe_begins(start: int, offset: int) -> None:
     assert stripe.to_stripe(start) == offset
     assert (start + offset) % (1 << 20) == 0
+
+
+def test_slices_of_a_trim_cover_the_file_system_and_stay_in_their_group() -> None:
+    info = "meta-data=/dev/md127 agcount=3, agsize=10000 blks\ndata     =   bsize=4096   blocks=25000, imaxpct=25\n"
+    group, size = trim.geometry(info)
+    assert (group, size) == (10000 * 4096, 25000 * 4096)
+    found = trim.slices(size, group)
+    assert sum(length for _, length in found) == size
+    assert all(at // group == (at + length - 1) // group and length <= trim.SLICE for at, length in found)
+
+
+def test_file_system_without_geometry_is_not_trimmed() -> None:
+    with pytest.raises(RuntimeError, match="no geometry"):
+        trim.geometry("cannot open /srv/pool")

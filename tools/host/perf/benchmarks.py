@@ -91,6 +91,10 @@ def _raw() -> dict[str, Model]:
     return drives(size=RAW)
 
 
+def _trimmed() -> dict[str, Model]:
+    return {**drives(), "data": replace(drives()["data"], discard=True)}
+
+
 def _fast_raw() -> dict[str, Model]:
     return drives(bandwidth=FAST_BANDWIDTH, size=RAW)
 
@@ -210,9 +214,17 @@ BENCHMARKS = {
         _levels,
         (),
     ),
+    "trim": Benchmark(
+        10,
+        "A reader beside a trim",
+        "no trim",
+        _trimmed,
+        _tuned,
+        (),
+    ),
 }
 # Asked for by name only, until they have a band: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild")
+UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

@@ -8,7 +8,20 @@ import traceback
 from collections.abc import Callable
 from pathlib import Path
 
-from host.perf.guest import bitmap, commit, control, degraded, iocache, job, log, readahead, rebuild, stripe, transfer
+from host.perf.guest import (
+    bitmap,
+    commit,
+    control,
+    degraded,
+    iocache,
+    job,
+    log,
+    readahead,
+    rebuild,
+    stripe,
+    transfer,
+    trim,
+)
 from host.perf.guest.lab import Lab
 from host.perf.guest.shell import run
 
@@ -23,6 +36,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "transfer": transfer.bench,
     "readahead": readahead.bench,
     "rebuild": rebuild.bench,
+    "trim": trim.bench,
 }
 
 

@@ -14,13 +14,17 @@ MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Model:
-    """A kind of drive. `bandwidth` in MB/s for each direction, 0 without a limit; `written` MiB are filled at once."""
+    """A kind of drive. `bandwidth` in MB/s for each direction, 0 without a limit; `written` MiB are filled at once.
+
+    One that can `discard` frees the memory of the blocks.
+    """
 
     count: int
     size_mib: int
     latency_us: int
     bandwidth: int
     written: int
+    discard: bool = False
 
 
 @dataclass(frozen=True)
@@ -54,6 +58,7 @@ def make(number: int, model: Model) -> str:
         "blocksize": 4096,
         "hw_queue_depth": 128,
         "submit_queues": 1,
+        **({"discard": 1} if model.discard else {}),
         **({"mbps": model.bandwidth} if model.bandwidth else {}),
         # the last one: it makes the device
         "power": 1,

@@ -162,6 +162,21 @@ def test_trim_by_hand_that_a_shutdown_stopped_goes_on_outside_of_the_window(kern
     assert kernel.slices[1][0] == GIB
 
 
+def test_trim_by_hand_that_goes_on_in_the_window_ends_with_it(kernel: Kernel) -> None:
+    kernel.now = MONDAY
+    trim.begin(pool(), POLICY, kernel.run)
+    kernel.box.md("data", degraded="1")
+    carry_on(kernel)
+    kernel.box.md("data", degraded="0")
+    kernel.now = SUNDAY + timedelta(days=7)
+    kernel.asked = True
+    assert stopped_by(carry_on(kernel)) == "service"
+    assert under_way().by == "policy"
+    kernel.now, kernel.asked = MONDAY + timedelta(days=7), False
+    carry_on(kernel)
+    assert len(kernel.slices) == 1
+
+
 def test_administrator_stops_and_the_window_of_now_does_not_go_on(kernel: Kernel) -> None:
     kernel.asked = True
     carry_on(kernel)

@@ -56,9 +56,11 @@ def carry_on(pool: Pool, policy: Policy, context: CheckContext) -> TrimRecord:
     if found := due.obstacle(pool, policy, context.run, now):
         return _stop(uuid, record.round, found)
     shape = geometry(pool, context.run)
-    begun = record.round if record.round and record.round.size == shape.size else None
     by: By = "administrator" if by_hand else "policy"
-    begun = begun or _new(shape, now, by)
+    if record.round is not None and record.round.size == shape.size:
+        begun = record.round.model_copy(update={"by": by})
+    else:
+        begun = _new(shape, now, by)
     change(uuid, lambda old: old.model_copy(update={"round": begun, "stopped": None}))
     return _Trim(pool, policy, shape, closes, context).run(begun)
 

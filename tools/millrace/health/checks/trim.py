@@ -24,7 +24,10 @@ def check(host: Host) -> list[Finding]:
     record, where = load(pool.filesystem_uuid), pool.filesystem.mountpoint
     if record.stopped and record.stopped.by == "refused":
         sentence = f"The trim of {where} stopped {moment(record.stopped.at)}: {record.stopped.reason}."
-        todo = 'See journalctl -k; discard = "never" in [md] of the policy ends the attempts'
+        todo = (
+            "Compare the arrays with the plan: millrace tune --diff; "
+            'discard = "never" in [md] of the policy ends the attempts'
+        )
         return [Finding(check=NAME, kind="refused", subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
     last = record.last
     age = datetime.now().astimezone() - datetime.fromisoformat(last.ended if last else pool.created)

@@ -331,6 +331,14 @@ def test_position_is_not_written_after_each_slice(kernel: Kernel, monkeypatch: p
     assert len(written) == 2
 
 
+def test_tools_are_started_once_a_second_to_see_what_is_more_important(kernel: Kernel) -> None:
+    kernel.rate = 64 * GIB
+    kernel.free = lambda offset: 0.01
+    carry_on(kernel)
+    assert len(kernel.slices) > 90 and 3 < kernel.seconds < 6
+    assert 3 <= kernel.questions <= 6
+
+
 def test_record_that_cannot_be_read_is_empty(kernel: Kernel) -> None:
     paths.trim_file().write_text("{")
     assert load("x") == TrimRecord(uuid="x")

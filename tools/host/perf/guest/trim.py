@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from host.perf.guest import pool
-from host.perf.guest.degraded import small
+from host.perf.guest.bitmap import SPREAD
 from host.perf.guest.lab import Lab
-from host.perf.guest.load import Outcome
+from host.perf.guest.load import Outcome, fio
 from host.perf.guest.shell import run, write
 
 SAFELY = "/sys/module/raid456/parameters/devices_handle_discard_safely"
@@ -21,7 +21,9 @@ SAFELY = "/sys/module/raid456/parameters/devices_handle_discard_safely"
 FITRIM, RANGE = 0xC0185879, "QQQ"
 TEST = "4 KiB random reads, 1 at a time"
 # The part of the time that a trim takes, as millrace.plan.discard; slices are scaled down like the drives.
-SHARE, SLICE = 0.25, 16 << 20
+SHARE, SLICE = 0.25, 128 << 20
+# as long as several slices with their pauses
+READS = 20_000
 
 
 def bench(lab: Lab) -> None:
@@ -32,12 +34,17 @@ def bench(lab: Lab) -> None:
     for setup in lab.job.setups:
         with pool.pool(setup):
             group, size = geometry(run("xfs_spaceman", "-c", "info", pool.MOUNTPOINT))
-            reader = small("randread", 1)
             lab.measure(TEST, "no trim", reader)
             whole, sliced = Trim([(0, size)], 1), Trim(slices(size, group), SHARE)
             for variant, trim in (("all at once", whole), ("in slices", sliced)):
                 lab.measure(TEST, variant, trim.beside(reader))
                 lab.note("FITRIM beside the reader", variant, **trim.figures())
+
+
+def reader(number: int) -> Outcome:
+    """Read small blocks all over the filled part of the array."""
+    options: dict[str, str | int] = {"filename": pool.DATA, "ioengine": "libaio", "rw": "randread", "bs": "4k"}
+    return fio(**options, direct=1, iodepth=1, size=f"{SPREAD}m", io_size=READS * 4096, randseed=number)
 
 
 def geometry(text: str) -> tuple[int, int]:

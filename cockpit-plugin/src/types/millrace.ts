@@ -2180,8 +2180,8 @@ export interface TrimStop {
 /**
  * A trim that came to the end of the file system.
  *
- * `bytes` were trimmed in so many `seconds` of FITRIM, the `longest` slice in seconds. `started` and `ended` are
- * ISO 8601 in UTC; with its pauses, and over several windows, a trim lasted longer than its seconds.
+ * `bytes` were trimmed in so many `seconds`: FITRIM, and the drives after it; `longest` is that of one slice.
+ * `started` and `ended` are ISO 8601 in UTC; with its pauses, and over several windows, a trim lasted longer.
  */
 export interface Trimmed {
     started: string;

@@ -51,7 +51,7 @@ def test_result_is_shown_and_the_next_trim_is_a_week_later(kernel: Kernel) -> No
     run_in_the_window(kernel)
     first, second = said(kernel)
     assert first.endswith("next: 2026-11-29 01:00 UTC")
-    assert second == ("free space: last trimmed 2026-11-22 01:06 UTC, 107 GB (25.3 s of FITRIM, longest slice 1 s)")
+    assert second == ("free space: last trimmed 2026-11-22 01:06 UTC, 107 GB (26.7 s of FITRIM, longest slice 1 s)")
 
 
 def test_trim_that_waits_shows_where_and_why(kernel: Kernel) -> None:

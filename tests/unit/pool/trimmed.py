@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
 from millrace.pool.scrub import CheckContext
+from millrace.pool.trim import POLL_SECONDS
 from millrace.provision.model import Pool
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
@@ -48,6 +49,7 @@ class Kernel:
         self.asked = False
         self.refused: str | None = None
         self.geometry = GEOMETRY
+        self.polled: Callable[[], None] = lambda: None
         self.during: Callable[[], None] = lambda: None
 
     def context(self) -> CheckContext:
@@ -67,8 +69,12 @@ class Kernel:
         return self._trim(offset, length)
 
     def wait(self, seconds: float) -> bool:
-        self.pauses.append(seconds)
         self._pass(seconds)
+        if seconds == POLL_SECONDS:
+            self.took[-1] += seconds
+            self.polled()
+            return self.asked
+        self.pauses.append(seconds)
         self.during()
         return self.asked
 

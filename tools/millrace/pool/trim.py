@@ -5,7 +5,8 @@ md passes a discard on through its stripe cache, 4 KiB of each member at a time 
 make_discard_request), so that one FITRIM over a large pool keeps all arrays busy for hours. XFS takes a range in bytes
 of the data device; it searches an allocation group by block number where the range is a part of it, and may trim all of
 the last group of a range over several (fs/xfs/xfs_discard.c xfs_trim_datadev_extents): no slice leaves its group.
-FITRIM returns when md has taken the last discard; what is then still under way fits in the stripe cache.
+FITRIM returns when md has taken the last discard, as much as its stripe cache holds before the drives have it: that is
+waited for, and counts as the time of the slice.
 """
 
 import re
@@ -20,7 +21,9 @@ from millrace.pool import trim_due as due
 from millrace.pool.scrub import CheckContext, now_here
 from millrace.pool.scrub_record import By, stamp
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
+from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool
+from millrace.system import sysfs
 from millrace.system.run import Runner, last_words, must
 from millrace.system.text import GIB, MIB
 
@@ -29,6 +32,9 @@ FIRST, LEAST = GIB, 64 * MIB
 LEAST_STRIPES = 64
 KEEP_SECONDS = 30.0
 """How often the position is written: what a power cut loses of it."""
+POLL_SECONDS, MOST_POLLS = 0.05, 200
+DISCARDS = 11
+"""The field of /sys/class/block/*/stat that counts completed discards (Documentation/block/stat)."""
 ASK_SECONDS = 1.0
 """How often a trim verifies that nothing is more important: each time two tools start."""
 
@@ -127,6 +133,14 @@ def next_length(length: int, trimmed: int, seconds: float, shape: Geometry) -> i
     return max(length, min(2 * length, fits))
 
 
+def discards(pool: Pool) -> int:
+    """Return how many discards the members of the arrays have completed; clients cause none."""
+    devices = [array_device(one.array.name) for one in pool.arrays]
+    members = [block(one) / "slaves" / name for one in devices if one for name in sysfs.names(block(one) / "slaves")]
+    counters = [(sysfs.text(one / "stat") or "").split() for one in members]
+    return sum(int(one[DISCARDS]) for one in counters if len(one) > DISCARDS)
+
+
 def _new(shape: Geometry, now: datetime, by: By) -> TrimRound:
     started = stamp(now)
     return TrimRound(started=started, by=by, size=shape.size, offset=0, slice=FIRST, bytes=0, seconds=0, longest=0)
@@ -144,6 +158,7 @@ class _Trim:
         self, pool: Pool, policy: Policy, shape: Geometry, closes: datetime | None, context: CheckContext
     ) -> None:
         self._pool, self._policy, self._shape, self._closes, self._context = pool, policy, shape, closes, context
+        self._ended = False
         self._uuid = pool.filesystem_uuid
         self._kept = self._asked = context.clock()
 
@@ -153,6 +168,8 @@ class _Trim:
             before = self._context.clock()
             length = slice_at(at.offset, at.slice, self._shape)
             trimmed, problem = self._trim(at.offset, length)
+            if trimmed:
+                self._settle()
             seconds = self._context.clock() - before
             if problem is not None:
                 return self._stopped(at, due.stopped("refused", problem, self._context.now()))
@@ -180,9 +197,18 @@ class _Trim:
             return 0, f"fstrim fails: {last_words(result)}"
         return int(found[1]), None
 
+    def _settle(self) -> None:
+        """Wait until the drives have the discards that md took."""
+        before = -1
+        for _ in range(MOST_POLLS):
+            now = discards(self._pool)
+            if now == before or self._ended:
+                return
+            before, self._ended = now, self._context.wait(POLL_SECONDS)
+
     def _reason(self, seconds: float) -> TrimStop | None:
         """Pause after a slice of so many seconds; return what stops the trim then."""
-        asked = self._context.wait(seconds * (1 / TRIM_SHARE - 1))
+        asked = self._ended or self._context.wait(seconds * (1 / TRIM_SHARE - 1))
         now = self._context.now()
         if asked:
             return due.stopped("service", "the service was stopped", now)

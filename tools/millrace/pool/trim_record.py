@@ -16,8 +16,8 @@ TrimStoppedBy = Literal["administrator", "window", "service", "array", "benchmar
 class Trimmed(Contract):
     """A trim that came to the end of the file system.
 
-    `bytes` were trimmed in so many `seconds` of FITRIM, the `longest` slice in seconds. `started` and `ended` are
-    ISO 8601 in UTC; with its pauses, and over several windows, a trim lasted longer than its seconds.
+    `bytes` were trimmed in so many `seconds`: FITRIM, and the drives after it; `longest` is that of one slice.
+    `started` and `ended` are ISO 8601 in UTC; with its pauses, and over several windows, a trim lasted longer.
     """
 
     started: str

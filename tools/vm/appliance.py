@@ -30,6 +30,7 @@ PATIENCE = (
 
 # The same for units with a limit of their own: beside two other emulated servers a check of 200 shares took longer.
 LIMITS = {
+    "systemd.unit-dropin.millrace-assemble.service": b"[Service]\nTimeoutStartSec=900s\n",
     "systemd.unit-dropin.millrace-checker.service": b"[Service]\nTimeoutStartSec=300s\n",
     "systemd.unit-dropin.millrace-health.service": b"[Service]\nTimeoutStartSec=300s\n",
     "systemd.unit-dropin.millrace-health-stopped.service": b"[Service]\nTimeoutStartSec=300s\n",

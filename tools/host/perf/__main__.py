@@ -37,7 +37,9 @@ def main(arguments: list[str]) -> int:
     file = write(run, image.system, OUT)
     print(table.summary(run.results), end="")
     print(f"The tables are in {file}.")
-    return 0
+    for sentence in (outside := table.outside(run.results)):
+        print(sentence, file=sys.stderr)
+    return 1 if outside else 0
 
 
 def write(run: control.Run, system: str, directory: Path) -> Path:

@@ -64,16 +64,17 @@ class Lab:
         load: Load,
         before: Callable[[], object] = lambda: None,
         warm: Load | None = None,
+        settle: Callable[[], None] = pool.quiet,
     ) -> None:
         """Run `load` twice, with a fresh number each time, and report the second one.
 
         The first one brings programs into memory, and pages and caches into the state that lasts; `warm` does that
-        instead where less is enough. `before` comes right before the second one. Drives are counted until everything
-        is on them.
+        instead where less is enough. `settle` ends what the first one left to do, `before` comes right before the
+        second one. Drives are counted until everything is on them.
         """
         (warm or load)(self.fresh())
         number = self.fresh()
-        pool.quiet()
+        settle()
         before()
         data, logs, calls, idle, begin = self.data(), self.logs(), rpcs(), idle_seconds(), time.monotonic()
         outcome = load(number)

@@ -37,16 +37,15 @@ def measured(**ratios: float) -> Result:
 
 
 def test_ratios_as_measured_are_within_their_bands() -> None:
-    assert table.outside([measured(clients=0.216, balanced=0.001, rebuild=0.001)]) == []
+    assert table.outside([measured(clients=0.16, balanced=0.207, rebuild=0.001)]) == []
 
 
 def test_priority_without_effect_is_outside() -> None:
-    found = table.outside([measured(clients=0.216, balanced=0.216, rebuild=0.216)])
-    assert len(found) == 2
-    assert found[0].endswith("balanced against a drive dead is 0.216, outside of 0 to 0.05.")
-    assert found[1].endswith("rebuild against a drive dead is 0.216, outside of 0 to 0.05.")
+    [line] = table.outside([measured(clients=0.216, balanced=0.216, rebuild=0.216)])
+    assert line.endswith("rebuild against a drive dead is 0.216, outside of 0 to 0.05.")
 
 
 def test_rebuild_that_starves_clients_at_every_priority_is_outside() -> None:
-    [line] = table.outside([measured(clients=0.001, balanced=0.001, rebuild=0.001)])
-    assert "clients against a drive dead is 0.001" in line
+    found = table.outside([measured(clients=0.001, balanced=0.001, rebuild=0.001)])
+    assert len(found) == 2
+    assert "clients against a drive dead is 0.001" in found[0] and "balanced" in found[1]

@@ -39,10 +39,10 @@ def floor(box: Box, name: str) -> str:
 def test_choice_is_kept_and_set_for_each_array(box: Box) -> None:
     box.md("data", degraded="1")
     found = priority.choose(pool(), "rebuild")
-    half = approved_plan().md.sync_speed_max // 2
+    quarter = approved_plan().md.sync_speed_max // 4
     assert found.warnings == [] and pace.priority() == "rebuild"
-    assert {one.array: one.sync_speed_min for one in found.arrays} == {"data": half, "log": 100_000}
-    assert (floor(box, "data"), floor(box, "log")) == (str(half), "100000")
+    assert {one.array: one.sync_speed_min for one in found.arrays} == {"data": quarter, "log": 100_000}
+    assert (floor(box, "data"), floor(box, "log")) == (str(quarter), "100000")
 
 
 def test_every_figure_has_a_reason_and_a_source(box: Box) -> None:

@@ -49,9 +49,9 @@ def floors(wanted: Priority, of: Pool | None = None) -> dict[str, int]:
         (0, "rebuild", 100_000),
         (1, "clients", 100_000),
         (1, "balanced", MOST // 8),
-        (1, "rebuild", MOST // 2),
+        (1, "rebuild", MOST // 4),
         (2, "clients", MOST // 8),
-        (2, "balanced", MOST // 2),
+        (2, "balanced", MOST // 4),
         (2, "rebuild", MOST),
     ],
 )
@@ -62,7 +62,7 @@ def test_floor_of_raid6_rises_with_each_missing_member(server: Path, missing: in
 
 def test_mirror_without_its_half_has_no_redundancy_left(server: Path) -> None:
     lose(server, "md126", 1)
-    assert floors("balanced") == {"data": 100_000, "log": MOST // 2}
+    assert floors("balanced") == {"data": 100_000, "log": MOST // 4}
 
 
 def test_raid6_with_two_of_three_failures_left_is_not_in_a_hurry(server: Path) -> None:
@@ -88,12 +88,12 @@ def test_priority_that_was_chosen_is_set_with_a_reason(server: Path) -> None:
     setting = pace.pace_settings(plan(), pool())[0]
     assert isinstance(setting, Knob)
     assert (setting.wanted, setting.reason, setting.default) == (
-        str(MOST // 2),
+        str(MOST // 4),
         "it survives 1 more failure, priority rebuild",
         "system",
     )
     setting.write(setting.wanted)
-    assert setting.read() == str(MOST // 2)
+    assert setting.read() == str(MOST // 4)
 
 
 def test_document_that_cannot_be_read_is_balanced(server: Path) -> None:

@@ -155,12 +155,12 @@ def test_floor_of_a_rebuild_rises_with_a_lost_member_and_with_the_priority(box: 
     try:
         box.say(f"mdadm {array} --fail /dev/{member}")
         # tuned again by the event, without a verb
-        box.machine.wait_command(retuned.format(most // 2), "the floor with no failure left", 300)
+        box.machine.wait_command(retuned.format(most // 4), "the floor with no failure left", 300)
         assert box.shown("pool priority rebuild --json")["arrays"][0]["sync_speed_min"] == most == floor(box)
         box.millrace("pool priority clients")
         assert floor(box) == most // 8
         box.millrace("pool priority balanced")
-        assert floor(box) == most // 2
+        assert floor(box) == most // 4
         refused = box.millrace("pool scrub start", check=False)
         assert (refused.status, "array data is degraded" in refused.err) == (1, True)
     finally:

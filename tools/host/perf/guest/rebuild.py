@@ -14,7 +14,7 @@ from host.perf.guest.shell import run, write
 TEST = "4 KiB random reads, 1 at a time"
 # KiB/s of each drive, what an emulated one can do; a priority guarantees this part of it (`millrace.tune.pace`).
 LIMIT = 60_000
-PARTS = {"clients": 8, "balanced": 2, "rebuild": 1}
+PARTS = {"clients": 8, "balanced": 4, "rebuild": 1}
 # Simulated seconds. md takes the rate of a rebuild since its start, and lets the first second pass.
 WARM, SECONDS = 2.0, 1.5
 

@@ -65,6 +65,8 @@ class Appliance(Machine):
         def command(files: Files) -> list[str]:
             self._new.clear()
             disks.make(self.server, image, files)
+            if options.log_writes:
+                disks.empty_logs(self.server, files)
             return server_command(self.server, accel, files, options)
 
         super().__init__(server.name, directory, accel, command)
@@ -176,11 +178,13 @@ def appliance(
     forwards: Mapping[int, int] | None = None,
     links: Sequence[str] | None = None,
     no_reboot: bool = True,
+    log_writes: bool = False,
 ) -> Appliance:
     """Return a machine that boots `image` as `server`, with its disks in `directory`.
 
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
+    With `log_writes` what is written to the drives is also in logs (vm.writelog).
     """
     emulated = accel.name == "tcg"
     options = Options(
@@ -189,5 +193,6 @@ def appliance(
         forwards=forwards or {},
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,
+        log_writes=log_writes,
     )
     return Appliance(server, image, directory, accel, options)

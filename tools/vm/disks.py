@@ -45,6 +45,12 @@ def make(server: Server, image: Path, files: Files, variables: Path = VARIABLES)
     return True
 
 
+def empty_logs(server: Server, files: Files) -> None:
+    """Make the log of each drive empty: QEMU begins at its start and leaves what is behind."""
+    for drive in server.drives:
+        files.log(drive.serial).write_bytes(b"")
+
+
 def overlay(path: Path, size: int) -> None:
     """Create a qcow2 overlay of `size` bytes over the base image beside it. Failed: qemu-img fails."""
     new = path.with_suffix(".new")

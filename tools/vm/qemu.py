@@ -11,6 +11,8 @@ from vm.guest import PORT
 from vm.server import Server
 
 MIB = 1 << 20
+# The unit of a log of writes, and that in which Linux counts.
+SECTOR = 512
 # QEMU goes on with an HPET that the kernel has left for better timers: 250 times a second, 3 % of a processor.
 MACHINE = "q35,hpet=off"
 # Free PCI bus numbers behind each NUMA node's expander bridge.
@@ -58,13 +60,18 @@ class Files:
         """Return the raw file of the NVMe drive with this serial number."""
         return self.directory / f"{serial}.raw"
 
+    def log(self, serial: str) -> Path:
+        """Return the log of what was written to this drive since the last start (vm.writelog)."""
+        return self.directory / f"{serial}.log"
+
 
 @dataclass(frozen=True)
 class Options:
     """What changes from one start to the next.
 
     `forwards` maps guest TCP ports to ports on the host's loopback. `links` are netdev backends, one for each data
-    NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS.
+    NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS. With
+    `log_writes` each NVMe drive has a log of its requests (`Files.log`).
     """
 
     credentials: Mapping[str, bytes] = field(default_factory=dict)
@@ -72,6 +79,7 @@ class Options:
     forwards: Mapping[int, int] = field(default_factory=dict)
     links: Sequence[str] = ()
     no_reboot: bool = True
+    log_writes: bool = False
     firmware: Path = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
 
 
@@ -123,7 +131,7 @@ def _port(name: str, node: int, slot: int, chassis: int) -> list[str]:
     return ["-device", f"pcie-root-port,id={name},{place}"]
 
 
-def drives(server: Server, files: Files) -> list[str]:
+def drives(server: Server, files: Files, log_writes: bool) -> list[str]:
     """Return one NVMe subsystem for each drive: a controller on a root port, so that it can be pulled, and a namespace.
 
     The namespace belongs to the subsystem: it is there again when a controller is put back.
@@ -134,9 +142,13 @@ def drives(server: Server, files: Files) -> list[str]:
         argv += _port(f"bay{number}", drive.node, used[drive.node], number + 1)
         used[drive.node] += 1
         # Not cache=unsafe: what the guest flushed must be there after a power cut.
-        backend = f"driver=raw,node-name=drive{number},discard=unmap,detect-zeroes=unmap"
-        backend += f",file.driver=file,file.filename={files.drive(drive.serial)}"
-        argv += ["-blockdev", backend, "-device", f"nvme-subsys,id=subsys{number},nqn={drive.serial}"]
+        name = f"content{number}" if log_writes else f"drive{number}"
+        backend = f"driver=raw,node-name={name},discard=unmap,detect-zeroes=unmap"
+        argv += ["-blockdev", f"{backend},file.driver=file,file.filename={files.drive(drive.serial)}"]
+        if log_writes:
+            log = f"log.driver=file,log.filename={files.log(drive.serial)},log-sector-size={SECTOR}"
+            argv += ["-blockdev", f"driver=blklogwrites,node-name=drive{number},discard=unmap,file={name},{log}"]
+        argv += ["-device", f"nvme-subsys,id=subsys{number},nqn={drive.serial}"]
         place = f"bus=bay{number},subsys=subsys{number}"
         argv += ["-device", f"nvme,id=nvme{number},serial={drive.serial},{place}"]
         sector = f"logical_block_size={drive.block},physical_block_size={drive.block}"
@@ -179,4 +191,10 @@ def server_command(server: Server, accel: Accel, files: Files, options: Options)
     argv += ["-blockdev", disk]
     # UEFI would try the NVMe drives first.
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
-    return [*argv, *drives(server, files), *network(server, options), *spare_ports(server), *smbios(options)]
+    return [
+        *argv,
+        *drives(server, files, options.log_writes),
+        *network(server, options),
+        *spare_ports(server),
+        *smbios(options),
+    ]

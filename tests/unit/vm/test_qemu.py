@@ -52,6 +52,20 @@ def test_drives_have_4096_byte_blocks_and_honest_flushes() -> None:
     assert not any("unsafe" in part or "no-flush" in part for part in argv)
 
 
+def test_logged_writes_are_those_that_the_guests_drive_gets() -> None:
+    """The filter is the drive's node; below it zeros become holes, which would be no writes with data."""
+    argv = command(log_writes=True)
+    nodes = [dict(part.partition("=")[::2] for part in value.split(",")) for value in values(argv, "-blockdev")]
+    named = {node["node-name"]: node for node in nodes}
+    assert len(devices(argv, "nvme-ns")) == len(SERVER.drives)
+    for number, drive in enumerate(SERVER.drives):
+        filtered = named[f"drive{number}"]
+        assert (filtered["driver"], filtered["log.filename"]) == ("blklogwrites", f"/machine/{drive.serial}.log")
+        assert "detect-zeroes" not in filtered
+        assert named[filtered["file"]]["file.filename"] == f"/machine/{drive.serial}.raw"
+    assert {ns["drive"] for ns in devices(argv, "nvme-ns")} == {f"drive{n}" for n in range(len(SERVER.drives))}
+
+
 def test_two_nodes_share_processors_and_memory_evenly() -> None:
     argv = command()
     assert values(argv, "-numa") == [

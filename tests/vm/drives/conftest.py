@@ -2,7 +2,7 @@
 """One small server without a client, for the stories of drives that die and are replaced."""
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -29,11 +29,22 @@ def new_drive(serial: str) -> Drive:
 
 
 @contextmanager
-def serving(server: Server, image: Path, accelerator: Accel, directory: Path) -> Iterator[Box]:
+def serving(
+    server: Server,
+    image: Path,
+    accelerator: Accel,
+    directory: Path,
+    *,
+    cmdline: Sequence[str] = (),
+    log_writes: bool = False,
+) -> Iterator[Box]:
     """A server without a client, with its pool; health is checked once, and when a story starts a check."""
     once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
     given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
-    with appliance(server, image, directory, accelerator, credentials=given) as machine:
+    machine = appliance(
+        server, image, directory, accelerator, credentials=given, cmdline=cmdline, log_writes=log_writes
+    )
+    with machine:
         machine.start()
         box = Box(machine)
         box.machine.wait_agent()

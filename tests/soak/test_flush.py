@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a client had acknowledged as durable is there after a power cut that takes the drives' caches with it.
+
+One server writes while QEMU logs what reaches each drive and the guest's kernel traces what it asked of them. From both
+come drives as they may be after a power cut at some moment, and the server boots with them.
+"""
+
+import json
+import random
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from tests.soak.records import (
+    CARELESS,
+    ENOUGH,
+    NFS,
+    POOL,
+    READER_PROGRAM,
+    WRITER_PROGRAM,
+    WRITERS,
+    acknowledged,
+    losses,
+)
+from tests.vm.box import SERVER_ADDRESSES, Box
+from tests.vm.drives.conftest import EXPORT, FIVE, serving
+from vm import blocktrace, writelog
+from vm.accel import Accel
+from vm.blocktrace import Mark
+from vm.disks import BASE, keep
+from vm.qemu import Files
+from vm.volatile import Cache, Drive, match
+
+# Other moments: another seed.
+SEED = 17
+POINTS = 24
+# How much of what was not durable is there: nothing, some writes, some blocks of them, everything.
+CACHES = (Cache(0.0), Cache(0.5), Cache(0.5, torn=True), Cache(1.0))
+# The least that each writer makes durable, and from when on the power is cut.
+RECORDS, FIRST = 60, 3
+COMPLAINTS = "corrupt|xfs.*(error|shut)|md/raid.*fail"
+IDLE = "! cat /sys/block/md*/md/sync_action | grep -vx idle"
+TRACING = "/sys/kernel/tracing"
+# Tell the trace's drives from each other (vm.blocktrace): reads of sectors that nothing else reads alone.
+READS = {8 * (250_000 + number): drive.serial for number, drive in enumerate(FIVE.drives)}
+
+
+@dataclass(frozen=True)
+class Recording:
+    """Drives as they were in the beginning, in `base`, and what was done to them, by serial number."""
+
+    base: Files
+    logs: Mapping[str, Path]
+    drives: Mapping[str, Drive]
+    marks: list[Mark]
+
+    def acknowledged(self, cut: int) -> dict[str, int]:
+        """Each writer's last durable record at a time."""
+        return acknowledged([mark.text for mark in self.marks if mark.time < cut])
+
+    @property
+    def first(self) -> int:
+        """The time from which on each writer has made some records durable."""
+        return next(mark.time for mark in self.marks if min(self.acknowledged(mark.time).values()) >= FIRST)
+
+    def moment(self, number: int) -> int:
+        """A time right after a random flush was completed, or after a random record was said to be durable."""
+        chosen = random.Random(f"{SEED} {number}")
+        if number // len(CACHES) % 2:
+            ended = [mark.time for mark in self.marks]
+        else:
+            ended = [one.completed for drive in self.drives.values() for one in drive.flushes if one.completed]
+        return 1 + chosen.choice([time for time in sorted(ended) if self.first <= time <= self.marks[-1].time])
+
+
+def copy(files: Files, target: Path) -> Files:
+    """The disks of a machine that is off, once more."""
+    target.mkdir(parents=True)
+    copied = Files(target, target)
+    whole = [files.boot_disk, files.variables, *(files.drive(drive.serial) for drive in FIVE.drives)]
+    subprocess.run(["cp", "--sparse=always", "--reflink=auto", *whole, target], check=True)
+    keep(files.directory / BASE, target / BASE)
+    return copied
+
+
+def write_records(box: Box) -> None:
+    """Let all writers write until each has made enough records durable."""
+    box.say(f"mkdir {ENOUGH} {NFS} && mount -t nfs4 -o vers=4.2 {SERVER_ADDRESSES[0]}:{EXPORT} {NFS}")
+    box.machine.run("cat > /run/writers.py", stdin=WRITER_PROGRAM)
+    given = json.dumps({**WRITERS, CARELESS: POOL})
+    box.machine.run(["systemd-run", "--unit=writers", "python3", "/run/writers.py", given, str(RECORDS)])
+    enough = f"test $(ls {ENOUGH} | wc -l) -gt {len(WRITERS)}"
+    box.machine.wait_command(f"! systemctl -q is-active writers || {enough}", "enough records", 1800)
+    box.say("touch /run/stop")
+    box.machine.wait_command("! systemctl -q is-active writers", "the writers' end", 300)
+    assert box.say("systemctl show -P Result writers") == "success"
+
+
+def read_trace(box: Box) -> blocktrace.Trace:
+    """The trace of the guest's kernel since it started."""
+    for sector, serial in READS.items():
+        drive = f"$(grep -ls {serial} /sys/block/nvme?n1/device/serial | cut -d/ -f4)"
+        box.say(f"dd if=/dev/{drive} of=/dev/null iflag=direct bs=4096 count=1 skip={sector // 8}")
+    box.say(f"echo 0 > {TRACING}/tracing_on")
+    lost = "cat /sys/kernel/tracing/per_cpu/cpu*/stats | grep -E '^(overrun|commit overrun|dropped events): [^0]'"
+    assert box.machine.run(lost, check=False).out == ""
+    text = box.say(f"cat {TRACING}/trace", seconds=900)
+    return blocktrace.parse(text, blocktrace.numbers(text, READS))
+
+
+@pytest.fixture(scope="module")
+def recording(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    directory = tmp_path_factory.mktemp("recording")
+    with serving(FIVE, image, accelerator, directory) as box:
+        box.machine.wait_command(IDLE, "the end of the first synchronisation", 1800)
+        box.say(f"cd {POOL} && mkdir -m 777 {' '.join([*WRITERS, CARELESS])}")
+        box.machine.shutdown()
+        files = box.machine.files
+    base = copy(files, tmp_path_factory.mktemp("base") / "disks")
+    with serving(FIVE, image, accelerator, directory, cmdline=blocktrace.CMDLINE, log_writes=True) as box:
+        write_records(box)
+        trace = read_trace(box)
+    logs = {drive.serial: files.log(drive.serial) for drive in FIVE.drives}
+    drives = {serial: match(writelog.read(log), trace.requests[serial]) for serial, log in logs.items()}
+    for serial, drive in drives.items():
+        fua = sum(one.request.fua for one in drive.writes)
+        print(serial, len(drive.writes), "writes,", fua, "of them FUA,", len(drive.flushes), "flushes")
+    marks = [mark for mark in trace.marks if not mark.text.startswith(f"acked {CARELESS}")]
+    found = Recording(base, logs, drives, marks)
+    print("durable records:", found.acknowledged(trace.ends))
+    assert min(found.acknowledged(trace.ends).values()) >= RECORDS
+    return found
+
+
+@dataclass(frozen=True)
+class Start:
+    """How the server is started after a power cut."""
+
+    image: Path
+    accelerator: Accel
+    directory: Path
+
+    def found(self, recording: Recording, drives: Mapping[str, Drive], cut: int, cache: Cache, seed: str) -> "After":
+        """Start the server with drives as they are after a power cut, and look at everything."""
+        files = copy(recording.base, self.directory)
+        chosen = random.Random(seed)
+        for serial, drive in drives.items():
+            print(serial, drive.volatile(cut), "writes may be lost")
+            writelog.replay(recording.logs[serial], drive.parts(cut, cache, chosen), files.drive(serial))
+        try:
+            with serving(FIVE, self.image, self.accelerator, self.directory) as box:
+                return look(box)
+        finally:
+            shutil.rmtree(self.directory)
+
+
+@dataclass(frozen=True)
+class After:
+    """What a server has after its start: files, arrays, findings of health, complaints of its kernel."""
+
+    records: Mapping[str, Mapping[str, list[int | str]]]
+    degraded: set[int]
+    failed: list[str]
+    complaints: str
+
+
+def look(box: Box) -> After:
+    """Look at everything that a power cut may break."""
+    said = box.machine.run(["python3", "-c", READER_PROGRAM, *WRITERS, CARELESS], seconds=600)
+    box.say("systemctl start millrace-health.service", seconds=600)
+    arrays = [record["array"]["name"] for record in box.pool["arrays"]]
+    found = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+    return After(
+        json.loads(said.out),
+        {int(box.array_sysfs(name, "md/degraded")) for name in arrays},
+        [f"{one['check']} {one['subject']}: {one['sentence']}" for one in found],
+        box.say(f"journalctl -b -k -o cat --no-pager --case-sensitive=no --grep '{COMPLAINTS}' || true"),
+    )
+
+
+@pytest.fixture
+def start(image: Path, accelerator: Accel, tmp_path: Path) -> Start:
+    return Start(image, accelerator, tmp_path / "server")
+
+
+@pytest.mark.parametrize("number", range(POINTS))
+def test_acknowledged_records_are_there_after_a_power_cut(recording: Recording, start: Start, number: int) -> None:
+    cut, cache = recording.moment(number), CACHES[number % len(CACHES)]
+    last = recording.acknowledged(cut)
+    print("cut at line", cut, "of the trace,", cache, last)
+    after = start.found(recording, recording.drives, cut, cache, f"{SEED} {number} cache")
+    print(after.complaints)
+    assert losses(after.records, last) == []
+    assert (after.degraded, after.failed, after.complaints) == ({0}, [], "")
+
+
+def test_drives_that_lose_what_they_flushed_are_found(recording: Recording, start: Start) -> None:
+    """The story itself can fail: these drives have nothing of what happened in the second half."""
+    ends = recording.marks[-1].time + 1
+    early = recording.marks[len(recording.marks) // 2].time
+    after = start.found(recording, recording.drives, early, Cache(1.0), f"{SEED} early")
+    assert losses(after.records, recording.acknowledged(early)) == []
+    found = losses(after.records, recording.acknowledged(ends))
+    print(found)
+    assert {one.partition("/")[0] for one in found} == set(WRITERS)
+
+
+def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) -> None:
+    """The story itself can fail: these drives keep only what was flushed."""
+    drives = {
+        serial: Drive([replace(one, request=replace(one.request, fua=False)) for one in drive.writes], drive.flushes)
+        for serial, drive in recording.drives.items()
+    }
+
+    def lost(mark: Mark) -> int:
+        """How many more writes may be lost than on honest drives, on each of two: the log is a mirror."""
+        cut = mark.time + 1
+        return sorted(drives[serial].volatile(cut) - drive.volatile(cut) for serial, drive in recording.drives.items())[
+            -2
+        ]
+
+    appends = [mark for mark in recording.marks if mark.text.startswith("acked append-pool")]
+    cut = max(appends[FIRST:], key=lost).time + 1
+    after = start.found(recording, drives, cut, Cache(0.0), f"{SEED} fua")
+    found = losses(after.records, recording.acknowledged(cut))
+    print(found)
+    assert found

@@ -9,7 +9,8 @@ import json
 import random
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -26,10 +27,11 @@ from tests.soak.records import (
     acknowledged,
     losses,
 )
-from tests.vm.box import SERVER_ADDRESSES, Box
+from tests.vm.box import SERVER_ADDRESSES, SERVING_SECONDS, Box, credentials
 from tests.vm.drives.conftest import EXPORT, FIVE, serving
 from vm import blocktrace, writelog
 from vm.accel import Accel
+from vm.appliance import appliance
 from vm.blocktrace import Mark
 from vm.disks import BASE, keep
 from vm.qemu import Files
@@ -38,13 +40,16 @@ from vm.volatile import Cache, Drive, match
 # Other moments: another seed.
 SEED = 17
 POINTS = 24
+# At each sixth point the whole server starts and is asked for its health; at the others it only mounts its pool.
+SERVED = 6
+POOL_ONLY = ("systemd.unit=millrace-storage.target", "systemd.mask=millrace-serving.target")
 # How much of what was not durable is there: nothing, some writes, some blocks of them, everything.
 CACHES = (Cache(0.0), Cache(0.5), Cache(0.5, torn=True), Cache(1.0))
 # The least that each writer makes durable, and from when on the power is cut.
 RECORDS, FIRST = 60, 3
 COMPLAINTS = "corrupt|xfs.*(error|shut)|md/raid.*fail"
 IDLE = "! cat /sys/block/md*/md/sync_action | grep -vx idle"
-TRACING = "/sys/kernel/tracing"
+TRACING, TRACE = "/sys/kernel/tracing", "trace.txt"
 # Tell the trace's drives from each other (vm.blocktrace): reads of sectors that nothing else reads alone.
 READS = {8 * (250_000 + number): drive.serial for number, drive in enumerate(FIVE.drives)}
 
@@ -100,40 +105,67 @@ def write_records(box: Box) -> None:
     assert box.say("systemctl show -P Result writers") == "success"
 
 
-def read_trace(box: Box) -> blocktrace.Trace:
+def read_trace(box: Box) -> str:
     """The trace of the guest's kernel since it started."""
     for sector, serial in READS.items():
         drive = f"$(grep -ls {serial} /sys/block/nvme?n1/device/serial | cut -d/ -f4)"
         box.say(f"dd if=/dev/{drive} of=/dev/null iflag=direct bs=4096 count=1 skip={sector // 8}")
     box.say(f"echo 0 > {TRACING}/tracing_on")
-    lost = "cat /sys/kernel/tracing/per_cpu/cpu*/stats | grep -E '^(overrun|commit overrun|dropped events): [^0]'"
+    lost = f"cat {TRACING}/per_cpu/cpu*/stats | grep -E '^(overrun|commit overrun|dropped events): [^0]'"
     assert box.machine.run(lost, check=False).out == ""
-    text = box.say(f"cat {TRACING}/trace", seconds=900)
-    return blocktrace.parse(text, blocktrace.numbers(text, READS))
+    return box.say(f"cat {TRACING}/trace", seconds=900)
 
 
-@pytest.fixture(scope="module")
-def recording(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Recording:
-    directory = tmp_path_factory.mktemp("recording")
+def make_base(image: Path, accelerator: Accel, directory: Path, target: Path) -> None:
+    """Let a server make its pool, and copy its disks when it is off."""
     with serving(FIVE, image, accelerator, directory) as box:
         box.machine.wait_command(IDLE, "the end of the first synchronisation", 1800)
         box.say(f"cd {POOL} && mkdir -m 777 {' '.join([*WRITERS, CARELESS])}")
         box.machine.shutdown()
-        files = box.machine.files
-    base = copy(files, tmp_path_factory.mktemp("base") / "disks")
+        copy(box.machine.files, target)
+
+
+def record(image: Path, accelerator: Accel, directory: Path) -> None:
+    """Let this server write; what it writes is in logs in the directory, and so is its kernel's trace."""
     with serving(FIVE, image, accelerator, directory, cmdline=blocktrace.CMDLINE, log_writes=True) as box:
         write_records(box)
-        trace = read_trace(box)
-    logs = {drive.serial: files.log(drive.serial) for drive in FIVE.drives}
+        (directory / TRACE).write_text(read_trace(box))
+
+
+def load(base: Path, directory: Path) -> Recording:
+    """Read what `record` left."""
+    text = (directory / TRACE).read_text()
+    trace = blocktrace.parse(text, blocktrace.numbers(text, READS))
+    logs = {drive.serial: Files(directory, directory).log(drive.serial) for drive in FIVE.drives}
     drives = {serial: match(writelog.read(log), trace.requests[serial]) for serial, log in logs.items()}
     for serial, drive in drives.items():
         fua = sum(one.request.fua for one in drive.writes)
         print(serial, len(drive.writes), "writes,", fua, "of them FUA,", len(drive.flushes), "flushes")
     marks = [mark for mark in trace.marks if not mark.text.startswith(f"acked {CARELESS}")]
-    found = Recording(base, logs, drives, marks)
-    print("durable records:", found.acknowledged(trace.ends))
-    assert min(found.acknowledged(trace.ends).values()) >= RECORDS
+    return Recording(Files(base, base), logs, drives, marks)
+
+
+@pytest.fixture(scope="module")
+def recording(image: Path, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Recording:
+    directory, base = tmp_path_factory.mktemp("recording"), tmp_path_factory.mktemp("base") / "disks"
+    make_base(image, accelerator, directory, base)
+    record(image, accelerator, directory)
+    found = load(base, directory)
+    last = found.acknowledged(found.marks[-1].time + 1)
+    print("durable records:", last)
+    assert min(last.values()) >= RECORDS
     return found
+
+
+@contextmanager
+def mounting(image: Path, accelerator: Accel, directory: Path) -> Iterator[Box]:
+    """A server that mounts its pool and does nothing else."""
+    machine = appliance(FIVE, image, directory, accelerator, credentials=credentials(), cmdline=POOL_ONLY)
+    with machine:
+        machine.start()
+        machine.wait_agent()
+        machine.wait_command("systemctl is-active millrace-storage.target", "the pool", SERVING_SECONDS)
+        yield Box(machine)
 
 
 @dataclass(frozen=True)
@@ -144,18 +176,26 @@ class Start:
     accelerator: Accel
     directory: Path
 
-    def found(self, recording: Recording, drives: Mapping[str, Drive], cut: int, cache: Cache, seed: str) -> "After":
+    def found(
+        self, recording: Recording, drives: Mapping[str, Drive], cut: int, cache: Cache, seed: str, *, serve: bool
+    ) -> "After":
         """Start the server with drives as they are after a power cut, and look at everything."""
         files = copy(recording.base, self.directory)
         chosen = random.Random(seed)
         for serial, drive in drives.items():
             print(serial, drive.volatile(cut), "writes may be lost")
             writelog.replay(recording.logs[serial], drive.parts(cut, cache, chosen), files.drive(serial))
+        how = serving(FIVE, *self.how) if serve else mounting(*self.how)
         try:
-            with serving(FIVE, self.image, self.accelerator, self.directory) as box:
-                return look(box)
+            with how as box:
+                return look(box, serve)
         finally:
             shutil.rmtree(self.directory)
+
+    @property
+    def how(self) -> tuple[Path, Accel, Path]:
+        """What a server is started from."""
+        return self.image, self.accelerator, self.directory
 
 
 @dataclass(frozen=True)
@@ -168,16 +208,19 @@ class After:
     complaints: str
 
 
-def look(box: Box) -> After:
-    """Look at everything that a power cut may break."""
+def look(box: Box, serve: bool) -> After:
+    """Look at everything that a power cut may break; health is asked where the server serves."""
     said = box.machine.run(["python3", "-c", READER_PROGRAM, *WRITERS, CARELESS], seconds=600)
-    box.say("systemctl start millrace-health.service", seconds=600)
+    failed = []
+    if serve:
+        box.say("systemctl start millrace-health.service", seconds=600)
+        found = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+        failed = [f"{one['check']} {one['subject']}: {one['sentence']}" for one in found]
     arrays = [record["array"]["name"] for record in box.pool["arrays"]]
-    found = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
     return After(
         json.loads(said.out),
         {int(box.array_sysfs(name, "md/degraded")) for name in arrays},
-        [f"{one['check']} {one['subject']}: {one['sentence']}" for one in found],
+        failed,
         box.say(f"journalctl -b -k -o cat --no-pager --case-sensitive=no --grep '{COMPLAINTS}' || true"),
     )
 
@@ -192,7 +235,7 @@ def test_acknowledged_records_are_there_after_a_power_cut(recording: Recording, 
     cut, cache = recording.moment(number), CACHES[number % len(CACHES)]
     last = recording.acknowledged(cut)
     print("cut at line", cut, "of the trace,", cache, last)
-    after = start.found(recording, recording.drives, cut, cache, f"{SEED} {number} cache")
+    after = start.found(recording, recording.drives, cut, cache, f"{SEED} {number} cache", serve=number % SERVED == 0)
     print(after.complaints)
     assert losses(after.records, last) == []
     assert (after.degraded, after.failed, after.complaints) == ({0}, [], "")
@@ -202,7 +245,7 @@ def test_drives_that_lose_what_they_flushed_are_found(recording: Recording, star
     """The story itself can fail: these drives have nothing of what happened in the second half."""
     ends = recording.marks[-1].time + 1
     early = recording.marks[len(recording.marks) // 2].time
-    after = start.found(recording, recording.drives, early, Cache(1.0), f"{SEED} early")
+    after = start.found(recording, recording.drives, early, Cache(1.0), f"{SEED} early", serve=False)
     assert losses(after.records, recording.acknowledged(early)) == []
     found = losses(after.records, recording.acknowledged(ends))
     print(found)
@@ -218,14 +261,13 @@ def test_drives_that_ignore_fua_are_found(recording: Recording, start: Start) ->
 
     def lost(mark: Mark) -> int:
         """How many more writes may be lost than on honest drives, on each of two: the log is a mirror."""
-        cut = mark.time + 1
-        return sorted(drives[serial].volatile(cut) - drive.volatile(cut) for serial, drive in recording.drives.items())[
-            -2
-        ]
+        more = [drives[serial].volatile(mark.time + 1) - one.volatile(mark.time + 1) for serial, one in honest.items()]
+        return sorted(more)[-2]
 
+    honest = recording.drives
     appends = [mark for mark in recording.marks if mark.text.startswith("acked append-pool")]
     cut = max(appends[FIRST:], key=lost).time + 1
-    after = start.found(recording, drives, cut, Cache(0.0), f"{SEED} fua")
+    after = start.found(recording, drives, cut, Cache(0.0), f"{SEED} fua", serve=False)
     found = losses(after.records, recording.acknowledged(cut))
     print(found)
     assert found

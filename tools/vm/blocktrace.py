@@ -51,11 +51,10 @@ class Mark:
 
 @dataclass(frozen=True)
 class Trace:
-    """Requests by the drive's serial number, in the order in which they were issued; `ends` is after all of them."""
+    """Requests by the drive's serial number, in the order in which they were issued."""
 
     requests: Mapping[str, list[Request]]
     marks: list[Mark]
-    ends: int
 
 
 def meaning(letters: str) -> tuple[Kind, bool] | None:
@@ -97,8 +96,7 @@ def parse(text: str, serials: Mapping[str, str]) -> Trace:
     found: dict[str, list[Request]] = defaultdict(list)
     waiting: dict[tuple[str, Kind, int, int], list[int]] = defaultdict(list)
     marks = []
-    lines = text.splitlines()
-    for time, line in enumerate(lines):
+    for time, line in enumerate(text.splitlines()):
         if "LOST" in line:
             raise BadInput(f"The trace has lost events: {line.strip()}")
         if mark := MARK.search(line):
@@ -123,4 +121,4 @@ def parse(text: str, serials: Mapping[str, str]) -> Trace:
         # Of two flushes under way the later one, which promises more: a loss that is found is one.
         number = under_way.pop(-1 if kind is Kind.FLUSH else 0)
         found[serial][number] = replace(found[serial][number], completed=time)
-    return Trace(found, marks, len(lines))
+    return Trace(found, marks)

@@ -42,9 +42,12 @@ SEED = 17
 POINTS = 24
 # At each sixth point the whole server starts and is asked for its health; at the others it only mounts its pool.
 SERVED = 6
-POOL_ONLY = ("systemd.unit=millrace-storage.target", "systemd.mask=millrace-serving.target")
+NOT_STARTED = ("nfs-server", "smbd", "millrace-share", "millrace-tune", "millrace-bench-sweep")
+POOL_ONLY = ("systemd.unit=millrace-storage.target", *(f"systemd.mask={name}.service" for name in NOT_STARTED))
 # How much of what was not durable is there: nothing, some writes, some blocks of them, everything.
 CACHES = (Cache(0.0), Cache(0.5), Cache(0.5, torn=True), Cache(1.0))
+# Of so many times that is chosen at which most may be lost.
+TIMES = 50
 # The least that each writer makes durable, and from when on the power is cut.
 RECORDS, FIRST = 60, 3
 COMPLAINTS = "corrupt|xfs.*(error|shut)|md/raid.*fail"
@@ -67,19 +70,23 @@ class Recording:
         """Each writer's last durable record at a time."""
         return acknowledged([mark.text for mark in self.marks if mark.time < cut])
 
-    @property
-    def first(self) -> int:
-        """The time from which on each writer has made some records durable."""
-        return next(mark.time for mark in self.marks if min(self.acknowledged(mark.time).values()) >= FIRST)
-
     def moment(self, number: int) -> int:
-        """A time right after a random flush was completed, or after a random record was said to be durable."""
+        """A time when the power is cut.
+
+        By turns right after a random flush was completed, right after a random record was said to be durable, and when
+        most writes may be lost of some random times.
+        """
         chosen = random.Random(f"{SEED} {number}")
-        if number // len(CACHES) % 2:
-            ended = [mark.time for mark in self.marks]
-        else:
-            ended = [one.completed for drive in self.drives.values() for one in drive.flushes if one.completed]
-        return 1 + chosen.choice([time for time in sorted(ended) if self.first <= time <= self.marks[-1].time])
+        # each writer has made some records durable
+        first = max(mark.time for mark in self.marks if mark.text.endswith(f" {FIRST}"))
+        acknowledged = [mark.time + 1 for mark in self.marks if mark.time >= first]
+        if number % 3 == 0:
+            ended = {one.completed for drive in self.drives.values() for one in drive.flushes if one.completed}
+            return chosen.choice([time + 1 for time in sorted(ended) if first < time < acknowledged[-1]])
+        if number % 3 == 1:
+            return chosen.choice(acknowledged)
+        times = [chosen.randrange(first + 1, acknowledged[-1]) for _ in range(TIMES)]
+        return max(times, key=lambda time: sum(drive.volatile(time) for drive in self.drives.values()))
 
 
 def copy(files: Files, target: Path) -> Files:

@@ -45,23 +45,25 @@ class Drive:
         ended = [one.issued for one in self.flushes if one.completed is not None and one.completed < cut]
         return max(ended, default=-1)
 
-    def parts(self, cut: int, cache: Cache, random: Random) -> Iterator[Part]:
-        """Return what is on the drive after a power cut, in the order of the log."""
+    def issued(self, cut: int) -> Iterator[tuple[Write, bool]]:
+        """Return each write that was issued before a cut and whether it is durable, in the order of the log."""
         flushed = self.flushed(cut)
         for one in self.writes:
-            if one.request.issued >= cut:
-                continue
-            completed = one.request.completed
-            ended = completed is not None and completed < cut
-            if ended and (one.request.fua or (completed or 0) < flushed):
+            if one.request.issued < cut:
+                completed = cut if one.request.completed is None else one.request.completed
+                yield one, completed < cut and (one.request.fua or completed < flushed)
+
+    def parts(self, cut: int, cache: Cache, random: Random) -> Iterator[Part]:
+        """Return what is on the drive after a power cut, in the order of the log."""
+        for one, durable in self.issued(cut):
+            if durable:
                 yield Part(one.entry, 0, one.entry.count)
             else:
                 yield from _survivors(one.entry, cache, random)
 
     def volatile(self, cut: int) -> int:
         """Return how many writes may be lost at a cut."""
-        whole = sum(1 for _ in self.parts(cut, Cache(1.0), Random(0)))
-        return whole - sum(1 for _ in self.parts(cut, Cache(0.0), Random(0)))
+        return sum(not durable for _, durable in self.issued(cut))
 
 
 def _survivors(entry: Entry, cache: Cache, random: Random) -> Iterator[Part]:

@@ -221,9 +221,9 @@ BENCHMARKS = {
         "a drive dead",
         lambda: drives(bandwidth=FAST_BANDWIDTH),
         _without_redundancy,
-        # Measured: clients 0.16 and 0.22, balanced 0.21, rebuild 0.001 with reads of half a second: below its floor md has
-        # all of the stripe cache under way (8192 pages at 60 MB/s are 0.5 s), above it 32 stripes. A floor of half the
-        # limit was as harsh as that of `rebuild`.
+        # Measured: clients 0.16 and 0.22, balanced 0.21, rebuild 0.001 with reads of half a second: below its floor md
+        # has all of the stripe cache under way (8192 pages at 60 MB/s are 0.5 s), above it 32 stripes. A floor of half
+        # the limit was as harsh as that of `rebuild`.
         (
             Ratio(TEST, "clients", "a drive dead", (0.1, 0.3)),
             Ratio(TEST, "balanced", "a drive dead", (0.1, 0.3)),

@@ -25,8 +25,8 @@ Priority = Literal["clients", "balanced", "rebuild"]
 PRIORITIES: tuple[Priority, ...] = ("clients", "balanced", "rebuild")
 
 SOURCE = "kernel 7.2: drivers/md/md.c md_do_sync, sync_speed_min; Millrace: the floor rises as redundancy falls"
-# With one more failure to survive a rebuild gets an eighth of its limit, with none a quarter of it. With half of it reads
-# waited behind the whole stripe cache, and the rebuild was no faster (tools/perf rebuild).
+# With one more failure to survive a rebuild gets an eighth of its limit, with none a quarter of it. With half of it
+# reads waited behind the whole stripe cache, and the rebuild was no faster (tools/perf rebuild).
 WITH_ONE, WITH_NONE = 8, 4
 
 

@@ -67,6 +67,7 @@ EXPOSURE = {
     "millrace-alert.service": 12,
     "millrace-metrics.service": 12,
     "millrace-metrics-collect.service": 27,
+    "millrace-metrics-collector.service": 27,
     "millrace-metrics-port.service": 14,
     "millrace-nvme-hostid.service": 33,
     "millrace-again@.service": 13,

@@ -36,6 +36,7 @@ LIMITS = {
     "systemd.unit-dropin.millrace-health-stopped.service": b"[Service]\nTimeoutStartSec=300s\n",
     "systemd.unit-dropin.millrace-members.service": b"[Service]\nTimeoutStartSec=600s\n",
     "systemd.unit-dropin.millrace-metrics-collect.service": b"[Service]\nTimeoutStartSec=300s\n",
+    "systemd.unit-dropin.millrace-metrics-collector.service": b"[Service]\nTimeoutStartSec=300s\n",
     "systemd.unit-dropin.systemd-networkd-wait-online.service": b"[Service]\nExecStart=\n"
     b"ExecStart=-/usr/lib/systemd/systemd-networkd-wait-online --any --timeout=120\n",
 }

@@ -73,19 +73,39 @@ def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_p
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
 
 
-def test_check_has_the_same_sandbox_by_the_checker_and_without_it() -> None:
-    """`millrace.answer.ask` runs the check itself where the checker is not there."""
-    without = ("Description", "Documentation", "ExecStart", "Type", "Wants", "After", "OnFailure", "SuccessExitStatus")
-    checker, health = (
-        {name: value for name, value in unit(one).items() if name not in (*without, "TimeoutStartSec")}
-        for one in ("millrace-checker.service", "millrace-health.service")
-    )
-    assert checker == health
-    [start] = unit("millrace-checker.service")["ExecStart"]
-    [ask] = unit("millrace-health.service")["ExecStart"]
-    path, words = "/run/millrace/checker.socket", "health --write"
-    assert start == f"/usr/bin/millrace answer --socket {path} -- {words}"
-    assert ask == f"/usr/bin/python3 -I -m millrace.answer.ask {path} {words}"
+@pytest.mark.parametrize(
+    ("resident", "asking", "path", "words"),
+    [
+        ("millrace-checker", "millrace-health", "/run/millrace/checker.socket", "health --write"),
+        ("millrace-metrics-collector", "millrace-metrics-collect", "/run/millrace/collector.socket", "metrics write"),
+    ],
+)
+def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
+    resident: str, asking: str, path: str, words: str
+) -> None:
+    """`millrace.answer.ask` runs the verb itself where nobody listens."""
+    stays, asks = unit(f"{resident}.service"), unit(f"{asking}.service")
+
+    def sandbox(found: dict[str, list[str]]) -> dict[str, list[str]]:
+        start = list(found).index("ProtectSystem")
+        assert not {"ExecStart", "Type", "TimeoutStopSec"} & set(list(found)[start:])
+        return {name: found[name] for name in [*list(found)[start:], "TimeoutStopSec", "StartLimitIntervalSec"]}
+
+    assert sandbox(stays) == sandbox(asks)
+    assert stays.get("CPUWeight") == asks.get("CPUWeight")
+    assert stays["Type"] == ["notify"]
+    assert stays["ExecStart"] == [f"/usr/bin/millrace answer --socket {path} -- {words}"]
+    assert asks["ExecStart"] == [f"/usr/bin/python3 -I -m millrace.answer.ask {path} {words}"]
+    # wanted, not required: without it the verb runs all the same
+    assert f"{resident}.service" in asks["Wants"][0].split()
+    assert f"{resident}.service" in asks["After"][0].split()
+
+
+def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> None:
+    assert unit("millrace-metrics-collector.service")["PartOf"] == ["millrace-metrics.service"]
+    rights = unit("millrace-checker.service")["ReadWritePaths"]
+    # what a collection writes besides is not writable for a check of health
+    assert rights == ["/run"]
 
 
 def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() -> None:

@@ -17,7 +17,10 @@ from tests.fakes.commands import Commands
 
 TOKEN = "correct-horse-battery-staple"
 RESTART = "systemctl restart millrace-metrics.service"
-STOP = "systemctl stop millrace-metrics.service millrace-metrics-port.service millrace-metrics-collect.timer"
+STOP = (
+    "systemctl stop millrace-metrics.service millrace-metrics-port.service millrace-metrics-collect.timer "
+    "millrace-metrics-collector.service"
+)
 COLLECT = "systemctl start millrace-metrics-collect.service"
 
 

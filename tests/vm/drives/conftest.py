@@ -2,7 +2,7 @@
 """One small server without a client, for the stories of drives that die and are replaced."""
 
 import dataclasses
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,13 +36,26 @@ def serving(
     directory: Path,
     *,
     cmdline: Sequence[str] = (),
+    forwards: Mapping[int, int] | None = None,
+    links: Sequence[str] | None = None,
     log_writes: bool = False,
 ) -> Iterator[Box]:
-    """A server without a client, with its pool; health is checked once, and when a story starts a check."""
+    """A server with its pool; health is checked once, and when a story starts a check.
+
+    Without `links` it has no client.
+    """
     once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
     given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
     machine = appliance(
-        server, image, directory, accelerator, credentials=given, cmdline=cmdline, log_writes=log_writes
+        server,
+        image,
+        directory,
+        accelerator,
+        credentials=given,
+        cmdline=cmdline,
+        forwards=forwards,
+        links=links,
+        log_writes=log_writes,
     )
     with machine:
         machine.start()

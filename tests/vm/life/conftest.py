@@ -2,15 +2,16 @@
 """One 1U12 from the first power-on to a pulled drive; the files are its stories in their order."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.browser.console import CHROMIUM, Console
+from tests.browser.console import Console
 from tests.browser.failed import pytest_exception_interact
 from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, NETWORKS, Box, credentials
 from tests.vm.life.words import METRICS, SERVER
+from tests.vm.web import console_of, make_patient
 from vm.accel import Accel
 from vm.appliance import appliance
 from vm.client import client as client_machine
@@ -20,11 +21,6 @@ from vm.link import Cables
 from vm.machine import Machine, free_port
 
 __all__ = ["pytest_exception_interact"]
-
-# An emulated server is that much slower than a real one; what a page waits for is waited for at most 4 minutes.
-EMULATED = 24.0
-# Cockpit gives up after a minute where Python alone takes seconds to start, and ends sessions that only watch.
-PATIENT = "IdleTimeout = 240\n\n[basic]\ntimeout = 280\n"
 
 
 @pytest.fixture(scope="package")
@@ -70,22 +66,14 @@ def box(
         machine.start()
         box = Box(machine)
         box.wait_booted()
-        if accelerator.name == "tcg":
-            machine.run(
-                "sed -i '/^IdleTimeout/d' /etc/cockpit/cockpit.conf; cat >> /etc/cockpit/cockpit.conf", stdin=PATIENT
-            )
+        make_patient(machine, accelerator)
         yield box
 
 
 @pytest.fixture(scope="package")
 def console(box: Box, port: int, accelerator: Accel) -> Console:
     """The web console, for browsers."""
-
-    def run(argv: Sequence[str], stdin: str) -> str:
-        return box.machine.run(argv, stdin=stdin, seconds=300).out
-
-    slowness = EMULATED * accelerator.scale if accelerator.name == "tcg" else 1.0
-    return Console(f"https://127.0.0.1:{port}", CHROMIUM, run, slowness)
+    return console_of(box, port, accelerator)
 
 
 @pytest.fixture(scope="package")

@@ -127,7 +127,8 @@ def test_returned_drive_is_re_added_by_itself(
     # The bitmap has a bit for each 64 MiB of these small drives; what was written meanwhile touches a few of them.
     assert 0 < written < drive["size_bytes"] / 2
     assert drive["serial"] in box.members_by_serial("data")
-    (returned,) = box.read_json("cat /var/lib/millrace/returns.json")["returns"]
+    # an earlier story had one, too
+    *_, returned = box.read_json("cat /var/lib/millrace/returns.json")["returns"]
     assert (returned["serial"], returned["array"], returned["outcome"]) == (drive["serial"], "data", "re-added")
 
 

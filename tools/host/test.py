@@ -20,8 +20,10 @@ from host.entry import finish
 from host.layout import REPO, caches
 
 PARTS = ("unit", "docs", "pages", "image", "browser", "perf", "vm")
-# By hand: they take longer than anyone waits for each change; docs/soak.md keeps the results.
+# By hand: they take longer than anyone waits for each change; docs/soak.md keeps the results. Some are told by servers
+# that other stories boot, and have the mark `soak` there.
 BY_HAND = ("soak",)
+MARKED, UNMARKED = ("-m", "soak"), ("-m", "not soak")
 MUTANTS = "By hand: tools/test mutants ROOM... [--sample N] [--seed N] puts faults into rooms and runs their tests."
 TYPED = ("tools/millrace", "tools/millrace_client", "tools/host", "tools/vm")
 LINTED = ("tools", "tests")
@@ -106,7 +108,7 @@ def counted(report: Path) -> Count:
 
 def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
     """Return what is run beside what, the lane of most steps first; `memory` in bytes is free."""
-    steps = [Step(part, (f"tests/{part}",)) for part in parts]
+    steps = [step for part in parts for step in _steps(part)]
     if memory < MEMORY_OF_TWO or processors < 2:
         return [Lane(steps)]
     main: list[Step] = []
@@ -115,7 +117,7 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
     for step in steps:
         if step.part == "vm":
             main.append(Step("vm", (*step.selection, *(f"--ignore={one}" for one in OWN_SERVERS))))
-            beside.append(Step("vm", OWN_SERVERS))
+            beside.append(Step("vm", (*OWN_SERVERS, *UNMARKED)))
         elif step.part == "perf":
             last.append(step)
         else:
@@ -125,6 +127,14 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
     if memory < MEMORY_OF_THREE:
         beside, last = beside + last, []
     return [lane for lane in (Lane(main), Lane(beside, BESIDE), Lane(last, IDLE)) if lane.steps]
+
+
+def _steps(part: str) -> list[Step]:
+    if part == "vm":
+        return [Step(part, (f"tests/{part}", *UNMARKED))]
+    if part == "soak":
+        return [Step(part, (f"tests/{part}",)), Step(part, ("tests/vm", *MARKED))]
+    return [Step(part, (f"tests/{part}",))]
 
 
 def free_memory() -> int:
@@ -215,8 +225,8 @@ def building(parts: Sequence[str]) -> Iterator[Images]:
     if set(parts) & set(IMAGE_NEEDED):
         appliance = pool.submit(build.build_appliance)
         images = dict.fromkeys(IMAGE_NEEDED, appliance)
-    if "vm" in parts:
-        images["vm"] = pool.submit(build_client)
+    if clients := {"vm", "soak"} & set(parts):
+        images |= dict.fromkeys(clients, pool.submit(build_client))
     try:
         yield images
     finally:

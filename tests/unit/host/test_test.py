@@ -46,14 +46,15 @@ def test_parts_add_up_to_a_plain_line() -> None:
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:
-    alone = [Lane([Step(part, (f"tests/{part}",)) for part in PARTS])]
+    marks = {"vm": ("-m", "not soak")}
+    alone = [Lane([Step(part, (f"tests/{part}", *marks.get(part, ()))) for part in PARTS])]
     assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == alone
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
     main, beside, last = lanes(PARTS, MEMORY_OF_THREE, 2)
     assert [step.part for step in main.steps] == ["unit", "docs", "pages", "image", "browser", "vm"]
     ignored = ("--ignore=tests/vm/shares", "--ignore=tests/vm/drives")
-    assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", *ignored))
-    assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives"))], BESIDE)
+    assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "-m", "not soak", *ignored))
+    assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives", "-m", "not soak"))], BESIDE)
     assert last == Lane([Step("perf", ("tests/perf",))], IDLE)
 
 
@@ -64,8 +65,13 @@ def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
 
 
 def test_a_part_that_is_named_alone_is_run_alone() -> None:
-    for part in ("perf", "unit", *BY_HAND):
+    for part in ("perf", "unit"):
         assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, (f"tests/{part}",))])]
+
+
+def test_stories_that_a_whole_run_leaves_out_are_run_by_hand() -> None:
+    own, marked = Step("soak", ("tests/soak",)), Step("soak", ("tests/vm", "-m", "soak"))
+    assert lanes(["soak"], MEMORY_OF_THREE, 2) == [Lane([own, marked])]
 
 
 def test_what_is_run_by_hand_is_no_part_of_a_whole_run() -> None:
@@ -136,6 +142,16 @@ def test_nothing_is_built_for_what_needs_no_image(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr("host.test.build.build_appliance", lambda: pytest.fail("it is built"))
     with building(["unit", "pages"]) as images:
         assert images == {}
+
+
+@pytest.mark.parametrize("part", ["vm", "soak"])
+def test_stories_with_clients_wait_for_the_image_of_the_client(monkeypatch: pytest.MonkeyPatch, part: str) -> None:
+    built: list[str] = []
+    monkeypatch.setattr("host.test.build.build_appliance", lambda: built.append("appliance"))
+    monkeypatch.setattr("host.test.build.build_client", lambda: built.append("client"))
+    with building([part]) as images:
+        images[part].result()
+    assert built == ["appliance", "client"]
 
 
 def test_an_image_that_cannot_be_built_ends_everything(monkeypatch: pytest.MonkeyPatch) -> None:

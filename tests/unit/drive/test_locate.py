@@ -85,6 +85,61 @@ def test_locate_led_of_the_bay_is_lit_and_no_drive_is_read(server: Server) -> No
     assert server.manager.calls == []
 
 
+def with_slot(server: Server, text: str) -> Path:
+    """The attention indicator of the slot that the drive is in."""
+    server.tree.write("sys/bus/pci/slots/12/address", "0000:01:00\n")
+    server.tree.write("sys/bus/pci/slots/12/attention", f"{text}\n")
+    return server.tree.root / "sys/bus/pci/slots/12/attention"
+
+
+@pytest.mark.parametrize(("before", "after"), [("0", "0"), ("1", "1"), ("2", "0")])
+def test_attention_indicator_of_the_slot_blinks_and_shows_what_it_did_before(
+    server: Server, before: str, after: str
+) -> None:
+    led = with_slot(server, before)
+    seen: list[str] = []
+    server.during = lambda: seen.append(led.read_text())
+    found = locate.locate(Linux(), SERIAL, 3)
+    assert (found.by, set(seen), led.read_text()) == ("locate LED", {"2"}, after)
+    assert server.manager.calls == []
+
+
+def test_indicator_of_a_slot_with_a_problem_is_not_switched_off(server: Server) -> None:
+    led = with_slot(server, "1")
+    locate.off(Linux(), SERIAL)
+    assert led.read_text() == "1\n"
+    led.write_text("2\n")
+    locate.off(Linux(), SERIAL)
+    assert led.read_text() == "0"
+
+
+def test_indicators_behind_vmd_have_values_of_their_own(server: Server) -> None:
+    led = with_slot(server, "15")
+    driver = server.tree.root / "sys/bus/pci/drivers/vmd"
+    driver.mkdir(parents=True)
+    (server.tree.root / "sys/devices/pci0000:00/driver").symlink_to(driver)
+    seen: list[str] = []
+    server.during = lambda: seen.append(led.read_text())
+    locate.locate(Linux(), SERIAL, 3)
+    assert (set(seen), led.read_text()) == ({"7"}, "15")
+
+
+def test_slot_of_a_card_with_several_drives_is_not_lit(server: Server) -> None:
+    led = with_slot(server, "0")
+    led.with_name("address").write_text("0000:00:00\n")
+    assert locate.locate(Linux(), SERIAL, 3).by == "activity LED"
+    assert led.read_text() == "0\n"
+
+
+def test_led_of_a_port_with_npem_is_lit(server: Server) -> None:
+    led = server.tree.root / "sys/class/leds/0000:00:00.0:enclosure:locate/brightness"
+    server.tree.write(led, "0\n")
+    seen: list[str] = []
+    server.during = lambda: seen.append(led.read_text())
+    assert locate.locate(Linux(), SERIAL, 3).by == "locate LED"
+    assert (set(seen), led.read_text()) == ({"1"}, "0")
+
+
 def test_interrupted_verb_leaves_no_led_on(server: Server) -> None:
     def interrupt() -> None:
         raise KeyboardInterrupt

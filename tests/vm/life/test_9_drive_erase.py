@@ -201,20 +201,30 @@ def test_killed_overwrite_is_never_blank_and_is_run_again(shelf: Box) -> None:
     assert shelf.failed_units() == []
 
 
-def test_located_drive_is_read_for_a_while_and_no_longer(shelf: Box) -> None:
+def test_slot_of_a_located_member_blinks_for_a_while_and_no_longer(shelf: Box) -> None:
     member = shelf.plan["arrays"][0]["members"][0]
-    for serial in (FOREIGN, member):
-        found = json.loads(shelf.millrace(f"drive locate {serial} --seconds 8 --json").out)
-        print(found)
-        assert found["by"] == "activity LED"
-        assert found["reads"] >= 50
+    device = f"for d in /sys/class/nvme/*; do grep -qs {member} $d/serial && readlink -f $d/device; done | head -n 1"
+    address = shelf.say(f"basename $({device})").rpartition(".")[0]
+    led = f"$(dirname $(grep -lx {address} /sys/bus/pci/slots/*/address))/attention"
+    assert shelf.say(f"cat {led}") != "2"
+    shelf.say(f"systemd-run --unit=located millrace drive locate {member} --seconds 20")
+    shelf.machine.wait_command(f"grep -qx 2 {led}", "the slot to blink", 120)
+    shelf.machine.wait_command("! systemctl is-active --quiet located", "the end of it", 120)
+    assert shelf.say(f"cat {led}") != "2"
+
+
+def test_located_drive_without_an_led_of_its_bay_is_read_for_a_while_and_no_longer(shelf: Box) -> None:
+    found = json.loads(shelf.millrace(f"drive locate {BLANK} --seconds 8 --json").out)
+    print(found)
+    assert found["by"] == "activity LED"
+    assert found["reads"] >= 50
     active = "systemctl list-units --no-legend --state=active,activating,deactivating 'millrace-locate@*'"
     shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
     # a verb that is killed leaves nothing behind that goes on
-    name = shelf.say(f"basename $({node(FOREIGN)})")
+    name = shelf.say(f"basename $({node(BLANK)})")
     shelf.say(f"systemctl start millrace-locate@{name}:3.service")
     shelf.machine.wait_command(f'test -z "$({active})"', "the end of the reads", 60)
-    # others may look at the drive, too, but not all the time
+    # others may read the drive, too, but not all the time
     read = f"cut -d ' ' -f 1,3 < /sys/block/{name}/stat"
     shelf.machine.wait_command(f'test "$({read})" = "$(sleep 3; {read})"', "three seconds without a read", 60)
     assert shelf.failed_units() == []

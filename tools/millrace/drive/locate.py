@@ -4,16 +4,15 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import repeat
-from pathlib import Path
 
 from millrace import paths
 from millrace.drive.erase import named
 from millrace.drive.facts import facts
+from millrace.drive.leds import Led, led_of
 from millrace.drive.model import DriveRow, Located
 from millrace.drive.rows import row
 from millrace.errors import Failed, Refused
 from millrace.inventory.drives import block_dir, identify
-from millrace.inventory.enclosures import locate_led
 from millrace.provision.system import System
 from millrace.system import sysfs
 from millrace.system.run import must
@@ -46,8 +45,8 @@ def off(system: System, serial: str) -> Located:
     found = _present(serial)
     name = found.name or ""
     led = _led(name)
-    if led:
-        sysfs.write(led, "0")
+    if led and sysfs.text(led.path) == led.on:
+        sysfs.write(led.path, led.off)
     _stop(system, name)
     return Located(serial=serial, bay=found.bay, by="locate LED" if led else "activity LED", reads=0)
 
@@ -60,17 +59,17 @@ def _present(serial: str) -> DriveRow:
     return found
 
 
-def _led(name: str) -> Path | None:
-    return locate_led(paths.ROOT, identify(block_dir(paths.ROOT, name)).device)
+def _led(name: str) -> Led | None:
+    return led_of(paths.ROOT, identify(block_dir(paths.ROOT, name)).device)
 
 
 @contextmanager
-def _lit(led: Path) -> Iterator[None]:
-    sysfs.write(led, "1")
+def _lit(led: Led) -> Iterator[None]:
+    before = led.light()
     try:
         yield
     finally:
-        sysfs.write(led, "0")
+        sysfs.write(led.path, before)
 
 
 @contextmanager

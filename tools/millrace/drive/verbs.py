@@ -87,7 +87,7 @@ def erase(serial: str, serial_again: str | None, foreign: bool, show: Output) ->
 def locate(serial: str, seconds: int, off: bool, show: Output) -> None:
     """Light the LED of the drive SERIAL, until Ctrl-C or the seconds are over.
 
-    Where the enclosure has no locate LED, the drive is read so that its activity LED blinks, one second on, one off.
+    Where the kernel has no LED of the bay, the drive is read so that its activity LED blinks, one second on, one off.
     """
     from millrace.drive import locate as leds
     from millrace.drive.lines import located

@@ -8,7 +8,7 @@ from tests.vm.blocks import BLOCK, BLOCKS
 from tests.vm.box import Box
 from tests.vm.life.words import EXPORT
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [pytest.mark.usefixtures("in_use"), pytest.mark.soak]
 
 ARRAY = "/dev/md/millrace-data"
 DEGRADED = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md/degraded"

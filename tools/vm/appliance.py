@@ -59,8 +59,6 @@ class Appliance(Machine):
 
     def __init__(self, server: Server, image: Path, directory: Path, accel: Accel, options: Options) -> None:
         self.server = server
-        # serial numbers of drives whose bays are empty from the next start until they are put in
-        self.empty: set[str] = set()
         # drives that were put in while the machine ran, which are in no subsystem until the next start
         self._new: set[str] = set()
 
@@ -69,7 +67,7 @@ class Appliance(Machine):
             disks.make(self.server, image, files)
             if options.log_writes:
                 disks.empty_logs(self.server, files)
-            return server_command(self.server, accel, files, options, self.empty)
+            return server_command(self.server, accel, files, options)
 
         super().__init__(server.name, directory, accel, command)
 
@@ -99,9 +97,6 @@ class Appliance(Machine):
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
         number = self._bay(serial)
-        if serial in self.empty:
-            self.empty.remove(serial)
-            self._open(serial)
         if serial in self._new:
             self._insert_new(number, self.server.drives[number])
         else:
@@ -113,16 +108,14 @@ class Appliance(Machine):
         drives = list(self.server.drives)
         drives[number] = new
         self.server = dataclasses.replace(self.server, drives=tuple(drives))
-        with self.files.drive(new.serial).open("wb") as file:
+        path = self.files.drive(new.serial)
+        with path.open("wb") as file:
             file.truncate(new.size)
-        self._open(new.serial)
-        self._insert_new(number, new)
-
-    def _open(self, serial: str) -> None:
-        file_node = {"driver": "file", "filename": str(self.files.drive(serial))}
-        options = {"node-name": f"drive-{serial}", "discard": "unmap", "file": file_node}
+        file_node = {"driver": "file", "filename": str(path)}
+        options = {"node-name": f"drive-{new.serial}", "discard": "unmap", "file": file_node}
         self.qmp("blockdev-add", driver="raw", **options)
-        self._new.add(serial)
+        self._new.add(new.serial)
+        self._insert_new(number, new)
 
     def _insert_new(self, number: int, new: Drive) -> None:
         # QEMU's subsystem of a bay keeps the serial number of its first drive

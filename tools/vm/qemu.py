@@ -2,7 +2,7 @@
 """QEMU's command line for a virtual server. Pure: everything that exists on disk is named by the caller."""
 
 import base64
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -131,19 +131,16 @@ def _port(name: str, node: int, slot: int, chassis: int) -> list[str]:
     return ["-device", f"pcie-root-port,id={name},{place}"]
 
 
-def drives(server: Server, files: Files, log_writes: bool, empty: Collection[str] = ()) -> list[str]:
+def drives(server: Server, files: Files, log_writes: bool) -> list[str]:
     """Return one NVMe subsystem for each drive: a controller on a root port, so that it can be pulled, and a namespace.
 
-    The namespace belongs to the subsystem: it is there again when a controller is put back. Of a drive whose serial
-    number is in `empty` there is the port.
+    The namespace belongs to the subsystem: it is there again when a controller is put back.
     """
     argv: list[str] = []
     used = dict.fromkeys(range(len(server.nodes)), 0)
     for number, drive in enumerate(server.drives):
         argv += _port(f"bay{number}", drive.node, used[drive.node], number + 1)
         used[drive.node] += 1
-        if drive.serial in empty:
-            continue
         # Not cache=unsafe: what the guest flushed must be there after a power cut.
         name = f"content{number}" if log_writes else f"drive{number}"
         backend = f"driver=raw,node-name={name},discard=unmap,detect-zeroes=unmap"
@@ -184,13 +181,8 @@ def spare_ports(server: Server) -> list[str]:
     return [part for node in range(len(server.nodes)) for part in _port(f"spare{node}", node, SPARE_SLOT, 200 + node)]
 
 
-def server_command(
-    server: Server, accel: Accel, files: Files, options: Options, empty: Collection[str] = ()
-) -> list[str]:
-    """Return the command line of a virtual server that boots `files.boot_disk` by UEFI.
-
-    `empty` are the serial numbers of drives that are not in their bays.
-    """
+def server_command(server: Server, accel: Accel, files: Files, options: Options) -> list[str]:
+    """Return the command line of a virtual server that boots `files.boot_disk` by UEFI."""
     argv = platform(accel, files, options.no_reboot)
     argv += ["-machine", MACHINE, "-name", server.name, *nodes(server)]
     argv += ["-drive", f"if=pflash,format=raw,readonly=on,file={options.firmware}"]
@@ -201,7 +193,7 @@ def server_command(
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
     return [
         *argv,
-        *drives(server, files, options.log_writes, empty),
+        *drives(server, files, options.log_writes),
         *network(server, options),
         *spare_ports(server),
         *smbios(options),

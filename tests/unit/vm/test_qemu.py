@@ -8,7 +8,7 @@ import pytest
 
 from vm.accel import Accel
 from vm.link import Cables, outside
-from vm.qemu import Files, Options, drives, server_command
+from vm.qemu import Files, Options, server_command
 from vm.server import find
 
 SERVER = find("1u12", Path(__file__).parents[2] / "servers")
@@ -81,17 +81,6 @@ def test_only_the_boot_disk_is_booted() -> None:
     argv = command()
     assert [disk["bootindex"] for disk in devices(argv, "virtio-blk-pci")] == ["0"]
     assert sum("bootindex" in part for part in argv) == 1
-
-
-def test_bay_whose_drive_is_away_keeps_its_port_and_the_others_their_numbers() -> None:
-    away = SERVER.drives[1].serial
-    found = drives(SERVER, FILES, False, {away})
-    assert [device["id"] for device in devices(found, "pcie-root-port")] == [
-        device["id"] for device in devices(drives(SERVER, FILES, False), "pcie-root-port")
-    ]
-    serials = {device["id"]: device["serial"] for device in devices(found, "nvme")}
-    assert serials == {f"nvme{n}": one.serial for n, one in enumerate(SERVER.drives) if one.serial != away}
-    assert not any(away in part for part in found)
 
 
 def test_services_are_forwarded_on_loopback_only() -> None:

@@ -13,6 +13,8 @@ import pytest
 from tests.vm.box import Box
 from tests.vm.drives.conftest import EXPORT, FIVE, MD, new_drive
 
+pytestmark = pytest.mark.soak
+
 NEW = "MRU00000000001"
 MEMBERS = len(FIVE.drives)
 VICTIM, INTACT = f"{EXPORT}/unreadable", f"{EXPORT}/readable"

@@ -31,12 +31,14 @@ def test_report_is_readable_in_every_format(box: Box, ladder: dict[str, Any], tm
     measured.exports_open_again(box, ladder, tmp_path)
 
 
+@pytest.mark.soak
 def test_run_is_estimated_first_exclusive_and_cleaned_up_when_killed(box: Box) -> None:
     measured.a_full_run_is_estimated_before_it_starts(box)
     measured.refused(box, "bench start --quick", "a benchmark is already running")
     measured.a_killed_run_leaves_nothing(box)
 
 
+@pytest.mark.soak
 def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> None:
     address = CLIENT_ADDRESSES[0]
     measured.give_program(box, client)
@@ -59,6 +61,7 @@ def test_client_is_measured_over_both_transports(box: Box, client: Machine) -> N
     measured.refused(box, f"bench run --layer L3 --client {address}", "does not answer on port 8764")
 
 
+@pytest.mark.soak
 def test_result_measured_by_hand_is_imported(box: Box, client: Machine) -> None:
     measured.give_program(box, client)
     with mounted(client, "nfs-tcp") as where:

@@ -55,6 +55,7 @@ def test_only_one_program_checks_arrays(box: Box) -> None:
     assert [one["kept"]["array"] for one in status["arrays"]] == ["log", "data"]
 
 
+@pytest.mark.soak
 def test_stopped_check_goes_on_from_where_it_was(box: Box) -> None:
     planned = box.array_sysfs("data", "md/sync_speed_max").split()[0]
     box.millrace("pool scrub start")

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive dies while the server serves and its overview is open."""
 
+from collections.abc import Iterator
+
 import pytest
 from playwright.sync_api import expect
 
@@ -11,6 +13,9 @@ from tests.vm import seen
 from tests.vm.box import Box
 from tests.vm.life.words import VIEWER
 
+ARRAY = "/dev/md/millrace-data"
+MD = "/sys/class/block/$(basename $(readlink -f /dev/md/millrace-data))/md"
+
 
 @pytest.fixture(scope="module", autouse=True)
 def looks(in_use: Box) -> None:
@@ -19,8 +24,8 @@ def looks(in_use: Box) -> None:
 
 
 @pytest.fixture(scope="module")
-def lost(box: Box) -> str:
-    """The drive that is not there any more: the browser's story pulled it, or it is pulled now."""
+def lost(box: Box) -> Iterator[str]:
+    """The drive that the browser's story pulled, or one that is pulled now. It is back afterwards."""
     members = set(box.plan["arrays"][0]["members"])
     if not members - box.members_by_serial("data"):
         box.say("systemctl start millrace-health.service")
@@ -29,7 +34,12 @@ def lost(box: Box) -> str:
             box.machine.wait_command('tail -n 2 /run/watched | grep -qE \'"health":"(WARN|FAIL)"\'', "the warning", 10)
         assert lines[0]["health"] == "OK"
     (lost,) = members - box.members_by_serial("data")
-    return str(lost)
+    yield str(lost)
+    box.machine.put_in(lost)
+    # what a story marked as faulty is good, and catches up
+    box.say(f"mdadm {ARRAY} --remove faulty; millrace assemble; true", seconds=600)
+    box.machine.wait_command(f"grep -qx 0 {MD}/degraded && grep -qx idle {MD}/sync_action", "members in sync", 900)
+    box.say("systemctl start millrace-health.service", seconds=600)
 
 
 def test_pulled_drive_is_named_to_users_with_console_access(box: Box, lost: str) -> None:
@@ -61,7 +71,7 @@ def test_array_that_changed_is_tuned_again(box: Box, lost: str) -> None:
     assert box.say(f"cat {cache}") == "256" != planned
     # RAID6 bears the loss of a second one; the link of the first may still be there, to nowhere
     (*_, second) = box.say(f"cd {array}/slaves && for one in *; do test -e $one && echo $one; done; true").split()
-    box.say(f"mdadm /dev/md/millrace-data --fail /dev/{second}")
+    box.say(f"mdadm {ARRAY} --fail /dev/{second}")
     box.machine.wait_command(f"grep -x {planned} {cache}", "the planned stripe cache", 300)
 
 

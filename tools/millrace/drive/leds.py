@@ -14,18 +14,24 @@ from millrace.system import sysfs
 
 @dataclass(frozen=True)
 class Led:
-    """A sysfs attribute, and what is written to it; `off` also where nothing was shown before."""
+    """A sysfs attribute, and what is written to it; `shared` if it also shows problems of the bay."""
 
     path: Path
     on: str
     off: str
+    shared: bool = False
 
     def light(self) -> str:
         """Switch it on and return what to write afterwards. OSError: the kernel refused."""
-        before = sysfs.text(self.path) or self.off
+        before = sysfs.text(self.path)
         sysfs.write(self.path, self.on)
-        # one that an earlier call left on
-        return self.off if before == self.on else before
+        # not what an earlier call left on
+        return before if self.shared and before and before != self.on else self.off
+
+    def switch_off(self) -> None:
+        """Switch it off; a problem that it shows stays. OSError: the kernel refused."""
+        if not self.shared or sysfs.text(self.path) == self.on:
+            sysfs.write(self.path, self.off)
 
 
 def led_of(sysroot: Path, device: Path) -> Led | None:
@@ -57,7 +63,8 @@ def _slot(sysroot: Path, function: Path) -> Led | None:
     led = sysroot / f"sys/bus/pci/slots/{name}/attention"
     if name is None or not led.exists():
         return None
-    return Led(led, "7", "15") if _behind_vmd(function) else Led(led, "2", "0")
+    on, off = ("7", "15") if _behind_vmd(function) else ("2", "0")
+    return Led(led, on, off, shared=True)
 
 
 def _behind_vmd(function: Path) -> bool:

@@ -45,8 +45,8 @@ def off(system: System, serial: str) -> Located:
     found = _present(serial)
     name = found.name or ""
     led = _led(name)
-    if led and sysfs.text(led.path) == led.on:
-        sysfs.write(led.path, led.off)
+    if led:
+        led.switch_off()
     _stop(system, name)
     return Located(serial=serial, bay=found.bay, by="locate LED" if led else "activity LED", reads=0)
 

@@ -9,6 +9,7 @@ import pytest
 
 from millrace import cli, paths
 from millrace.drive import locate
+from millrace.drive.leds import led_of
 from millrace.errors import Failed, Refused
 from millrace.inventory.collect import collect
 from millrace.provision.system import Linux
@@ -129,6 +130,14 @@ def test_slot_of_a_card_with_several_drives_is_not_lit(server: Server) -> None:
     led.with_name("address").write_text("0000:00:00\n")
     assert locate.locate(Linux(), SERIAL, 3).by == "activity LED"
     assert led.read_text() == "0\n"
+
+
+def test_slot_of_a_controller_with_drives_behind_it_is_not_lit(server: Server) -> None:
+    with_slot(server, "0")
+    controller = (server.tree.root / "sys/class/nvme/nvme0").resolve().parent.parent
+    disk = controller / "host0/target0:0:0/0:0:0:0"
+    disk.mkdir(parents=True)
+    assert led_of(server.tree.root, disk) is None
 
 
 def test_led_of_a_port_with_npem_is_lit(server: Server) -> None:

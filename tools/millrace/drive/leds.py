@@ -38,8 +38,10 @@ def led_of(sysroot: Path, device: Path) -> Led | None:
     """Return the LED of a drive's bay, by the sysfs directory of its device; None where the kernel has none."""
     if enclosure := locate_led(sysroot, device):
         return Led(enclosure, "1", "0")
-    function = sysfs.pci_function(device)
-    if function is None:
+    controller = device.resolve()
+    function = sysfs.pci_function(controller)
+    # a SCSI controller is in a slot, too, with many drives behind it
+    if function is None or controller.parent != function / "nvme":
         return None
     return _npem(sysroot, function) or _slot(sysroot, function)
 

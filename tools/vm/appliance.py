@@ -59,6 +59,8 @@ class Appliance(Machine):
 
     def __init__(self, server: Server, image: Path, directory: Path, accel: Accel, options: Options) -> None:
         self.server = server
+        # serial numbers of drives whose bays are empty from the next start until they are put in
+        self.empty: set[str] = set()
         # drives that were put in while the machine ran, which are in no subsystem until the next start
         self._new: set[str] = set()
 
@@ -67,7 +69,7 @@ class Appliance(Machine):
             disks.make(self.server, image, files)
             if options.log_writes:
                 disks.empty_logs(self.server, files)
-            return server_command(self.server, accel, files, options)
+            return server_command(self.server, accel, files, options, self.empty)
 
         super().__init__(server.name, directory, accel, command)
 
@@ -96,7 +98,15 @@ class Appliance(Machine):
 
     def put_in(self, serial: str) -> None:
         """Put a drive back into its bay while the machine runs and wait until the guest has it."""
+        self.insert(serial)
+        self._wait_present(serial)
+
+    def insert(self, serial: str) -> None:
+        """Put a drive back into its bay while the machine runs; the guest finds it a moment later, or not at all."""
         number = self._bay(serial)
+        if serial in self.empty:
+            self.empty.remove(serial)
+            self._open(serial)
         if serial in self._new:
             self._insert_new(number, self.server.drives[number])
         else:
@@ -108,14 +118,17 @@ class Appliance(Machine):
         drives = list(self.server.drives)
         drives[number] = new
         self.server = dataclasses.replace(self.server, drives=tuple(drives))
-        path = self.files.drive(new.serial)
-        with path.open("wb") as file:
+        with self.files.drive(new.serial).open("wb") as file:
             file.truncate(new.size)
-        file_node = {"driver": "file", "filename": str(path)}
-        options = {"node-name": f"drive-{new.serial}", "discard": "unmap", "file": file_node}
-        self.qmp("blockdev-add", driver="raw", **options)
-        self._new.add(new.serial)
+        self._open(new.serial)
         self._insert_new(number, new)
+        self._wait_present(new.serial)
+
+    def _open(self, serial: str) -> None:
+        file_node = {"driver": "file", "filename": str(self.files.drive(serial))}
+        options = {"node-name": f"drive-{serial}", "discard": "unmap", "file": file_node}
+        self.qmp("blockdev-add", driver="raw", **options)
+        self._new.add(serial)
 
     def _insert_new(self, number: int, new: Drive) -> None:
         # QEMU's subsystem of a bay keeps the serial number of its first drive
@@ -130,6 +143,8 @@ class Appliance(Machine):
             repeat(0.5, 120),
         )
         self.qmp("device_add", driver="nvme", id=f"nvme{number}", serial=serial, bus=f"bay{number}", **more)
+
+    def _wait_present(self, serial: str) -> None:
         present = f"for d in /sys/block/nvme*n1; do grep -qs {serial} $d/device/serial && exit 0; done; exit 1"
         self.wait_command(present, f"drive {serial} to be there", seconds=120)
 
@@ -179,12 +194,14 @@ def appliance(
     links: Sequence[str] | None = None,
     no_reboot: bool = True,
     log_writes: bool = False,
+    secure_boot: bool = False,
 ) -> Appliance:
     """Return a machine that boots `image` as `server`, with its disks in `directory`.
 
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
-    With `log_writes` what is written to the drives is also in logs (vm.writelog).
+    With `log_writes` what is written to the drives is also in logs (vm.writelog). With `secure_boot` the first start of
+    a signed image enrols its keys and ends; later ones boot only what is signed.
     """
     emulated = accel.name == "tcg"
     options = Options(
@@ -194,5 +211,6 @@ def appliance(
         links=links if links is not None else link.outside(len(server.nics)),
         no_reboot=no_reboot,
         log_writes=log_writes,
+        secure_boot=secure_boot,
     )
     return Appliance(server, image, directory, accel, options)

@@ -14,6 +14,7 @@ from millrace.tune.arrays import array_settings
 from millrace.tune.knob import CoverKnob, Knob, Setting, mask
 from millrace.tune.nfsd import nfsd_settings
 from millrace.tune.pace import pace_settings
+from millrace.tune.slots import slot_settings
 from millrace.tune.smb import smb_settings
 
 Collected = tuple[list[Setting], list[str]]
@@ -35,11 +36,12 @@ def queues(run: Runner) -> Collected:
 
 
 def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
-    """Return interrupts, arrays and their drives, sysctl, and the servers that run."""
+    """Return slots, interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
     view = ports.read_ports(cores, run)
     of_arrays, warnings = array_settings(plan, pool)
     settings = [
+        *slot_settings(),
         *ports.core_settings(view),
         *of_arrays,
         *pace_settings(plan, pool),

@@ -82,6 +82,8 @@ EXPOSURE = {
     "millrace-scrub.service": 20,
     "millrace-xfs-scrub.service": 27,
     "millrace-trim.service": 20,
+    "millrace-keep.service": 15,
+    "millrace-lock-records.service": 14,
     "millrace-journal.service": 13,
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,

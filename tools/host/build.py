@@ -6,7 +6,22 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, check, cves, lock, mkosi, pages, reference, report, sbom, sources, stage
+from host import (
+    apt,
+    artefacts,
+    check,
+    cves,
+    keys,
+    lock,
+    mkosi,
+    pages,
+    reference,
+    report,
+    sbom,
+    secure_boot,
+    sources,
+    stage,
+)
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
@@ -183,6 +198,16 @@ def build_client() -> None:
         print("The test client is up to date.")
 
 
+def sign(owner: keys.Keys) -> None:
+    """Sign the appliance image that was built; Failed as `secure_boot.sign`."""
+    cache = caches()
+    name = artefacts.image_name(REPO)
+    tools = cache.stages / "image" / "mkosi.tools"
+    with lock.building(cache):
+        signed = secure_boot.sign(OUTPUT, name, owner, tools, stage.epoch(REPO))
+    print(f"Signed {name} for Secure Boot in {signed.relative_to(REPO)}/.")
+
+
 def print_cves() -> None:
     """Print what is known of the image that was built; Failed where there is none or nothing is known."""
     status = OUTPUT / sources.STATUS
@@ -199,15 +224,22 @@ def main(arguments: list[str]) -> int:
     what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")
     what.add_argument("--check", action="store_true", help="build twice, differently, and compare bit for bit")
     what.add_argument("--cves", action="store_true", help="list the known vulnerabilities of the packages in the image")
+    parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     chosen = parser.parse_args(arguments)
+    if chosen.sign is not None and (chosen.client or chosen.cves):
+        parser.error("--sign is for the image; leave --client and --cves out.")
+    # Before the build: it takes minutes.
+    owner = None if chosen.sign is None else keys.load(chosen.sign)
     if chosen.check:
-        check.check()
+        check.check(owner)
     elif chosen.client:
         build_client()
     elif chosen.cves:
         print_cves()
     else:
         build_appliance(look=True)
+        if owner is not None:
+            sign(owner)
     return 0
 
 

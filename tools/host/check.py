@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from host import apt, artefacts, build, compare, lock, mkosi, pages, reference, stage
+from host import apt, artefacts, build, compare, keys, lock, mkosi, pages, reference, secure_boot, stage
 from host.layout import REPO, Caches, caches
 from host.progress import clock
 from millrace.errors import Failed
@@ -63,8 +63,17 @@ def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadat
     return output
 
 
-def check() -> None:
-    """Build twice and compare; raise Failed with the name of what differs."""
+def _sign(outputs: tuple[Path, Path], name: str, owner: keys.Keys, tools: Path) -> str:
+    """Sign two equal builds; return what differs then, "" for nothing."""
+    first, second = (secure_boot.sign(output, name, owner, tools, stage.epoch(REPO)) for output in outputs)
+    return compare.compare(first, second, name, tools)
+
+
+def check(owner: keys.Keys | None = None) -> None:
+    """Build twice and compare, and with the keys of `owner` sign both and compare again.
+
+    Failed with the name of what differs.
+    """
     cache = caches()
     artefacts.need_space(cache.root, SPACE)
     # Makes mkosi's tools tree, which both builds share: it is an input.
@@ -80,8 +89,13 @@ def check() -> None:
             first = _build(VARIANTS[0], work, cache, uri, None)
         with _umask(VARIANTS[1].umask):
             second = _build(VARIANTS[1], work, cache, uri, work / VARIANTS[0].directory / "cache")
-        different = compare.compare(first, second, name, cache.stages / "image" / "mkosi.tools")
+        tools = cache.stages / "image" / "mkosi.tools"
+        different = compare.compare(first, second, name, tools)
+        if owner is not None and not different:
+            different = _sign((first, second), name, owner, tools)
     if different:
         raise Failed(f"The two builds in {work} differ: {different}.")
     shutil.rmtree(work)
     print(f"Two builds of {name} are the same: manifest, root hash and every byte of the image.")
+    if owner is not None:
+        print("So are the two after they were signed.")

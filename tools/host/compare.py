@@ -5,13 +5,12 @@ import filecmp
 import json
 import os
 import stat
-import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from millrace.errors import Failed
+from host import tools_tree
 
 SHOWN = 20
 
@@ -68,24 +67,15 @@ def trees(first: Path, second: Path) -> list[str]:
     return found
 
 
-def _tool(tools: Path, name: str, *arguments: str) -> None:
-    """Run a program of mkosi's tools tree; the host's may be too old or missing."""
-    argv = [str(tools / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", str(tools / "usr/lib/x86_64-linux-gnu")]
-    argv += [str(tools / "usr/bin" / name), *arguments]
-    done = subprocess.run(argv, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise Failed(f"{name} {' '.join(arguments)} failed: {done.stderr.strip()}")
-
-
 def extract_erofs(image: Path, target: Path, tools: Path) -> None:
     """Extract a /usr partition to the directory `target`, which must not exist. Failed: fsck.erofs fails."""
-    _tool(tools, "fsck.erofs", f"--extract={target}", str(image))
+    tools_tree.run(tools, "bin/fsck.erofs", f"--extract={target}", str(image))
 
 
 def extract_fat(image: Path, target: Path, tools: Path) -> None:
     """Extract an ESP to the directory `target`, which must not exist; times are kept. Failed: mcopy fails."""
     target.mkdir()
-    _tool(tools, "mcopy", "-s", "-m", "-n", "-i", str(image), "::/", str(target))
+    tools_tree.run(tools, "bin/mcopy", "-s", "-m", "-n", "-i", str(image), "::/", str(target))
 
 
 def partitions(first: Path, second: Path, tools: Path, what: str, extract: Extract) -> str:

@@ -11,6 +11,11 @@ from millrace.errors import Failed
 
 HEADER_OFFSET = 0x3C
 SECTION_SIZE = 40
+PE32_PLUS = 0x20B
+# In the optional header: the checksum, and the place of the signatures in the table of directories (PE32+).
+CHECKSUM, SIGNATURES = 64, 144
+# To which a file grows before signatures follow.
+ALIGNED = 8
 
 
 def section(path: Path, name: str) -> bytes:
@@ -29,3 +34,22 @@ def section(path: Path, name: str) -> bytes:
     except struct.error as error:
         raise Failed(f"{path} is not a unified kernel image.") from error
     raise Failed(f"{path} has no section {name}.")
+
+
+def unsigned(data: bytes) -> bytes:
+    """Return a PE32+ file without its signatures, aligned as for signing. Failed: it is none, or is cut."""
+    try:
+        (header,) = struct.unpack_from("<I", data, HEADER_OFFSET)
+        signature, magic = struct.unpack_from("<4s20xH", data, header)
+        at, size = struct.unpack_from("<II", data, header + 24 + SIGNATURES)
+    except struct.error as error:
+        raise Failed("A file without a whole PE header.") from error
+    if signature != b"PE\0\0" or magic != PE32_PLUS:
+        raise Failed("A file that is not PE32+.")
+    if size and at + size > len(data):
+        raise Failed("A PE file that is cut in its signatures.")
+    content = bytearray(data[:at] if size else data)
+    content += bytes(-len(content) % ALIGNED)
+    struct.pack_into("<I", content, header + 24 + CHECKSUM, 0)
+    struct.pack_into("<II", content, header + 24 + SIGNATURES, 0, 0)
+    return bytes(content)

@@ -2,7 +2,7 @@
 """QEMU's command line for a virtual server. Pure: everything that exists on disk is named by the caller."""
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +15,11 @@ MIB = 1 << 20
 SECTOR = 512
 # QEMU goes on with an HPET that the kernel has left for better timers: 250 times a second, 3 % of a processor.
 MACHINE = "q35,hpet=off"
+# Debian's package ovmf
+FIRMWARE = Path("/usr/share/OVMF")
+# Its Secure Boot needs the system management mode: only code in that writes the variables (OvmfPkg/README).
+SECURE_MACHINE = f"{MACHINE},smm=on"
+SECURE = ("driver=cfi.pflash01,property=secure,value=on", "ICH9-LPC.disable_s3=1")
 # Free PCI bus numbers behind each NUMA node's expander bridge.
 FIRST_BUS = 32
 BUSES_PER_NODE = 48
@@ -71,7 +76,8 @@ class Options:
 
     `forwards` maps guest TCP ports to ports on the host's loopback. `links` are netdev backends, one for each data
     NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS. With
-    `log_writes` each NVMe drive has a log of its requests (`Files.log`).
+    `log_writes` each NVMe drive has a log of its requests (`Files.log`). With `secure_boot` firmware verifies what it
+    starts as soon as keys are enrolled in `Files.variables`.
     """
 
     credentials: Mapping[str, bytes] = field(default_factory=dict)
@@ -80,7 +86,12 @@ class Options:
     links: Sequence[str] = ()
     no_reboot: bool = True
     log_writes: bool = False
-    firmware: Path = Path("/usr/share/OVMF/OVMF_CODE_4M.fd")
+    secure_boot: bool = False
+
+    @property
+    def firmware(self) -> Path:
+        """OVMF; with Secure Boot the build that keeps its variables from the guest's kernel, without any keys."""
+        return FIRMWARE / ("OVMF_CODE_4M.secboot.fd" if self.secure_boot else "OVMF_CODE_4M.fd")
 
 
 def smbios(options: Options) -> list[str]:
@@ -131,16 +142,19 @@ def _port(name: str, node: int, slot: int, chassis: int) -> list[str]:
     return ["-device", f"pcie-root-port,id={name},{place}"]
 
 
-def drives(server: Server, files: Files, log_writes: bool) -> list[str]:
+def drives(server: Server, files: Files, log_writes: bool, empty: Collection[str] = ()) -> list[str]:
     """Return one NVMe subsystem for each drive: a controller on a root port, so that it can be pulled, and a namespace.
 
-    The namespace belongs to the subsystem: it is there again when a controller is put back.
+    The namespace belongs to the subsystem: it is there again when a controller is put back. Of a drive whose serial
+    number is in `empty` there is the port.
     """
     argv: list[str] = []
     used = dict.fromkeys(range(len(server.nodes)), 0)
     for number, drive in enumerate(server.drives):
         argv += _port(f"bay{number}", drive.node, used[drive.node], number + 1)
         used[drive.node] += 1
+        if drive.serial in empty:
+            continue
         # Not cache=unsafe: what the guest flushed must be there after a power cut.
         name = f"content{number}" if log_writes else f"drive{number}"
         backend = f"driver=raw,node-name={name},discard=unmap,detect-zeroes=unmap"
@@ -181,10 +195,16 @@ def spare_ports(server: Server) -> list[str]:
     return [part for node in range(len(server.nodes)) for part in _port(f"spare{node}", node, SPARE_SLOT, 200 + node)]
 
 
-def server_command(server: Server, accel: Accel, files: Files, options: Options) -> list[str]:
-    """Return the command line of a virtual server that boots `files.boot_disk` by UEFI."""
+def server_command(
+    server: Server, accel: Accel, files: Files, options: Options, empty: Collection[str] = ()
+) -> list[str]:
+    """Return the command line of a virtual server that boots `files.boot_disk` by UEFI.
+
+    `empty` are the serial numbers of drives that are not in their bays.
+    """
     argv = platform(accel, files, options.no_reboot)
-    argv += ["-machine", MACHINE, "-name", server.name, *nodes(server)]
+    argv += ["-machine", SECURE_MACHINE if options.secure_boot else MACHINE, "-name", server.name, *nodes(server)]
+    argv += [part for setting in SECURE if options.secure_boot for part in ("-global", setting)]
     argv += ["-drive", f"if=pflash,format=raw,readonly=on,file={options.firmware}"]
     argv += ["-drive", f"if=pflash,format=raw,file={files.variables}"]
     disk = f"driver=qcow2,node-name=boot,discard=unmap,file.driver=file,file.filename={files.boot_disk}"
@@ -193,7 +213,7 @@ def server_command(server: Server, accel: Accel, files: Files, options: Options)
     argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
     return [
         *argv,
-        *drives(server, files, options.log_writes),
+        *drives(server, files, options.log_writes, empty),
         *network(server, options),
         *spare_ports(server),
         *smbios(options),

@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from host import build, reference
+from host import build, keys, reference
 from host.layout import REPO, Caches
+from millrace.errors import BadInput
 
 
 @pytest.mark.parametrize(("with_program", "noticed"), [(True, True), (False, False)])
@@ -21,3 +22,34 @@ def test_generator_of_the_manual_belongs_to_the_image_with_the_program(
     before = build.up_to_date(target)[1]
     (tmp_path / reference.SOURCE).write_text("two")
     assert (build.up_to_date(target)[1] != before) is noticed
+
+
+@pytest.fixture
+def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What the command line lets be done, in order."""
+    done: list[str] = []
+    monkeypatch.setattr(build, "build_appliance", lambda look: done.append("build"))
+    monkeypatch.setattr(build, "sign", lambda owner: done.append(f"sign with {owner}"))
+    monkeypatch.setattr(build.check, "check", lambda owner: done.append(f"check with {owner}"))
+    return done
+
+
+def test_what_was_built_is_signed(built: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "load", lambda directory: f"keys of {directory}")
+    build.main(["--sign", "/owner"])
+    build.main(["--check", "--sign", "/owner"])
+    build.main([])
+    assert built == ["build", "sign with keys of /owner", "check with keys of /owner", "build"]
+
+
+def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_path: Path) -> None:
+    with pytest.raises(BadInput, match=r"has no PK\.key"):
+        build.main(["--sign", str(tmp_path)])
+    assert built == []
+
+
+@pytest.mark.parametrize("other", ["--client", "--cves"])
+def test_only_the_image_is_signed(built: list[str], tmp_path: Path, other: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build.main([other, "--sign", str(tmp_path)])
+    assert (ended.value.code, built) == (2, [])

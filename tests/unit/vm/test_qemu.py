@@ -118,3 +118,16 @@ def test_the_ends_of_a_cable_fit_each_other() -> None:
             there = dict(setting.partition("=")[::2] for setting in theirs.split(",")[1:])
             assert (here["local.path"], here["remote.path"]) == (there["remote.path"], there["local.path"])
         assert len(set(cables.server_ends)) == 2
+
+
+def test_secure_boot_has_the_firmware_that_keeps_its_variables_from_the_kernel() -> None:
+    argv = command(secure_boot=True)
+    assert any(value.endswith("/OVMF_CODE_4M.secboot.fd") for value in values(argv, "-drive"))
+    assert "smm=on" in values(argv, "-machine")[0].split(",")
+    assert "driver=cfi.pflash01,property=secure,value=on" in values(argv, "-global")
+
+
+def test_other_servers_start_without_system_management_mode_of_their_own() -> None:
+    argv = command()
+    assert not values(argv, "-global") and "smm" not in values(argv, "-machine")[0]
+    assert any(value.endswith("/OVMF_CODE_4M.fd") for value in values(argv, "-drive"))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Long stories of booted servers, run by hand: `tools/test soak`; docs/soak.md keeps the results."""
 
-from tests.vm.conftest import accelerator, image
+from tests.vm.conftest import accelerator, client_images, image
 
-__all__ = ["accelerator", "image"]
+__all__ = ["accelerator", "client_images", "image"]

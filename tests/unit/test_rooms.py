@@ -26,6 +26,7 @@ ORDER = [
     [
         "pool",
         "drive",  # what each drive is; what it said of itself and what is kept of it
+        "keep",  # the state of this server, kept on its pool
         "config",
         "admin",
     ],  # verbs over what several rooms below keep

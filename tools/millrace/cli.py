@@ -44,6 +44,7 @@ VERBS = {
     "certificate": ("millrace.certificate.verbs", "Manage the certificate of the web console and of NFS over TLS."),
     "domain": ("millrace.domain.verbs", "Join, leave or show an Active Directory domain."),
     "config": ("millrace.config.verbs", "Show, export, import or roll back the desired state."),
+    "keep": ("millrace.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
     "journal": ("millrace.journal.verbs", "Forward the journal to another host."),
     "bench": ("millrace.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
     "status": ("millrace.health.verbs", "Show health, pool, shares and next steps on one screen."),

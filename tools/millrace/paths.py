@@ -132,6 +132,21 @@ def trim_file() -> Path:
     return state_dir() / "trim.json"
 
 
+def keep_dir() -> Path:
+    """How the state of this server was kept last, and the key that seals its secrets."""
+    return state_dir() / "keep"
+
+
+def keep_file() -> Path:
+    """Which generation of the kept state is the newest, when it was verified, and what was wrong."""
+    return keep_dir() / "status.json"
+
+
+def keep_key_file() -> Path:
+    """The key of the secrets in the kept state, made from a passphrase; root alone reads it."""
+    return keep_dir() / "key.json"
+
+
 def priority_file() -> Path:
     """Whether clients or a rebuild go first, as an administrator decided."""
     return state_dir() / "priority.json"

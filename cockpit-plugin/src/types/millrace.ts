@@ -887,6 +887,48 @@ export interface Judgement {
     note: string | null;
 }
 
+/** All generations on the pool, the newest first. */
+export interface KeepList {
+    schema_version: 1;
+    directory: string;
+    generations: KeptGeneration[];
+}
+
+/**
+ * How the state of this server is kept on its pool. Times are ISO 8601 in UTC.
+ *
+ * `verified` is when the newest generation was last read back and had all that it should. `problem` is why that did
+ * not succeed at the last attempt; `unread` is what could not be kept with the rest, `damaged` are generations that
+ * cannot be read. `sealed`: secrets are encrypted with a passphrase; no generation with another `seal` is left.
+ */
+export interface KeepStatus {
+    schema_version: 1;
+    directory: string;
+    generation: number | null;
+    written: string | null;
+    verified: string | null;
+    problem: string | null;
+    unread: string[];
+    damaged: string[];
+    sealed: boolean;
+    seal: Seal | null;
+}
+
+/** One generation. `size` in bytes. `problem` is why it cannot be read; then nothing else of it is known. */
+export interface KeptGeneration {
+    generation: number;
+    file: string;
+    size: number;
+    written: string | null;
+    host: string | null;
+    pool: string | null;
+    release: string | null;
+    members: number | null;
+    sealed: boolean | null;
+    unread: string[];
+    problem: string | null;
+}
+
 /** A principal that this server has keys of; `version` is the number of the machine password behind it. */
 export interface Key {
     principal: string;
@@ -1007,6 +1049,19 @@ export interface Located {
     bay: string | null;
     by: "locate LED" | "activity LED";
     reads: number;
+}
+
+/**
+ * Where the records of NFS clients are, by which they get their locks back after a restart.
+ *
+ * `moved` is how many came from the boot drive; `set_aside` is the file of damaged records.
+ */
+export interface LockRecords {
+    schema_version: 1;
+    directory: string;
+    clients: number;
+    moved: number;
+    set_aside: string | null;
 }
 
 /**
@@ -1774,6 +1829,14 @@ export interface Scrubbed {
     bad_areas: number;
 }
 
+/** How the key of the secrets is made of a passphrase: scrypt (RFC 7914) with `salt` and its three costs. */
+export interface Seal {
+    salt: string;
+    n: 131072;
+    r: 8;
+    p: 1;
+}
+
 /** One quantity over the repeats. `spread` is the largest distance from the median, as a part of it. */
 export interface Series {
     quantity: "bandwidth" | "operations";
@@ -2377,6 +2440,12 @@ export interface Outputs {
     "group remove": AccountReport;
     "health": Health;
     "inventory": Inventory;
+    "keep list": KeepList;
+    "keep now": KeepStatus;
+    "keep passphrase": KeepStatus;
+    "keep records": LockRecords;
+    "keep run": KeepStatus;
+    "keep status": KeepStatus;
     "metrics off": MetricsEndpoint;
     "metrics on": MetricsEndpoint;
     "metrics status": MetricsEndpoint;

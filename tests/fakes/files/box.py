@@ -18,6 +18,7 @@ from millrace.health.heartbeats import Heartbeat
 from millrace.inventory.collect import collect as inventory
 from millrace.inventory.model import Inventory
 from millrace.inventory.surface import surface
+from millrace.keep.model import KeepStatus
 from millrace.plan.model import Plan, Role
 from millrace.plan.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
@@ -124,6 +125,9 @@ class Box:
         mount(self.tree.root, "/dev/md127", plan.filesystem.mountpoint, "xfs", options)
         (self.root / "srv/pool/data").mkdir(parents=True)
         self._serve(plan)
+        at = NOW.isoformat(timespec="seconds")
+        kept = KeepStatus(directory="/srv/pool/.millrace/keep", generation=1, written=at, verified=at)
+        write_model(paths.keep_file(), kept)
         write_model(paths.heartbeat_file(), Heartbeat(uptime=0, problem=None, error=None, **SPACE))
         return pool
 

@@ -38,6 +38,7 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.health.host.PROBES", Probes(lambda address: None, lambda address: None)),
             ("millrace.drive.facts.datetime", Clock),
             ("millrace.drive.smart.datetime", Clock),
+            ("millrace.health.checks.keep.datetime", Clock),
             ("millrace.health.checks.scrub.datetime", Clock),
             ("millrace.health.checks.trim.datetime", Clock),
             ("millrace.health.collect.datetime", Clock),

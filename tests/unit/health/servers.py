@@ -5,6 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace import paths
@@ -13,6 +14,7 @@ from millrace.health.heartbeats import Heartbeat
 from millrace.health.host import Host, Probes
 from millrace.health.model import Finding
 from millrace.inventory.model import Inventory
+from millrace.keep.model import KeepStatus
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.certificates import certify
@@ -85,7 +87,15 @@ def well(root: Path) -> None:
     write_model(paths.inventory_file(), servers_hw.one_u_12())
     certify(addresses=["10.0.0.2"])
     beats(40)
+    keeps()
     says([drive_smart(number) for number in range(12)])
+
+
+def keeps() -> None:
+    """The state of this server is on the pool."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    about = {"directory": "/srv/pool/.millrace/keep", "generation": 1, "written": now, "verified": now}
+    write_model(paths.keep_file(), KeepStatus.model_validate(about))
 
 
 def serial(number: int) -> str:

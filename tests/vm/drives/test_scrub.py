@@ -114,6 +114,7 @@ def check_all(box: Box) -> dict[str, Any]:
     return dict(scrubs(box)["data"]["last"])
 
 
+@pytest.mark.soak
 def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     write_parity(box, "victim")
     assert check_all(box)["mismatches"] == BLOCK // 512

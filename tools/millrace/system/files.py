@@ -15,13 +15,18 @@ def write_text(path: Path, text: str, mode: int = 0o644) -> bool:
 
     The directory is synced too: after a power cut the old or the new file is there.
     """
-    if path.is_file() and path.read_bytes() == text.encode():
+    return write_bytes(path, text.encode(), mode)
+
+
+def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> bool:
+    """Write `content` to `path` as `write_text` does."""
+    if path.is_file() and path.read_bytes() == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is kept on the pool and what is not: the one table, from which everything of this room follows.
+
+Not listed because it follows from what is: the scope of the NFS server and the fsid of each export, which are made of
+the UUID of the file system and the name of the share.
+"""
+
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Literal
+
+How = Literal["file", "tree", "tdb", "shadow", "quotas"]
+"""How it is read: a file (`*` for several), everything below a directory, a database of Samba with tdbdump(8), the
+lines of our users in shadow(5), and which trees belong to which quota project."""
+
+
+@dataclass(frozen=True)
+class Kept:
+    """One thing that is kept; `path` is where it is, relative to the root directory.
+
+    `secret`: others may not read it; so is any file that others cannot read where it is. `decided`: a change of it is
+    kept at once. Other things are records that grow by themselves and are kept daily, so that they do not push
+    decisions out of the generations.
+    """
+
+    path: str
+    restores: str
+    how: How = "file"
+    secret: bool = False
+    decided: bool = True
+
+
+@dataclass(frozen=True)
+class Left:
+    """Files of Millrace that are not kept, with the reason."""
+
+    path: str
+    reason: str
+
+
+STATE = "var/lib/millrace"
+
+KEPT = [
+    # the pool
+    Kept(f"{STATE}/pool.json", "arrays, members and file system of the pool"),
+    Kept(f"{STATE}/history/pool-*.json", "earlier members of the pool", decided=False),
+    Kept(f"{STATE}/plan.json", "the approved plan"),
+    Kept(f"{STATE}/priority.json", "whether clients or a rebuild go first"),
+    Kept(f"{STATE}/removed.json", "drives that were taken out on purpose"),
+    Kept(f"{STATE}/in-sync.json", "members that were in sync last", decided=False),
+    Kept(f"{STATE}/returns.json", "members that came back", decided=False),
+    Kept(f"{STATE}/unclean.json", "arrays that were started unclean while degraded", decided=False),
+    Kept(f"{STATE}/unclean-files.txt", "files written before such a start", decided=False),
+    Kept(f"{STATE}/rescued.json", "the last rescue of the pool", decided=False),
+    Kept(f"{STATE}/drive-changed.json", "the last change of drives", decided=False),
+    Kept(f"{STATE}/erase.json", "erasures of drives and how they ended", decided=False),
+    Kept(f"{STATE}/scrub.json", "result and age of the last check of each array", decided=False),
+    Kept(f"{STATE}/trim.json", "result and age of the last trim", decided=False),
+    Kept(f"{STATE}/drives.json", "bay, size and wear of each drive", decided=False),
+    Kept(f"{STATE}/media-errors.json", "media errors of each drive", decided=False),
+    # what administrators decided
+    Kept(f"{STATE}/config.json", "the desired state: shares, users, groups, ports, domain"),
+    Kept(f"{STATE}/config-history/*.json", "changes of the desired state, for a rollback"),
+    Kept(f"{STATE}/policy.last-good.toml", "the last policy that could be read"),
+    Kept("etc/millrace", "the policy with certificates that it names, whether ssh is on", "tree"),
+    Kept(f"{STATE}/alert", "alert routes and acknowledgements", "tree", secret=True),
+    Kept(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
+    Kept("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
+    Kept("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),
+    # identities
+    Kept("var/lib/samba/private/secrets.tdb", "SID of the machine, secret of the domain", "tdb", secret=True),
+    # a wrong password is counted in it
+    Kept("var/lib/samba/private/passdb.tdb", "SMB accounts with NT hashes", "tdb", secret=True, decided=False),
+    Kept("var/lib/samba/winbindd_idmap.tdb", "numbers of accounts outside the domain", "tdb", decided=False),
+    Kept("etc/krb5.keytab", "keys of the machine for Kerberos", secret=True),
+    Kept(f"{STATE}/certificate", "authority, certificates and keys", "tree", secret=True),
+    Kept(f"{STATE}/nfs-handles.key", "signature of NFS file handles: clients keep open files", secret=True),
+    Kept("etc/hostname", "the host name"),
+    Kept("etc/machine-id", "the machine ID, from which a host name is made"),
+    Kept("etc/nvme/hostnqn", "the NVMe host identity"),
+    Kept("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
+    Kept("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
+]
+
+LEFT = [
+    Left(f"{STATE}/keep/*", "the key would open what it seals, and the status is that of this boot drive"),
+    Left(f"{STATE}/rendered.json", "files under /etc are rendered again; its quota projects are kept by themselves"),
+    Left(f"{STATE}/replaced/*", "files under /etc that were edited by hand on this boot drive"),
+    Left(f"{STATE}/bench/*", "measurements of the hardware that was there; a report is exported"),
+    Left(f"{STATE}/config.json.unreadable", "damaged"),
+    Left(f"{STATE}/admin-*", "whether this boot drive has its administrator; the password is kept"),
+    Left(f"{STATE}/approval.json", "it ends when the pool exists"),
+    Left(f"{STATE}/transaction.json", "it ends when the pool exists"),
+    Left(f"{STATE}/history/*/*", "how the pool was made; pool.json and plan.json have the result"),
+    Left(f"{STATE}/drive-change.json", "a change under way: the drives themselves show how far it came"),
+    Left(f"{STATE}/rescue.json", "a rescue under way, in which the pool is not mounted"),
+    Left(f"{STATE}/unrepaired", "a rescue under way, in which the pool is not mounted"),
+    Left(f"{STATE}/rescue-*.metadump", "as large as the metadata of the pool, and about a state of the past"),
+    Left(f"{STATE}/*.lock", "held by processes"),
+    Left(f"{STATE}/*/.lock", "held by processes"),
+    Left(f"{STATE}/.*", "a file that is being written"),
+    Left(f"{STATE}/*/.*", "a file that is being written"),
+]
+
+
+def has(one: Kept, member: str) -> bool:
+    """Whether a file in a generation, by its path, is this thing or a part of it."""
+    if one.how == "tree":
+        return member.startswith(f"{one.path}/")
+    return fnmatchcase(member, f"{one.path}.dump" if one.how == "tdb" else one.path)
+
+
+def fate(path: str) -> str | None:
+    """Return what restoring a file means, or why it is not kept; None where the table does not have it.
+
+    `path` is relative to the root directory.
+    """
+    for left in LEFT:
+        if fnmatchcase(path, left.path):
+            return left.reason
+    for one in KEPT:
+        if has(one, path):
+            return one.restores
+    return None

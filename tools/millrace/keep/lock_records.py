@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The records of nfsdcld(8) on the pool: clients get their locks back after a restart on a new boot drive, too.
+
+nfs-utils 3.1.1: main.sqlite in WAL mode, with a table `rec-EPOCH` of clients for this boot and one for the boot before
+it, until the grace period is over. nfsdcld runs with --storagedir; this prepares that directory before it starts.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.keep.generations import make_directory
+from millrace.keep.model import LockRecords
+from millrace.system.files import sync
+
+DIRECTORY = "nfsdcld"
+BEFORE = "var/lib/nfs/nfsdcld"
+FILE = "main.sqlite"
+DAMAGED = f"{FILE}.damaged"
+
+_PARTS = (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
+
+
+def prepare(mountpoint: Path) -> LockRecords:
+    """Make the directory on the pool; records on the boot drive move there unless those on the pool are newer.
+
+    Records without clients never replace records with some. Damaged records are set aside: without them clients lose
+    their locks, and with them nothing would be served. Failed: the pool does not take them.
+    """
+    where = make_directory(mountpoint, DIRECTORY)
+    try:
+        return _prepared(where)
+    except (OSError, sqlite3.Error) as error:
+        raise Failed(f"the records of NFS clients cannot be prepared in {where}: {error}") from error
+
+
+def lines(found: LockRecords) -> Iterator[str]:
+    """Return the result as text."""
+    yield f"{found.directory}: {found.clients} clients, {found.moved} of them from the boot drive"
+    if found.set_aside:
+        yield f"damaged records are set aside in {found.set_aside}: clients lose their locks once"
+
+
+def _prepared(where: Path) -> LockRecords:
+    there, old = where / FILE, paths.ROOT / BEFORE / FILE
+    set_aside, moved = None, 0
+    clients = _clients(there)
+    if clients is None:
+        set_aside = str(where / DAMAGED)
+        os.replace(there, set_aside)
+        _remove(where)
+        clients = 0
+    before = _clients(old)
+    # Both: an earlier release, which knows the boot drive only, has served in between.
+    if before and (not clients or old.stat().st_mtime > there.stat().st_mtime):
+        _copy(old, where)
+        clients = moved = before
+    if old.exists():
+        _remove(old.parent)
+    return LockRecords(directory=str(where), clients=clients, moved=moved, set_aside=set_aside)
+
+
+def _clients(file: Path) -> int | None:
+    """How many clients are recorded; 0 without a file, None where it is damaged."""
+    if not file.exists():
+        return 0
+    try:
+        with closing(sqlite3.connect(file)) as records:
+            names = [
+                str(name)
+                for (name,) in records.execute("SELECT name FROM sqlite_master WHERE type = 'table'")
+                if str(name).startswith("rec-")
+            ]
+            quoted = [name.replace('"', '""') for name in names]
+            found = [records.execute(f'SELECT count(*) FROM "{name}"').fetchone()[0] for name in quoted]
+            return sum(int(count) for count in found)
+    except sqlite3.DatabaseError as error:
+        # Locked or without room is not damaged.
+        if isinstance(error, sqlite3.OperationalError):
+            raise
+        return None
+
+
+def _copy(old: Path, where: Path) -> None:
+    """Copy a database with what is in its journals; at the name of nfsdcld there is the old one or the new one."""
+    made = where / f".{FILE}"
+    made.unlink(missing_ok=True)
+    with closing(sqlite3.connect(old)) as source, closing(sqlite3.connect(made)) as target:
+        source.backup(target)
+        # one file, to be renamed
+        target.execute("PRAGMA journal_mode = DELETE")
+    made.chmod(0o600)
+    descriptor = os.open(made, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+    # The journals of what is replaced would be taken for those of what replaces it.
+    for part in _PARTS[1:]:
+        (where / part).unlink(missing_ok=True)
+    os.replace(made, where / FILE)
+    sync(where)
+
+
+def _remove(where: Path) -> None:
+    for part in _PARTS:
+        (where / part).unlink(missing_ok=True)
+    sync(where)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace keep …`."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.errors import Failed
+from millrace.keep import keeping, listing
+from millrace.system.output import Output, prints
+from millrace.system.prompt import secret
+from millrace.system.run import quickly
+from millrace.system.users import as_root, only_root
+
+if TYPE_CHECKING:
+    from millrace.keep.model import KeepStatus
+
+_status = prints("millrace.keep.model:KeepStatus")
+
+
+@click.group()
+def keep() -> None:
+    """Keep the state of this server on its pool, for a new boot drive."""
+
+
+@keep.command()
+@_status
+def status(show: Output) -> None:
+    """Show the newest generation of the kept state, when it was verified, and what is wrong."""
+    _show(keeping.status(), show)
+
+
+@keep.command("list")
+@prints("millrace.keep.model:KeepList")
+def list_(show: Output) -> None:
+    """Read all generations on the pool and list them, the newest first."""
+    from millrace.keep import generations
+    from millrace.provision.pool_file import load_pool
+
+    only_root()
+    with as_root():
+        where = generations.directory(keeping.mounted_pool(load_pool()))
+        show(listing.listed(where), listing.lines)
+
+
+@keep.command()
+@_status
+def now(show: Output) -> None:
+    """Keep the state now: write a generation if anything changed, verify the newest otherwise."""
+    only_root()
+    _now(show)
+
+
+@keep.command()
+@click.option("--stdin", "from_stdin", is_flag=True, help="Read the passphrase from standard input, one line.")
+@click.option("--remove", is_flag=True, help="Keep secrets without encryption from now on.")
+@_status
+def passphrase(from_stdin: bool, remove: bool, show: Output) -> None:
+    """Encrypt the secrets in the kept state with a passphrase of 12 characters or more.
+
+    A new boot drive cannot read them without it. Earlier generations are removed.
+    """
+    from millrace.keep import seal
+    from millrace.provision.pool_file import load_pool
+
+    only_root()
+    if remove and from_stdin:
+        raise click.UsageError("--remove and --stdin cannot be combined")
+    load_pool()
+    if remove:
+        seal.forget()
+    else:
+        seal.choose(secret("Passphrase", from_stdin, "--stdin", confirm=True))
+    _now(show)
+
+
+@keep.command(hidden=True)
+@_status
+def run(show: Output) -> None:
+    """Keep the state if anything changed (started by millrace-keep.service); health reports what is wrong."""
+    with as_root():
+        _show(keeping.keep(quickly), show)
+
+
+@keep.command(hidden=True)
+@prints("millrace.keep.model:LockRecords")
+def records(show: Output) -> None:
+    """Prepare the directory of NFS clients' records on the pool (started before nfsdcld)."""
+    from millrace.keep import lock_records
+    from millrace.provision.pool_file import load_pool
+
+    with as_root():
+        found = lock_records.prepare(keeping.mounted_pool(load_pool()))
+    show(found, lock_records.lines)
+
+
+def _now(show: Output) -> None:
+    with as_root():
+        found = keeping.keep(quickly)
+    if found.problem:
+        raise Failed(f"the state of this server is not kept on the pool: {found.problem}")
+    _show(found, show)
+
+
+def _show(found: "KeepStatus", show: Output) -> None:
+    show(found, listing.status_lines, listing.warnings(found))

@@ -9,7 +9,8 @@ from tests.vm.box import Box
 
 pytestmark = pytest.mark.usefixtures("models")
 
-# Kills `millrace share set` once in each of COUNT parts of the time that it takes; prints what config.json says then.
+# Kills `millrace share set` once in each of COUNT parts of the time that it takes, which may fall while it is measured;
+# prints the part, how each one ended and what config.json says then.
 KILLS = """
 import json, random, signal, subprocess, sys, time
 count = int(sys.argv[1])
@@ -21,22 +22,28 @@ assert change("before").wait() == 0
 takes = time.monotonic() - start
 said = []
 for part in range(count):
-    process = change(f"kill {part}")
-    try:
-        process.wait(takes * (part + random.random()) / count)
-    except subprocess.TimeoutExpired:
-        process.send_signal(signal.SIGKILL)
-    said.append((process.wait(), json.load(open("/var/lib/millrace/config.json"))))
+    for _ in range(3):
+        start = time.monotonic()
+        process = change(f"kill {part}")
+        try:
+            process.wait(takes * (part + random.random()) / count)
+            # it was faster than the ones before: their time is not that of this server now
+            takes = time.monotonic() - start
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+        said.append((part, process.wait(), json.load(open("/var/lib/millrace/config.json"))))
+        if said[-1][1] == -signal.SIGKILL:
+            break
 print(json.dumps(said))
 """
 
 
 def test_kill_9_during_a_change(box: Box) -> None:
     killed = json.loads(box.machine.run(["python3", "-c", KILLS, "6"], seconds=900).out)
-    assert sum(status == -9 for status, _ in killed) >= 3
+    assert sum(status == -9 for _, status, _ in killed) >= 3
     expected = ["before", *(f"kill {part}" for part in range(6))]
     serials = []
-    for part, (_, config) in enumerate(killed):
+    for part, _, config in killed:
         (share,) = [one for one in config["shares"] if one["name"] == "models"]
         # that of this change, or of one before
         assert share["comment"] in expected[: part + 2]

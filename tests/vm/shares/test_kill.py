@@ -9,6 +9,7 @@ from tests.vm.box import Box
 
 pytestmark = pytest.mark.usefixtures("models")
 
+PARTS = 4
 # Kills `millrace share set` once in each of COUNT parts of the time that it takes, which may fall while it is measured;
 # prints the part, how each one ended and what config.json says then.
 KILLS = """
@@ -39,9 +40,9 @@ print(json.dumps(said))
 
 
 def test_kill_9_during_a_change(box: Box) -> None:
-    killed = json.loads(box.machine.run(["python3", "-c", KILLS, "6"], seconds=900).out)
+    killed = json.loads(box.machine.run(["python3", "-c", KILLS, str(PARTS)], seconds=900).out)
     assert sum(status == -9 for _, status, _ in killed) >= 3
-    expected = ["before", *(f"kill {part}" for part in range(6))]
+    expected = ["before", *(f"kill {part}" for part in range(PARTS))]
     serials = []
     for part, _, config in killed:
         (share,) = [one for one in config["shares"] if one["name"] == "models"]

@@ -76,3 +76,8 @@ def preferences() -> str:
     return "\n".join(
         f"Package: {names}\nPin: release n=trixie-backports\nPin-Priority: {priority}\n" for names, priority in pins
     )
+
+
+def files(uri: str | None) -> dict[Path, str]:
+    """Return the files that configure apt for the archive at `uri`; none without one: mkosi has a source of its own."""
+    return {} if uri is None else {SOURCES: sources(uri), PREFERENCES: preferences()}

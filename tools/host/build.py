@@ -3,6 +3,7 @@
 
 import argparse
 import shutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -130,17 +131,33 @@ def build(target: Target, cache: Caches, again: bool = False) -> bool:
             return False
         # Only the appliance's image leaves a list of its packages; the client's is installed nowhere.
         fresh = again or (target.slots is not None and _outdated(cache.images / sources.STATUS, uri))
-        seconds = _build(target, cache, tool, uri, key, fresh)
+        seconds = _build(target, cache, tool, apt.files(uri), key, fresh)
     print(f"Built {target.title} in {clock(seconds)}.")
     return True
 
 
-def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, uri: str | None, key: str, fresh: bool) -> float:
-    """`fresh`: packages are installed again, not taken from an earlier build's incremental image."""
+def build_cold(cold: Caches, uri: str | None = None, files: Mapping[Path, str] | None = None) -> str:
+    """Build the appliance image with caches that are empty; return the key of its tree.
+
+    `uri` and `files` are the package source and what configures apt for it; without, those of this host.
+    """
+    uri = uri or apt.archive_uri()
+    target = appliance(cold)
+    artefacts.need_space(cold.root, SPACE)
+    tool = mkosi.fetch(cold, uri)
+    with lock.building(caches()):
+        key = up_to_date(target)[1]
+        seconds = _build(target, cold, tool, apt.files(uri) if files is None else files, key, fresh=False)
+    print(f"Built {target.title} with empty caches in {clock(seconds)}.")
+    return key
+
+
+def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path, str], key: str, fresh: bool) -> float:
+    """`files` configure apt; `fresh`: packages are installed again, not taken from an incremental image."""
     new = target.output / BUILDING
     shutil.rmtree(new, ignore_errors=True)
     try:
-        stage.stage(target.root, target.inputs, target.stage, uri)
+        stage.stage(target.root, target.inputs, target.stage, files)
         if target.with_program:
             pages.install(cache, target.stage)
             reference.install(target.stage)
@@ -198,12 +215,11 @@ def build_client() -> None:
         print("The test client is up to date.")
 
 
-def sign(owner: keys.Keys) -> None:
-    """Sign the appliance image that was built; Failed as `secure_boot.sign`."""
-    cache = caches()
+def sign(owner: keys.Keys, cache: Caches) -> None:
+    """Sign the appliance image that was built with these caches; Failed as `secure_boot.sign`."""
     name = artefacts.image_name(REPO)
     tools = cache.stages / "image" / "mkosi.tools"
-    with lock.building(cache):
+    with lock.building(caches()):
         signed = secure_boot.sign(OUTPUT, name, owner, tools, stage.epoch(REPO))
     print(f"Signed {name} for Secure Boot in {signed.relative_to(REPO)}/.")
 
@@ -224,14 +240,30 @@ def main(arguments: list[str]) -> int:
     what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")
     what.add_argument("--check", action="store_true", help="build twice, differently, and compare bit for bit")
     what.add_argument("--cves", action="store_true", help="list the known vulnerabilities of the packages in the image")
+    what.add_argument(
+        "--lock", type=Path, metavar="DIR", help="build with empty caches, and keep all packages that it takes"
+    )
+    what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     chosen = parser.parse_args(arguments)
-    if chosen.sign is not None and (chosen.client or chosen.cves):
-        parser.error("--sign is for the image; leave --client and --cves out.")
+    if chosen.sign is not None and (chosen.client or chosen.cves or chosen.lock):
+        parser.error("--sign is for the image; leave --client, --cves and --lock out.")
     # Before the build: it takes minutes.
     owner = None if chosen.sign is None else keys.load(chosen.sign)
+    # They build with this module.
+    from host.locked import collect, rebuild
+
     if chosen.check:
         check.check(owner)
+    elif chosen.lock is not None:
+        found = collect.collect(chosen.lock.absolute())
+        print(f"{chosen.lock} has the {len(found.files)} packages of {found.image_name}; tools/build --locked uses it.")
+    elif chosen.locked is not None:
+        if (ended := rebuild.without_network(arguments)) is not None:
+            return ended
+        with rebuild.rebuilt(chosen.locked.absolute()) as cache:
+            if owner is not None:
+                sign(owner, cache)
     elif chosen.client:
         build_client()
     elif chosen.cves:
@@ -239,7 +271,7 @@ def main(arguments: list[str]) -> int:
     else:
         build_appliance(look=True)
         if owner is not None:
-            sign(owner)
+            sign(owner, caches())
     return 0
 
 

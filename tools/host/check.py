@@ -55,7 +55,7 @@ def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadat
         shutil.copytree(metadata, images, symlinks=True, dirs_exist_ok=True)
         chosen.append("--cache-only=metadata")
     tool = mkosi.fetch(cache, uri)
-    stage.stage(source, stage.image_inputs(source), tree, uri)
+    stage.stage(source, stage.image_inputs(source), tree, apt.files(uri))
     pages.install_afresh(cache, tree, place / "pages")
     reference.install(tree)
     seconds = mkosi.run(tool, tree, chosen, place / "build.log", zone=variant.zone)
@@ -84,7 +84,7 @@ def check(owner: keys.Keys | None = None) -> None:
     shutil.rmtree(work, ignore_errors=True)
     with lock.building(cache):
         # Both builds are of one moment: the tree may be edited meanwhile.
-        stage.stage(REPO, stage.image_inputs(REPO), work / SOURCE, None)
+        stage.stage(REPO, stage.image_inputs(REPO), work / SOURCE, {})
         with _umask(VARIANTS[0].umask):
             first = _build(VARIANTS[0], work, cache, uri, None)
         with _umask(VARIANTS[1].umask):

@@ -39,6 +39,11 @@ def node(*arguments: str) -> list[str]:
     return [str(home() / "bin" / "node"), *arguments]
 
 
+def npm(*arguments: str) -> list[str]:
+    """Return the command line that runs npm with `arguments`."""
+    return node(str(home() / "lib/node_modules/npm/bin/npm-cli.js"), *arguments)
+
+
 def packages(cache: Caches, root: Path) -> Path:
     """Return the node_modules of `root`'s lock file, installed where it is not in the cache yet.
 
@@ -66,8 +71,7 @@ def _install(cache: Caches, root: Path, place: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="installing-", dir=cache.pages) as new:
         for name in MANIFESTS:
             shutil.copyfile(root / name, Path(new) / name)
-        npm = node(str(home() / "lib/node_modules/npm/bin/npm-cli.js"))
-        argv = [*npm, "ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={cache.root / 'npm'}"]
+        argv = npm("ci", "--ignore-scripts", "--no-audit", "--no-fund", f"--cache={cache.root / 'npm'}")
         with (cache.root / "npm.log").open("w") as log:
             done = subprocess.run(argv, cwd=new, env=environment(), stdout=log, stderr=subprocess.STDOUT, check=False)
         if done.returncode:

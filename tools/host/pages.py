@@ -28,7 +28,7 @@ def bundle(cache: Caches, tree: Path, out: Path) -> None:
         # Of their own: what lies in a checkout (node_modules, dist) must not get in.
         root = Path(work) / "pages"
         inputs = [path.relative_to(PAGES) for path in stage.page_inputs()]
-        stage.stage(tree / PAGES, inputs, root, None)
+        stage.stage(tree / PAGES, inputs, root, {})
         node.link(node.packages(cache, root), root)
         argv = node.node("build.mjs", str(out))
         done = subprocess.run(argv, cwd=root, env=node.environment(), capture_output=True, text=True, check=False)

@@ -68,7 +68,7 @@ def in_words(found: Sequence[Newer]) -> str:
 def _options(root: Path, status: Path, uri: str) -> list[str]:
     """Options that keep apt to the image's sources and database, and away from the host's."""
     etc = root / "etc"
-    for name, text in ((apt.SOURCES, apt.sources(uri)), (apt.PREFERENCES, apt.preferences())):
+    for name, text in apt.files(uri).items():
         file = etc / name.relative_to("mkosi.sandbox/etc/apt")
         file.parent.mkdir(parents=True)
         file.write_text(text)

@@ -4,10 +4,8 @@
 import hashlib
 import os
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-
-from host import apt
 
 # Any fixed time before the image's SourceDateEpoch, which clamps later ones only.
 STAMP = 1577836800
@@ -112,8 +110,8 @@ def place(source: Path, target: Path) -> None:
         os.utime(target / path, (STAMP, STAMP), follow_symlinks=False)
 
 
-def stage(root: Path, inputs: Iterable[Path], target: Path, uri: str | None) -> None:
-    """Make `target` a copy of `inputs` with fixed modes and times, with the package source `uri` added."""
+def stage(root: Path, inputs: Iterable[Path], target: Path, added: Mapping[Path, str]) -> None:
+    """Make `target` a copy of `inputs` with fixed modes and times, with the files `added` that configure apt."""
     target.mkdir(parents=True, exist_ok=True)
     _empty(target)
     for path in inputs:
@@ -123,10 +121,9 @@ def stage(root: Path, inputs: Iterable[Path], target: Path, uri: str | None) -> 
         _copy(root / path, target / path)
     for path in reversed(copied):
         os.utime(target / path, (STAMP, STAMP), follow_symlinks=False)
-    if uri:
-        for name, text in ((apt.SOURCES, apt.sources(uri)), (apt.PREFERENCES, apt.preferences())):
-            file = target / name
-            file.parent.mkdir(parents=True)
-            file.write_text(text)
-        for entry in (target / "mkosi.sandbox").rglob("*"):
-            entry.chmod(0o755 if entry.is_dir() else 0o644)
+    for name, text in added.items():
+        file = target / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text)
+    for entry in (target / "mkosi.sandbox").rglob("*"):
+        entry.chmod(0o755 if entry.is_dir() else 0o644)

@@ -29,7 +29,7 @@ def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the command line lets be done, in order."""
     done: list[str] = []
     monkeypatch.setattr(build, "build_appliance", lambda look: done.append("build"))
-    monkeypatch.setattr(build, "sign", lambda owner: done.append(f"sign with {owner}"))
+    monkeypatch.setattr(build, "sign", lambda owner, cache: done.append(f"sign with {owner}"))
     monkeypatch.setattr(build.check, "check", lambda owner: done.append(f"check with {owner}"))
     return done
 
@@ -48,7 +48,7 @@ def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_
     assert built == []
 
 
-@pytest.mark.parametrize("other", ["--client", "--cves"])
+@pytest.mark.parametrize("other", ["--client", "--cves", "--lock=new"])
 def test_only_the_image_is_signed(built: list[str], tmp_path: Path, other: str) -> None:
     with pytest.raises(SystemExit) as ended:
         build.main([other, "--sign", str(tmp_path)])

@@ -28,7 +28,7 @@ def repo(tmp_path: Path) -> Path:
 
 
 def staged(repo: Path, target: Path) -> dict[str, tuple[int, int]]:
-    stage.stage(repo, stage.image_inputs(repo), target, None)
+    stage.stage(repo, stage.image_inputs(repo), target, {})
     found = {}
     for path in sorted(target.rglob("*")):
         status = path.lstat()
@@ -85,7 +85,7 @@ def test_a_new_stage_forgets_the_old_one_but_keeps_the_tools_tree(repo: Path, tm
 
 
 def test_the_package_source_is_in_the_stage_and_not_in_the_tree(repo: Path, tmp_path: Path) -> None:
-    stage.stage(repo, stage.image_inputs(repo), tmp_path / "stage", "http://mirror.example/debian/")
+    stage.stage(repo, stage.image_inputs(repo), tmp_path / "stage", apt.files("http://mirror.example/debian/"))
     assert "mirror.example" in (tmp_path / "stage" / apt.SOURCES).read_text()
     assert not (repo / "mkosi.sandbox").exists()
 

@@ -20,6 +20,7 @@ APPLIANCE = (
     ".manifest",
     ".roothash",
     ".cdx.json",
+    ".notes.md",
 )
 BLOCK = 1 << 20
 

@@ -15,6 +15,7 @@ from host import (
     keys,
     lock,
     mkosi,
+    notes,
     pages,
     reference,
     report,
@@ -30,6 +31,7 @@ from millrace.errors import BadInput, Failed
 
 BUILDING = ".building"
 LOG = "build.log"
+NEWS = "NEWS.md"
 SLOTS = REPO / "mkosi.extra/usr/lib/repart.d"
 # Tools tree, incremental images and workspace beside the image itself.
 SPACE = 8 << 30
@@ -112,7 +114,7 @@ def options(target: Target, cache: Caches, output: Path) -> list[str]:
 
 def up_to_date(target: Target) -> tuple[bool, str]:
     """Return whether `target` was built from what its inputs are now, and their key."""
-    inputs = [*target.inputs, reference.SOURCE] if target.with_program else target.inputs
+    inputs = [*target.inputs, reference.SOURCE, Path(NEWS)] if target.with_program else target.inputs
     key = stage.key(target.root, inputs, mkosi.VERSION)
     return artefacts.up_to_date(target.output, key, target.artefacts), key
 
@@ -167,7 +169,10 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
         if target.slots is not None:
             report.check_slots(new, target.title, target.slots)
             version = (target.root / "mkosi.version").read_text().strip()
-            sbom.write(new / sources.STATUS, target.title, version, stage.epoch(target.root))
+            epoch = stage.epoch(target.root)
+            sbom.write(new / sources.STATUS, target.title, version, epoch)
+            root_hash = (new / f"{target.title}.roothash").read_text().strip()
+            notes.write(new / sources.STATUS, target.title, version, epoch, root_hash, target.root / NEWS)
             shutil.copyfile(new / sources.STATUS, cache.images / sources.STATUS)
         artefacts.write_sums(new)
         (new / artefacts.KEY).write_text(key + "\n")

@@ -132,6 +132,26 @@ def trim_file() -> Path:
     return state_dir() / "trim.json"
 
 
+def found_file() -> Path:
+    """The pool on the drives of a server that has none, as millrace-find.service found it."""
+    return run_dir() / "found.json"
+
+
+def find_dir() -> Path:
+    """What exists for the seconds in which a pool is looked for: changes in memory, a mount point."""
+    return run_dir() / "find"
+
+
+def adoption_file() -> Path:
+    """An adoption under way: its write-ahead journal."""
+    return state_dir() / "adoption.json"
+
+
+def adoption_state_file() -> Path:
+    """The kept state that an adoption under way restores."""
+    return state_dir() / "adoption.state"
+
+
 def keep_dir() -> Path:
     """How the state of this server was kept last, and the key that seals its secrets."""
     return state_dir() / "keep"

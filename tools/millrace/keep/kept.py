@@ -92,6 +92,7 @@ LEFT = [
     Left(f"{STATE}/approval.json", "it ends when the pool exists"),
     Left(f"{STATE}/transaction.json", "it ends when the pool exists"),
     Left(f"{STATE}/history/*/*", "how the pool was made; pool.json and plan.json have the result"),
+    Left(f"{STATE}/adoption.*", "it ends when the pool is adopted"),
     Left(f"{STATE}/drive-change.json", "a change under way: the drives themselves show how far it came"),
     Left(f"{STATE}/rescue.json", "a rescue under way, in which the pool is not mounted"),
     Left(f"{STATE}/unrepaired", "a rescue under way, in which the pool is not mounted"),

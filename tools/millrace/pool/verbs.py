@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
+from millrace.adopt.verbs import adopt, adopting, find
 from millrace.pool.scrub_verbs import scrub
 from millrace.pool.trim_verbs import trim
 from millrace.provision import in_sync, suspects, unclean
@@ -25,6 +26,9 @@ def pool() -> None:
 pool.add_command(scrub)
 pool.add_command(trim)
 pool.add_command(rescue)
+pool.add_command(find)
+pool.add_command(adopt)
+pool.add_command(adopting)
 
 
 @pool.command()

@@ -59,7 +59,11 @@ def read_model(path: Path, kind: type[Model]) -> Model:
     Keys that this release does not know are ignored and the schema may be the one before (see `migration`): an update
     or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known.
     """
-    text = _text(path)
+    return parse_model(_text(path), path, kind)
+
+
+def parse_model(text: str | bytes, path: Path, kind: type[Model]) -> Model:
+    """Return a document that Millrace wrote, from its text; `path` stands in errors. BadInput: as for `read_model`."""
     try:
         return kind.model_validate_json(text, extra="ignore")
     except ValidationError as error:
@@ -113,7 +117,7 @@ def checked(make: Callable[[], Result]) -> Result:
         raise BadInput(sentence(error)) from error
 
 
-def _migrated(path: Path, text: str, kind: type[BaseModel]) -> str | None:
+def _migrated(path: Path, text: str | bytes, kind: type[BaseModel]) -> str | None:
     """The document in today's schema; None where the schema is not what is wrong with it."""
     own = _schema(kind)
     try:

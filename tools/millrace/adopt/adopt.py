@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Adopt the pool that was found: its kept state becomes that of this server, under a journal, and it serves."""
+
+from collections.abc import Mapping
+
+from millrace import paths
+from millrace.adopt import restore
+from millrace.adopt.arrays import of_one_pool, on_drives
+from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see
+from millrace.adopt.model import Adopted, Adoption
+from millrace.adopt.ports import kept_ports, replaced
+from millrace.errors import BadInput, Failed, Refused
+from millrace.keep import generation, generations, seal
+from millrace.keep.generation import Generation
+from millrace.keep.model import KeyFile
+from millrace.provision.pool_file import save_pool
+from millrace.provision.system import System
+from millrace.system.documents import read_model, write_model
+from millrace.system.files import write_bytes
+from millrace.system.run import Runner, must
+
+SERVE = "millrace-assemble.service"
+AUTO = "auto"
+
+
+def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | None, secrets: bool = True) -> Adoption:
+    """Read the pool again and record that its state is to be restored; `wanted` is the file system's UUID, or `auto`.
+
+    Refused: there is another pool or none, the passphrase is missing or wrong, `secrets` are wanted and sealed; nothing
+    was written.
+    """
+    refuse_if_pool()
+    arrays = on_drives(system)
+    if not arrays:
+        raise Refused(NOTHING)
+    of_one_pool(arrays)
+    seen = see(system, arrays)
+    if wanted not in (AUTO, seen.uuid):
+        raise Refused(f"the pool on the drives of this server is {seen.uuid}, not {wanted}; nothing was written")
+    manifest = seen.newest.generation.manifest
+    key = _key(seen.newest.generation, passphrase) if manifest.seal and secrets else None
+    pool_of(seen.newest)
+    adoption = Adoption(
+        pool=seen.uuid,
+        generation=seen.newest.number,
+        by=by,
+        at=system.now(),
+        secrets=secrets or manifest.seal is None,
+        ports=replaced(kept_ports(config_of(seen.newest), run), run),
+    )
+    if key is not None:
+        # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.
+        write_model(paths.keep_key_file(), key, mode=0o600)
+    write_bytes(paths.adoption_state_file(), _bytes(seen), 0o600)
+    write_model(paths.adoption_file(), adoption)
+    return adoption
+
+
+def under_way() -> Adoption | None:
+    """Return the adoption that a power cut interrupted; None without one. BadInput: its journal cannot be read."""
+    return read_model(paths.adoption_file(), Adoption) if paths.adoption_file().exists() else None
+
+
+def finish(adoption: Adoption, run: Runner) -> Adopted:
+    """Restore the state; pool.json comes last, then the journal is removed. Repeated after a power cut.
+
+    BadInput: the state cannot be restored. Failed: a tool fails; the adoption goes on when the command is run again.
+    """
+    found = generation.unpack(paths.adoption_state_file().read_bytes())
+    contents = _contents(found, adoption)
+    missing = restore.restore(found.manifest, contents, adoption.ports, run)
+    newest = generations.Newest(adoption.generation, found, {})
+    config = config_of(newest)
+    save_pool(pool_of(newest))
+    for path in (paths.adoption_file(), paths.adoption_state_file(), paths.found_file()):
+        path.unlink(missing_ok=True)
+    return Adopted(
+        pool=adoption.pool,
+        generation=adoption.generation,
+        host=found.manifest.host,
+        shares=[one.name for one in config.shares],
+        users=[one.name for one in config.users],
+        missing=missing,
+    )
+
+
+def serve(run: Runner) -> None:
+    """Start what a boot with a pool starts. Failed: an array does not start; the pool stays adopted."""
+    must(run, ["systemctl", "start", SERVE])
+
+
+def _bytes(seen: Seen) -> bytes:
+    """The state as it was verified, whole: what is restored is what was read once."""
+    found = seen.newest.generation
+    return generation.pack(found.manifest, found.stored)
+
+
+def _key(found: Generation, passphrase: str | None) -> KeyFile:
+    if found.manifest.seal is None:
+        raise Failed("the state has no encrypted files")
+    if passphrase is None:
+        raise Refused(
+            "the secrets in the kept state are encrypted: type the passphrase, or adopt with --without-secrets; "
+            "nothing was written"
+        )
+    key = KeyFile(seal=found.manifest.seal, key=seal.derived(found.manifest.seal, passphrase).hex())
+    _opened(found, key)
+    return key
+
+
+def _opened(found: Generation, key: KeyFile) -> Mapping[str, bytes]:
+    return {
+        one.path: seal.opened(bytes.fromhex(key.key), found.stored[one.path], one.path)
+        if one.sealed
+        else found.stored[one.path]
+        for one in found.manifest.members
+    }
+
+
+def _contents(found: Generation, adoption: Adoption) -> Mapping[str, bytes]:
+    if found.manifest.seal is None:
+        return found.stored
+    if not adoption.secrets:
+        return found.readable()
+    key = seal.current()
+    if key is None or key.seal != found.manifest.seal:
+        raise BadInput(f"{paths.keep_key_file()} is not the key of the state: run `millrace pool adopt` again")
+    return _opened(found, key)

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The arrays of Millrace on the drives of this server, from their superblocks. Nothing is started or written."""
+
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from millrace.errors import Refused
+from millrace.plan.labels import array_link
+from millrace.provision.gather import latest_members
+from millrace.provision.md import HOMEHOST, LOST_MEMBERS
+from millrace.provision.signature import exported
+from millrace.provision.superblock import Superblock, examine
+from millrace.provision.system import System
+
+PREFIX = f"{HOMEHOST}:{array_link('')}"
+
+
+@dataclass(frozen=True)
+class OnDrives:
+    """One array: its current members by kernel name, and those that were away when it was written last."""
+
+    uuid: str
+    name: str
+    level: str
+    slots: int
+    members: Mapping[str, str]
+    outdated: Mapping[str, str]
+
+    @property
+    def missing(self) -> int:
+        """How many members are not there."""
+        return self.slots - len(self.members)
+
+    @property
+    def can_start(self) -> bool:
+        """Whether enough members are there."""
+        lost = self.slots - 1 if self.level == "raid1" else LOST_MEMBERS.get(self.level, 0)
+        return self.missing <= lost
+
+
+def on_drives(system: System, names: Sequence[str] | None = None) -> list[OnDrives]:
+    """Return the arrays whose members are among `names`, of all block devices without them, by name.
+
+    Refused: two members claim the same place in an array.
+    """
+    known: dict[str, list[str]] = defaultdict(list)
+    about: dict[str, dict[str, str]] = {}
+    for name in sorted(system.md_superblocks()) if names is None else names:
+        found = exported(system.attempt(["mdadm", "--examine", "--export", f"/dev/{name}"]).out)
+        if found.get("MD_NAME", "").startswith(PREFIX):
+            known[found["MD_UUID"]].append(name)
+            about[found["MD_UUID"]] = found
+    return sorted((_array(system, about[uuid], members) for uuid, members in known.items()), key=lambda one: one.name)
+
+
+def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> OnDrives:
+    blocks: list[Superblock] = [block for name in names if (block := examine(system, name)) is not None]
+    latest = latest_members(blocks)
+    serials = {name: system.identity(name).serial for name in names}
+    array = about["MD_NAME"].removeprefix(PREFIX)
+    twice = [slot for slot, count in Counter(block.slot for block in latest).items() if count > 1]
+    # the member that a replacement is being filled for keeps its place until that is done
+    rivals = [block for block in latest if block.slot in twice and not block.recovering]
+    if len(rivals) > len(twice):
+        drives = ", ".join(sorted(serials[block.name] for block in rivals))
+        raise Refused(
+            f"array {array} is in conflict: {drives} claim the same place in it; keep only the drives that were used "
+            "last in this server, and run `millrace pool find` again"
+        )
+    current = {block.name for block in latest}
+    return OnDrives(
+        uuid=about["MD_UUID"],
+        name=array,
+        level=about["MD_LEVEL"],
+        slots=int(about["MD_DEVICES"]),
+        members={name: serial for name, serial in serials.items() if name in current},
+        outdated={name: serial for name, serial in serials.items() if name not in current},
+    )
+
+
+def of_one_pool(arrays: Sequence[OnDrives]) -> None:
+    """Refused: the drives are those of several pools, or too few of one are there to start an array."""
+    counts = Counter(one.name for one in arrays)
+    several = sorted(name for name, count in counts.items() if count > 1)
+    if several:
+        found = "; ".join(
+            f"array {one.name} {one.uuid} on {', '.join(sorted({*one.members.values(), *one.outdated.values()}))}"
+            for one in arrays
+            if one.name in several
+        )
+        raise Refused(
+            f"drives of {max(counts.values())} pools are in this server: {found}. Nothing was written; leave the "
+            "drives of one pool in this server and run `millrace pool find` again"
+        )
+    for one in arrays:
+        if not one.can_start:
+            raise Refused(
+                f"array {one.name} cannot start: {len(one.members)} of {one.slots} members are in this server; "
+                "put the missing drives in and run `millrace pool find` again"
+            )

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What was found and what was adopted, in lines."""
+
+from collections.abc import Iterator
+
+from millrace.adopt.model import Adopted, Found, FoundArray, FoundPool, KeptPort, KeptState
+from millrace.system.text import moment
+
+
+def lines(found: Found) -> Iterator[str]:
+    """Yield what `pool find` prints."""
+    if found.pool is None:
+        yield f"{found.problem}; {found.todo}"
+        return
+    yield f"pool {found.pool.uuid or '(not readable)'}"
+    yield from (f"  {_array(one)}" for one in found.pool.arrays)
+    if found.pool.kept is not None:
+        yield from _kept(found.pool.kept)
+    if found.problem:
+        yield f"it cannot be adopted: {found.problem}"
+        yield f"{found.todo}"
+    else:
+        yield "nothing was written; to bring it back on this server: millrace pool adopt"
+
+
+def question(pool: FoundPool) -> str:
+    """Return what is confirmed before an adoption."""
+    host = pool.kept.host if pool.kept else "another server"
+    return f"Adopt the pool of {host}, with its users, shares, keys and addresses?"
+
+
+def adopted(done: Adopted) -> Iterator[str]:
+    """Yield what `pool adopt` prints."""
+    yield f"the pool of {done.host} is adopted: {len(done.shares)} shares, {len(done.users)} users"
+    yield from done.missing
+    yield "`millrace status` shows it"
+
+
+def _array(one: FoundArray) -> str:
+    state = "complete" if len(one.serials) == one.slots else f"{len(one.serials)} of {one.slots} members"
+    away = f"; outdated: {', '.join(one.outdated)}" if one.outdated else ""
+    return f"{one.name}: {one.level}, {state}{away}"
+
+
+def _kept(kept: KeptState) -> Iterator[str]:
+    yield f"  state {kept.generation} of {kept.host}, kept {moment(kept.written)}, Millrace {kept.release}"
+    yield f"  shares: {', '.join(kept.shares) or 'none'}"
+    yield f"  users: {', '.join(kept.users) or 'none'}"
+    yield from (f"  {_port(one)}" for one in kept.ports)
+    if kept.domain:
+        yield f"  domain: {kept.domain}"
+    if kept.sealed:
+        yield "  passwords, keys and identities are encrypted: the passphrase is needed"
+    yield from (f"  not kept: {problem}" for problem in kept.problems)
+    yield from (f"  damaged and not used: {one}" for one in kept.damaged)
+
+
+def _port(one: KeptPort) -> str:
+    addresses = ", ".join(one.addresses)
+    if one.here is None:
+        return f"port {one.name} ({one.mac}) is not in this server: {addresses} will not be set"
+    return f"port {one.here} gets {addresses}" + ("" if one.by == "mac" else f", as {one.name} ({one.mac}) had")

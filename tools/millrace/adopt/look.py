@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Find the pool on the drives of a server that has none, and read the state that it carries. Nothing is written."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from millrace import paths
+from millrace.adopt.arrays import OnDrives, of_one_pool, on_drives
+from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState
+from millrace.adopt.ports import kept_ports
+from millrace.adopt.snapshots import snapshots
+from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.keep import generations
+from millrace.keep.generations import Newest
+from millrace.plan.model import Role
+from millrace.provision import md
+from millrace.provision.md import load_modules
+from millrace.provision.model import Pool
+from millrace.provision.signature import signature
+from millrace.provision.system import System
+from millrace.state.model import Config
+from millrace.system import sysfs
+from millrace.system.documents import parse_model
+from millrace.system.run import Runner, must
+
+CONFIG, POOL = "var/lib/millrace/config.json", "var/lib/millrace/pool.json"
+NOTHING = "no drive of this server carries a pool of Millrace"
+BY_HAND = (
+    "keep the drives as they are: the boot drive of the server that created the pool starts it, on this server too"
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What is on the drives: arrays, the UUID of the file system, and the newest kept state with its files."""
+
+    arrays: list[OnDrives]
+    uuid: str
+    newest: Newest
+
+
+def find(system: System, run: Runner) -> Found:
+    """Return the pool on the drives and what its kept state has; a pool that cannot be adopted with the reason.
+
+    Refused: this server has a pool, or one is being built. Failed: a tool fails in an unforeseen way.
+    """
+    refuse_if_pool()
+    arrays: list[OnDrives] = []
+    try:
+        arrays = on_drives(system)
+        if not arrays:
+            return Found(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
+        of_one_pool(arrays)
+        seen = see(system, arrays)
+    except MillraceError as error:
+        pool = FoundPool(uuid=None, arrays=_shown(arrays), missing=0, kept=None, problem=str(error))
+        return Found(pool=pool if arrays else None, problem=str(error), todo=BY_HAND)
+    return Found(
+        pool=FoundPool(
+            uuid=seen.uuid,
+            arrays=_shown(seen.arrays),
+            missing=sum(one.missing for one in seen.arrays),
+            kept=_kept(seen.newest, run),
+            problem=None,
+        )
+    )
+
+
+def refuse_if_pool() -> None:
+    """Refused: this server has a pool, or one is being built."""
+    if paths.pool_file().exists():
+        raise Refused("this server has a pool already; see it with `millrace pool show`")
+    if paths.transaction_file().exists():
+        raise Refused("a pool is being built on this server; follow it with `millrace status`")
+
+
+def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
+    """Start the arrays over snapshots, mount the file system and read the newest kept state that can be read.
+
+    Refused: a member is in use; there is no kept state. Failed: the arrays or the file system do not start.
+    """
+    names = [name for one in arrays for name in one.members]
+    for name in names:
+        if (why := system.in_use(name)) is not None:
+            raise Refused(f"{name} is in use ({why}): this server uses the drives of the pool already")
+    load_modules(system)
+    with _private_mounts(system), snapshots(system, names) as devices:
+        started = {one.name: _started(system, one, [devices[name] for name in one.members]) for one in arrays}
+        for over in on_drives(system, list(started.values())):
+            started[over.name] = _started(system, over, list(over.members))
+            arrays = [*arrays, over]
+        if Role.DATA.value not in started:
+            raise Failed("the array with the file system is not on these drives")
+        data = f"/dev/{started[Role.DATA.value]}"
+        log = f"/dev/{started[Role.LOG.value]}" if Role.LOG.value in started else None
+        with _mounted(system, data, log) as where:
+            newest = generations.newest(generations.directory(where))
+        uuid = signature(system, data).get("UUID", "")
+    if newest is None:
+        raise Refused("the pool carries no kept state: its server was older than `millrace keep`")
+    if newest.generation.manifest.pool != uuid:
+        raise BadInput("the state on the pool is that of another pool")
+    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+
+
+def _started(system: System, one: OnDrives, devices: Sequence[str]) -> str:
+    """Start an array over snapshots, without a rebuild; return its md device."""
+    argv = ["mdadm", "--assemble", f"/dev/md/millrace-find-{one.name}", "--run", "--readonly", f"--uuid={one.uuid}"]
+    must(system.attempt, [*argv, f"--homehost={md.HOMEHOST}", *(f"/dev/{device}" for device in devices)])
+    active = md.find(system, one.uuid)
+    if active is None or not active.running:
+        raise Failed(f"array {one.name} does not start from the drives in this server; see `journalctl -k`")
+    if one.level != "raid0":
+        # what md would rebuild would be written to memory
+        sysfs.write(paths.ROOT / "sys/block" / active.device / "md/sync_action", "frozen")
+    must(system.attempt, ["mdadm", "--readwrite", f"/dev/{active.device}"])
+    return active.device
+
+
+@contextmanager
+def _private_mounts(system: System) -> Iterator[None]:
+    """No other process sees what is mounted here, and it is gone with this process."""
+    os.unshare(os.CLONE_NEWNS)  # type: ignore[attr-defined,unused-ignore]  # the tools' Python may be older
+    must(system.attempt, ["mount", "--make-rprivate", "/"])
+    yield
+
+
+@contextmanager
+def _mounted(system: System, data: str, log: str | None) -> Iterator[Path]:
+    """Mount the file system read-only, with its log replayed; without, where that cannot be."""
+    where = paths.find_dir() / "pool"
+    where.mkdir(mode=0o700, exist_ok=True)
+    options = ["ro", "nosuid", "nodev", "noexec", "nouuid", *([f"logdev={log}"] if log else [])]
+    first = system.attempt(["mount", "-t", "xfs", "-o", ",".join(options), data, str(where)])
+    if first.status != 0:
+        must(system.attempt, ["mount", "-t", "xfs", "-o", ",".join([*options, "norecovery"]), data, str(where)])
+    try:
+        yield where
+    finally:
+        must(system.attempt, ["umount", str(where)])
+
+
+def pool_of(newest: Newest) -> Pool:
+    """Return the pool as it was when the state was kept. BadInput: a later release wrote it."""
+    return parse_model(newest.generation.readable().get(POOL, b""), Path(POOL), Pool)
+
+
+def config_of(newest: Newest) -> Config:
+    """Return the desired state that was kept. BadInput: a later release wrote it."""
+    return parse_model(newest.generation.readable().get(CONFIG, b""), Path(CONFIG), Config)
+
+
+def _kept(newest: Newest, run: Runner) -> KeptState:
+    manifest, config = newest.generation.manifest, config_of(newest)
+    pool_of(newest)
+    return KeptState(
+        generation=newest.number,
+        written=manifest.written,
+        host=manifest.host,
+        release=manifest.release,
+        sealed=manifest.seal is not None,
+        shares=[one.name for one in config.shares],
+        users=[one.name for one in config.users],
+        ports=kept_ports(config, run),
+        domain=config.domain.zone if config.domain else None,
+        problems=manifest.problems,
+        damaged=[f"{path.name}: {why.rpartition(': ')[2]}" for path, why in newest.damaged.items()],
+    )
+
+
+def _shown(arrays: Sequence[OnDrives]) -> list[FoundArray]:
+    return [
+        FoundArray(
+            uuid=one.uuid,
+            name=one.name,
+            level=one.level,
+            slots=one.slots,
+            serials=sorted(one.members.values()),
+            outdated=sorted(one.outdated.values()),
+        )
+        for one in arrays
+    ]

@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The documents of finding and adopting a pool."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from millrace.system.documents import Contract, Count
+
+
+class FoundArray(Contract):
+    """An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
+
+    `slots` is how many members it has when it is complete, `serials` are the drives whose members are current,
+    `outdated` those whose members were away when it was last written.
+    """
+
+    uuid: str
+    name: str
+    level: str
+    slots: Count
+    serials: list[str]
+    outdated: list[str] = Field(default_factory=list)
+
+
+class KeptPort(Contract):
+    """A port with fixed addresses in the kept state; `here` is the port of this server that gets them, None for none.
+
+    `by` is how it was recognised: the same MAC address, or the same name in another chassis.
+    """
+
+    name: str
+    mac: str
+    addresses: list[str]
+    here: str | None
+    by: Literal["mac", "name"] | None
+
+
+class KeptState(Contract):
+    """The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
+
+    `sealed`: secrets need the passphrase. `users` and `shares` are names.
+    """
+
+    generation: int
+    written: str
+    host: str
+    release: str
+    sealed: bool
+    shares: list[str]
+    users: list[str]
+    ports: list[KeptPort]
+    domain: str | None
+    problems: list[str] = Field(default_factory=list)
+    damaged: list[str] = Field(default_factory=list)
+
+
+class FoundPool(Contract):
+    """A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
+
+    `problem` is why it cannot be adopted.
+    """
+
+    uuid: str | None
+    arrays: list[FoundArray]
+    missing: Count
+    kept: KeptState | None
+    problem: str | None
+
+
+class Found(Contract):
+    """What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy."""
+
+    schema_version: Literal[1] = 1
+    pool: FoundPool | None
+    problem: str | None = None
+    todo: str | None = None
+
+
+class Adoption(Contract):
+    """An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
+
+    `ports` are MAC addresses of the kept state and those of the ports that take their place.
+    """
+
+    schema_version: Literal[1] = 1
+    pool: str
+    generation: int
+    by: str
+    at: str
+    secrets: bool
+    ports: dict[str, str]
+
+
+class Adopted(Contract):
+    """What an adoption restored. `missing` is what did not come back, in sentences."""
+
+    schema_version: Literal[1] = 1
+    pool: str
+    generation: int
+    host: str
+    shares: list[str]
+    users: list[str]
+    missing: list[str]

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Restore a kept state on this boot drive. Each step can be repeated: after a power cut all of them are."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from pydantic import TypeAdapter, ValidationError
+
+from millrace import paths
+from millrace.admin.one_time import USER
+from millrace.adopt.ports import moved, set_addresses
+from millrace.errors import BadInput, Failed, MillraceError
+from millrace.etc import rendered
+from millrace.keep.kept import KEPT, Kept, has
+from millrace.keep.model import Manifest, Member
+from millrace.state import files
+from millrace.state.model import Config
+from millrace.system import sysfs
+from millrace.system.documents import parse_model, write_model
+from millrace.system.files import replace_link, write_bytes
+from millrace.system.run import Runner, must
+from millrace.user import accounts
+
+SHADOW, QUOTAS, DUMP = "accounts/shadow", "accounts/quotas.json", ".dump"
+POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
+LAST = (POOL, CONFIG, SHADOW, QUOTAS)
+"""What is not a file to be written as it is."""
+
+# They have read what was restored when they started; those that serve start with the pool.
+READERS = ("millrace-certificate.service", "cockpit.service", "tlshd.service", "ssh.service")
+
+
+def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str, str], run: Runner) -> list[str]:
+    """Write everything but pool.json and set accounts and addresses; return what does not come back, in sentences.
+
+    `contents` are files by path; a member of the manifest that is not in it stays out. BadInput: the state names a file
+    that is not kept; nothing is written.
+    """
+    members = [(one, _kept(one)) for one in manifest.members]
+    for one, _ in members:
+        if one.path not in LAST and one.path in contents:
+            _write(one, contents[one.path], run)
+    missing = [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
+    missing += _lost([one for one, _ in members if one.path not in contents])
+    config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
+    write_model(files.config_file(), config)
+    _quotas(contents.get(QUOTAS))
+    _identity()
+    accounts.ensure(config, run)
+    accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
+    try:
+        missing += set_addresses(config, run)
+    except MillraceError as error:
+        missing.append(f"the addresses of the ports are not set: {error}")
+    for unit in READERS:
+        run(["systemctl", "try-restart", unit])
+    return missing
+
+
+def _kept(member: Member) -> Kept:
+    path = PurePosixPath(member.path)
+    kept = next((one for one in KEPT if has(one, member.path)), None)
+    if kept is None or path.is_absolute() or ".." in path.parts:
+        raise BadInput(f"the kept state has {member.path}, which is not kept by this release: use a later one")
+    if member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
+        raise BadInput(f"the kept state has a link {member.path} that leads elsewhere")
+    return kept
+
+
+def _write(member: Member, data: bytes, run: Runner) -> None:
+    path = paths.ROOT / member.path
+    if member.link is not None:
+        replace_link(path, member.link)
+    elif member.path.endswith(DUMP):
+        _database(path.with_name(path.name.removesuffix(DUMP)), data, run)
+    else:
+        write_bytes(path, data, member.mode)
+        path.chmod(member.mode)
+
+
+def _database(path: Path, dump: bytes, run: Runner) -> None:
+    """Make a database of Samba of its dump (tdbrestore(8)), beside the one that is there."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    made = path.with_name(f".{path.name}.restored")
+    made.unlink(missing_ok=True)
+    try:
+        must(run, ["tdbrestore", str(made)], dump.decode())
+        made.chmod(0o600)
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+
+
+def _unread(manifest: Manifest) -> Iterator[Kept]:
+    names = {problem.partition(":")[0] for problem in manifest.problems}
+    return (one for one in KEPT if one.path in names)
+
+
+def _lost(members: list[Member]) -> list[str]:
+    return [f"{one.path} is encrypted and does not come back without the passphrase" for one in members]
+
+
+def _quotas(data: bytes | None) -> None:
+    """No tree is walked whose quota project is set already."""
+    if data is None:
+        return
+    try:
+        rendered.set_quotas(TypeAdapter(dict[str, str]).validate_json(data))
+    except ValidationError as error:
+        raise BadInput(f"{QUOTAS} in the kept state is not valid") from error
+
+
+def _identity() -> None:
+    """The host name is that of the state now; the machine ID counts from the next boot."""
+    name = sysfs.text(paths.ROOT / "etc/hostname")
+    if name:
+        try:
+            sysfs.write(paths.ROOT / "proc/sys/kernel/hostname", name)
+        except OSError as error:
+            raise Failed(f"the host name cannot be set ({error.strerror})") from error
+
+
+def _hashes(shadow: bytes, config: Config) -> dict[str, str]:
+    names = {USER, *(user.name for user in config.users)}
+    fields = [line.split(":") for line in shadow.decode().splitlines()]
+    return {one[0]: one[1] for one in fields if len(one) > 1 and one[0] in names and one[1].startswith("$")}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool find` and `millrace pool adopt`."""
+
+import os
+import pwd
+import re
+from pathlib import Path
+
+import click
+
+from millrace import paths
+from millrace.errors import BadInput, Refused
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm, secret
+from millrace.system.run import attempt
+from millrace.system.users import as_root, only_root
+
+CREDENTIAL = "millrace.adopt"
+WANTED = re.compile(r"auto|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+@click.command()
+@click.option("--write", is_flag=True, hidden=True, help="Write the result for this boot (millrace-find.service).")
+@prints("millrace.adopt.model:Found")
+def find(write: bool, show: Output) -> None:
+    """Find a pool on the drives of a server that has none, and show what its kept state has. Nothing is written."""
+    from millrace.adopt import listing, look
+    from millrace.provision.system import Linux
+    from millrace.system import locks
+    from millrace.system.documents import write_model
+
+    only_root()
+    with as_root(), locks.held(paths.provision_lock_file()):
+        found = look.find(Linux(), attempt)
+        if write:
+            write_model(paths.found_file(), found)
+    show(found, listing.lines)
+
+
+@click.command()
+@click.argument("wanted", metavar="[POOL]", default="auto")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--passphrase-stdin", is_flag=True, help="Read the passphrase of the state from standard input.")
+@click.option("--without-secrets", is_flag=True, help="Adopt without passwords, keys and SIDs.")
+@prints("millrace.adopt.model:Adopted")
+def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, show: Output) -> None:
+    """Bring the pool on the drives back on this server, with its users, shares, keys and addresses.
+
+    POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
+    """
+    from millrace.adopt import adopt as adopting
+    from millrace.adopt import listing, look
+    from millrace.provision.system import Linux
+    from millrace.system import locks
+
+    only_root()
+    if passphrase_stdin and without_secrets:
+        raise click.UsageError("--passphrase-stdin and --without-secrets cannot be combined")
+    _valid(wanted)
+    system = Linux()
+    with as_root():
+        with locks.held(paths.provision_lock_file()):
+            adoption = adopting.under_way()
+            if adoption is None:
+                found = look.find(system, attempt)
+                if found.pool is None or found.problem:
+                    raise Refused(f"{found.problem}; {found.todo}")
+                if not yes:
+                    click.echo("\n".join(listing.lines(found)), err=True)
+                    confirm(listing.question(found.pool), "--yes")
+                sealed = found.pool.kept is not None and found.pool.kept.sealed and not without_secrets
+                passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
+                adoption = adopting.begin(system, attempt, wanted, _user(), passphrase, not without_secrets)
+            done = adopting.finish(adoption, attempt)
+        adopting.serve(attempt)
+    show(done, listing.adopted)
+
+
+@click.command(hidden=True)
+@prints("millrace.adopt.model:Adopted")
+def adopting(show: Output) -> None:
+    """Go on with an interrupted adoption, or adopt as the credential says (started by millrace-adopt.service)."""
+    from millrace.adopt import adopt as adopting_
+    from millrace.adopt import listing
+    from millrace.provision.system import Linux
+    from millrace.system import locks
+
+    system = Linux()
+    with as_root(), locks.held(paths.provision_lock_file()):
+        adoption = adopting_.under_way()
+        if adoption is None:
+            wanted = _credential()
+            if wanted is None:
+                click.echo("no adoption is under way, and no credential asks for one", err=True)
+                return
+            _valid(wanted)
+            adoption = adopting_.begin(system, attempt, wanted, "credential", None)
+        done = adopting_.finish(adoption, attempt)
+    show(done, listing.adopted)
+
+
+def _valid(wanted: str) -> None:
+    if not WANTED.fullmatch(wanted):
+        raise BadInput("a pool is named by the UUID of its file system; `millrace pool find` shows it")
+
+
+def _credential() -> str | None:
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    path = Path(directory) / CREDENTIAL if directory else None
+    return path.read_text().strip() if path is not None and path.is_file() else None
+
+
+def _user() -> str:
+    return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name

@@ -14,7 +14,8 @@ from millrace.system.run import Runner, must
 
 def kept_ports(config: Config, run: Runner) -> list[KeptPort]:
     """Return the ports of the kept state with those of this server that take their place."""
-    return [_kept(port, config.ports, links(run)) for port in config.ports]
+    here = links(run) if config.ports else []
+    return [_kept(port, config.ports, here) for port in config.ports]
 
 
 def _kept(port: Port, kept: Sequence[Port], here: Sequence[Link]) -> KeptPort:
@@ -30,7 +31,7 @@ def _kept(port: Port, kept: Sequence[Port], here: Sequence[Link]) -> KeptPort:
 
 def replaced(found: Sequence[KeptPort], run: Runner) -> dict[str, str]:
     """Return the MAC addresses of ports that others of this server replace, and those of these."""
-    macs = {link.name: link.mac for link in links(run)}
+    macs = {link.name: link.mac for link in links(run)} if found else {}
     return {one.mac: macs[one.here] for one in found if one.here in macs and one.by == "name"}
 
 
@@ -42,6 +43,8 @@ def moved(config: Config, macs: Mapping[str, str]) -> Config:
 
 def set_addresses(config: Config, run: Runner) -> list[str]:
     """Give the ports of this server their fixed addresses; return a sentence for each port that is not there."""
+    if not config.ports:
+        return []
     here = {link.mac: link.name for link in links(run)}
     present = [port for port in config.ports if port.mac in here]
 

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A kept state comes back on another boot drive: files with their modes, accounts, databases; nothing else."""
+
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from millrace import paths
+from millrace.adopt import restore
+from millrace.errors import BadInput, Failed
+from millrace.etc import rendered
+from millrace.keep.model import Manifest, Member
+from millrace.state import store
+from millrace.state.model import User, first_config
+from millrace.system.run import Result
+from tests.fakes.commands import Commands
+
+SHADOW = b"admin:$y$admin:20000:::::\nanna:$y$anna:20000:::::\nmallory:$y$x:1:::::\n"
+
+
+class Tools(Commands):
+    """The tools of a boot drive without users of shares."""
+
+    TAKEN: ClassVar = (
+        "tdbrestore *",
+        "getent passwd *",
+        "getent group *",
+        "groupadd --gid * *",
+        "useradd ...",
+        "chpasswd --encrypted",
+        "systemctl try-restart *",
+    )
+
+    def _getent(self, words: list[str], _: str) -> Result:
+        return Result(2, "", "")
+
+    def _tdbrestore(self, words: list[str], stdin: str) -> Result:
+        Path(words[0]).write_text(f"database of {stdin}")
+        return Result(0, "", "")
+
+
+@pytest.fixture
+def contents(root: Path) -> dict[str, bytes]:
+    config = first_config().model_copy(update={"serial": 7, "users": [User(name="anna", uid=3000)]})
+    (root / "proc/sys/kernel").mkdir(parents=True)
+    (root / "proc/sys/kernel/hostname").write_text("millrace-fresh")
+    return {
+        "var/lib/millrace/config.json": config.model_dump_json().encode(),
+        "var/lib/millrace/pool.json": b"{}",
+        "var/lib/millrace/nfs-handles.key": b"key",
+        "var/lib/samba/private/secrets.tdb.dump": b"SID",
+        "etc/hostname": b"filer\n",
+        "accounts/shadow": SHADOW,
+        "accounts/quotas.json": b'{"/srv/pool/data": "1 1G"}',
+    }
+
+
+def manifest(contents: dict[str, bytes], **more: Member) -> Manifest:
+    members = [
+        Member(path=path, mode=0o600 if "key" in path else 0o644, secret=False, size=len(data), sha256="")
+        for path, data in contents.items()
+    ]
+    return Manifest(
+        generation=3,
+        written="2026-11-23T10:00:00+00:00",
+        release="0.1.0",
+        host="filer",
+        pool="b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11",
+        pool_generation=1,
+        seal=None,
+        decided="",
+        records="",
+        members=[*members, *more.values()],
+    )
+
+
+def test_files_accounts_and_identities_come_back_and_pool_json_does_not_yet(
+    root: Path, contents: dict[str, bytes]
+) -> None:
+    tools = Tools()
+    assert restore.restore(manifest(contents), contents, {}, tools) == []
+    assert store.read().config.serial == 7
+    key = root / "var/lib/millrace/nfs-handles.key"
+    assert (key.read_bytes(), key.stat().st_mode & 0o777) == (b"key", 0o600)
+    assert (root / "var/lib/samba/private/secrets.tdb").read_text() == "database of SID"
+    assert (root / "proc/sys/kernel/hostname").read_text() == "filer"
+    assert rendered.load().quotas == {"/srv/pool/data": "1 1G"}
+    assert not paths.pool_file().exists()
+    passwords = tools.stdin[tools.calls.index(["chpasswd", "--encrypted"])]
+    assert passwords == "admin:$y$admin\nanna:$y$anna\n"
+    assert any(call[0] == "useradd" and call[-1] == "anna" for call in tools.calls)
+
+
+def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:
+    for _ in range(2):
+        assert restore.restore(manifest(contents), contents, {}, Tools()) == []
+    assert store.read().config.serial == 7
+
+
+@pytest.mark.parametrize(
+    "path", ["etc/passwd", "../etc/passwd", "etc/millrace/../passwd", "/etc/hostname", "root/.ssh"]
+)
+def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, bytes], path: str) -> None:
+    strange = Member(path=path, mode=0o644, secret=False, size=0, sha256="")
+    with pytest.raises(BadInput, match="which is not kept by this release"):
+        restore.restore(manifest(contents, strange=strange), {**contents, path: b"x"}, {}, Tools())
+    assert not (root / "var/lib/millrace/nfs-handles.key").exists()
+
+
+@pytest.mark.parametrize("link", ["/etc/shadow", "../../../../etc/shadow"])
+def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], link: str) -> None:
+    path = "var/lib/millrace/certificate/current"
+    strange = Member(path=path, mode=0o777, secret=False, size=0, sha256="", link=link)
+    with pytest.raises(BadInput, match="leads elsewhere"):
+        restore.restore(manifest(contents, strange=strange), {**contents, path: b""}, {}, Tools())
+
+
+def test_what_is_encrypted_and_not_opened_is_named(contents: dict[str, bytes]) -> None:
+    opened = {path: data for path, data in contents.items() if path != "accounts/shadow"}
+    missing = restore.restore(manifest(contents), opened, {}, Tools())
+    assert missing == ["accounts/shadow is encrypted and does not come back without the passphrase"]
+
+
+def test_what_could_not_be_kept_is_named(contents: dict[str, bytes]) -> None:
+    found = manifest(contents).model_copy(update={"problems": ["etc/krb5.keytab: Input/output error"]})
+    assert restore.restore(found, contents, {}, Tools()) == ["etc/krb5.keytab could not be kept: it does not come back"]
+
+
+def test_damaged_dump_leaves_the_database_that_was_there(root: Path, contents: dict[str, bytes]) -> None:
+    database = root / "var/lib/samba/private/secrets.tdb"
+    database.parent.mkdir(parents=True)
+    database.write_text("the old one")
+    tools = Tools()
+    tools.broken["tdbrestore"] = Result(1, "", "parse error")
+    with pytest.raises(Failed, match="tdbrestore"):
+        restore.restore(manifest(contents), contents, {}, tools)
+    assert [path.name for path in database.parent.iterdir()] == ["secrets.tdb"]
+    assert database.read_text() == "the old one"

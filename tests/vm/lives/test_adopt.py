@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The boot drive is lost: a new one finds the pool without a write, adopts it, and clients go on."""
+
+import dataclasses
+import hashlib
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, Box, credentials
+from tests.vm.servers import server_named
+from tests.vm.shares.words import HOST, PASSWORD
+from vm.accel import Accel
+from vm.appliance import appliance
+from vm.client import client as client_machine
+from vm.client import give_addresses
+from vm.disks import BASE
+from vm.link import Cables
+from vm.machine import Machine
+from vm.qemu import Files
+from vm.server import Nic, Server
+
+# three boots of the server, one of which builds a pool
+pytestmark = pytest.mark.soak
+
+SERVER = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0)])
+ONCE = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
+KEEP = "/srv/pool/.millrace/keep"
+WHERE = "/mnt/models"
+# What a server is known by, and what only it knows.
+IDENTITY = {
+    "SID": "net getlocalsid 2>/dev/null | grep -o 'S-1-.*'",
+    "certificate": "sha256sum < /var/lib/millrace/certificate/current/server.pem || ls -R /var/lib/millrace/certificate",
+    "handles": "sha256sum < /var/lib/millrace/nfs-handles.key",
+    "exports": "exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*' | sed 's/ .*fsid=/ fsid=/'",
+    "password": "grep ^anna: /etc/shadow | cut -d: -f2",
+    "NT hash": "pdbedit -L -w 2>/dev/null | grep ^anna: | cut -d: -f4",
+    "uid": "id -u anna",
+    "machine": "cat /etc/machine-id",
+    "quota": "xfs_quota -x -c 'report -p -N -b' /srv/pool | awk '$4 > 0 {print $1, $4}'",
+    "host": "cat /etc/hostname",
+}
+LOCKED = "grep -hs 'type: lock' /proc/fs/nfsd/clients/*/states"
+
+
+@pytest.fixture(scope="module")
+def cables() -> Iterator[Cables]:
+    with Cables(1) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def client(
+    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    with client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as machine:
+        machine.start()
+        give_addresses(machine, [f"{CLIENT_ADDRESSES[0]}/24"], MTU)
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("adopt")
+
+
+@contextmanager
+def started(
+    image: Path, accelerator: Accel, cables: Cables, directory: Path, server: Server, **given: bytes
+) -> Iterator[Box]:
+    """The server with the drives in a directory, and a boot drive that is new where there is none."""
+    with appliance(
+        server,
+        image,
+        directory,
+        accelerator,
+        credentials=credentials(systemd__unit_dropin__millrace_health__timer=ONCE, **given),
+        links=cables.server_ends,
+    ) as machine:
+        machine.start()
+        box = Box(machine)
+        machine.wait_agent()
+        yield box
+
+
+def lose_boot_drive(directory: Path) -> None:
+    """Nothing of the server is left but its drives."""
+    files = Files(directory, directory)
+    for path in (files.boot_disk, files.variables, directory / BASE):
+        path.unlink()
+
+
+def digests(directory: Path) -> dict[str, str]:
+    """A digest of each whole drive."""
+    files = Files(directory, directory)
+    found = {}
+    for drive in SERVER.drives:
+        with files.drive(drive.serial).open("rb") as file:
+            found[drive.serial] = hashlib.file_digest(file, "sha256").hexdigest()
+    return found
+
+
+def identity(box: Box) -> dict[str, str]:
+    return {what: box.say(command) for what, command in IDENTITY.items()}
+
+
+def lock(client: Machine, uid: str) -> None:
+    """A user of the client opens a file, writes, and keeps a lock on it."""
+    holder = f"exec 9<> {WHERE}/locked; echo before >&9; flock -x 9; sync {WHERE}/locked; echo held > /tmp/held; exec sleep 36000"
+    anna = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
+    client.run(f"mkdir -p {WHERE} && mount -t nfs4 -o vers=4.2,hard {HOST}:/srv/pool/models {WHERE}", seconds=300)
+    client.run(f"setsid -f {anna} sh -c '{holder}' > /dev/null 2>&1 < /dev/null")
+    client.wait_command("test -s /tmp/held", "the lock", 300)
+
+
+@pytest.fixture(scope="module")
+def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, directory: Path) -> dict[str, str]:
+    """A server with users, shares and a client that has a file locked; then its boot drive is lost with the power."""
+    with started(image, accelerator, cables, directory, SERVER, millrace__provision=b"auto") as box:
+        box.wait_serving()
+        box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
+        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        lock(client, box.say("id -u anna"))
+        found = identity(box)
+        box.millrace("keep now", seconds=300)
+        box.say("sync")
+        box.machine.power_cut()
+    lose_boot_drive(directory)
+    return found
+
+
+@pytest.fixture(scope="module")
+def box(image: Path, accelerator: Accel, cables: Cables, directory: Path, before: dict[str, str]) -> Iterator[Box]:
+    written = digests(directory)
+    with started(image, accelerator, cables, directory, SERVER) as box:
+        box.wait_booted()
+        assert digests(directory) == written
+        yield box
+
+
+def test_new_boot_drive_leads_with_the_pool_and_writes_nothing(box: Box, directory: Path) -> None:
+    written = digests(directory)
+    found = box.shown("pool find --json")
+    assert found["problem"] is None, found
+    assert (found["pool"]["missing"], found["pool"]["kept"]["shares"]) == (0, ["data", "models"])
+    assert found["pool"]["kept"]["users"] == ["anna"]
+    assert json.loads(box.say("cat /run/millrace/found.json"))["pool"]["uuid"] == found["pool"]["uuid"]
+    said = box.millrace("status").out
+    assert "millrace pool adopt" in said and "erase" not in said
+    assert "millrace pool adopt" in box.millrace("plan", check=False).out + box.millrace("plan", check=False).err
+    assert digests(directory) == written
+    left = (
+        "ls /dev/mapper | grep find; losetup -l | grep find; ls /dev/md 2>/dev/null; cat /proc/mdstat | grep ^md; true"
+    )
+    assert box.say(left) == ""
+    assert box.failed_units() == []
+
+
+def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machine, before: dict[str, str]) -> None:
+    assert identity(box) != before
+    box.millrace("pool adopt --yes", seconds=900)
+    box.wait_serving()
+    assert identity(box) == before
+    client.run(f"echo after >> {WHERE}/other; sync {WHERE}/other", seconds=900)
+    assert client.run(f"cat {WHERE}/locked").out == "before\n"
+    box.say("cat /srv/pool/models/locked", seconds=300)
+    box.machine.wait_command(LOCKED, "the reclaimed lock", 300)
+    assert client.run("dmesg | grep -iE 'stale file handle|lock reclaim failed|lost lock'; true").out == ""
+    client.run("cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
+    assert "locked" in client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300).out
+    signed_in = box.machine.run("pamtester login admin authenticate 2>/dev/null || true", stdin=ADMIN_PASSWORD)
+    assert signed_in.status == 0
+    box.say("systemctl start millrace-health.service", seconds=600)
+    failed = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
+    assert failed == []
+    assert box.failed_units() == []
+
+
+def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
+    box: Box, image: Path, accelerator: Accel, cables: Cables, directory: Path, before: dict[str, str]
+) -> None:
+    # two generations at least, of which the newest is torn
+    box.millrace("share set models --comment one", seconds=600)
+    box.millrace("keep now", seconds=300)
+    newest = box.say(f"ls {KEEP}/state-*.tar.gz | tail -n 1")
+    number = int(re.sub(r"\D", "", Path(newest).name.partition(".")[0]))
+    box.say(f"truncate -s 1000 {newest}; sync -f /srv/pool")
+    box.machine.power_cut()
+    lose_boot_drive(directory)
+    server = dataclasses.replace(SERVER, drives=SERVER.drives[:-1])
+    with started(image, accelerator, cables, directory, server, millrace__adopt=b"auto") as new:
+        new.wait_serving()
+        again = identity(new)
+        assert {what: again[what] for what in before} == before
+        assert new.millrace("pool show").out.count("degraded") >= 1
+        journal = new.say("journalctl -b -o cat -u millrace-adopt.service")
+        assert "is adopted" in journal
+        kept = new.shown("keep list --json")["generations"]
+        assert number in {one["generation"] for one in kept}
+        assert new.failed_units() == []

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import ADMIN_PASSWORD, CLIENT_ADDRESSES, MTU, Box, credentials
+from tests.vm.box import CLIENT_ADDRESSES, MTU, Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, PASSWORD
 from vm.accel import Accel
@@ -34,7 +34,7 @@ WHERE = "/mnt/models"
 # What a server is known by, and what only it knows.
 IDENTITY = {
     "SID": "net getlocalsid 2>/dev/null | grep -o 'S-1-.*'",
-    "certificate": "sha256sum < /var/lib/millrace/certificate/current/server.pem || ls -R /var/lib/millrace/certificate",
+    "certificate": "sha256sum < /var/lib/millrace/certificate/current/server.pem",
     "handles": "sha256sum < /var/lib/millrace/nfs-handles.key",
     "exports": "exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*' | sed 's/ .*fsid=/ fsid=/'",
     "password": "grep ^anna: /etc/shadow | cut -d: -f2",
@@ -110,7 +110,8 @@ def identity(box: Box) -> dict[str, str]:
 
 def lock(client: Machine, uid: str) -> None:
     """A user of the client opens a file, writes, and keeps a lock on it."""
-    holder = f"exec 9<> {WHERE}/locked; echo before >&9; flock -x 9; sync {WHERE}/locked; echo held > /tmp/held; exec sleep 36000"
+    file = f"{WHERE}/locked"
+    holder = f"exec 9<> {file}; echo before >&9; flock -x 9; sync {file}; echo held > /tmp/held; exec sleep 36000"
     anna = f"setpriv --reuid={uid} --regid={uid} --clear-groups"
     client.run(f"mkdir -p {WHERE} && mount -t nfs4 -o vers=4.2,hard {HOST}:/srv/pool/models {WHERE}", seconds=300)
     client.run(f"setsid -f {anna} sh -c '{holder}' > /dev/null 2>&1 < /dev/null")
@@ -172,8 +173,6 @@ def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machi
     assert client.run("dmesg | grep -iE 'stale file handle|lock reclaim failed|lost lock'; true").out == ""
     client.run("cat > /run/anna", stdin=f"username=anna\npassword={PASSWORD}\n")
     assert "locked" in client.run(f"smbclient -A /run/anna //{HOST}/models -c ls", seconds=300).out
-    signed_in = box.machine.run("pamtester login admin authenticate 2>/dev/null || true", stdin=ADMIN_PASSWORD)
-    assert signed_in.status == 0
     box.say("systemctl start millrace-health.service", seconds=600)
     failed = [one for one in box.shown("health --json")["findings"] if one["level"] == "FAIL"]
     assert failed == []

@@ -40,10 +40,9 @@ def other_pool(drives: Sequence[Drive], rescan: str) -> list[Obstacle]:
         Obstacle(
             serial=(found[0].serial or None) if len(found) == 1 else None,
             what=what,
-            todo=f"Keep {them} unchanged. The boot drive of the server that created the pool starts it, on this server "
-            f"too; a later version adopts it without. To create a new pool, remove {them} from this server, "
-            f"{rescan}, or "
-            f"exclude {them} by policy ([drives] exclude).",
+            todo=f"Keep {them} unchanged. `millrace pool find` shows the pool, `millrace pool adopt` brings it back on "
+            f"this server. To create a new pool, remove {them} from this server, {rescan}, or exclude {them} by policy "
+            "([drives] exclude).",
         )
     ]
 

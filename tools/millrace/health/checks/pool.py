@@ -2,6 +2,7 @@
 """Is there a pool, and if not: what is it waiting for?"""
 
 from millrace import paths
+from millrace.adopt.model import Found
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
@@ -18,12 +19,36 @@ def check(host: Host) -> list[Finding]:
         return [_exists(host.pool), *_rescue()]
     if paths.transaction_file().exists():
         return [_under_way(read_model(paths.transaction_file(), Transaction))]
+    if carried := _carried():
+        return [carried]
     if not paths.plan_file().exists():
         return [_unplanned(host)]
     plan = read_model(paths.plan_file(), PlanFile)
     if isinstance(plan.proposal, Refusal):
         return _refused(plan.proposal)
     return [_proposed(plan.proposal, plan.sha256 or plan.proposal.digest())]
+
+
+def _carried() -> Finding | None:
+    """The pool that another boot drive created: it comes before any plan."""
+    found = read_model(paths.found_file(), Found) if paths.found_file().exists() else None
+    if found is None or found.pool is None:
+        return None
+    if found.problem:
+        return Finding(
+            check=NAME,
+            level=Level.FAIL,
+            sentence=f"The drives carry a pool that cannot be adopted: {found.problem}.",
+            todo="millrace pool find",
+        )
+    kept = found.pool.kept
+    of = f" of {kept.host}, with {len(kept.shares)} shares, kept {moment(kept.written)}" if kept else ""
+    return Finding(
+        check=NAME,
+        level=Level.WARN,
+        sentence=f"No pool yet on this boot drive. The drives carry a pool{of}.",
+        todo="Read what comes back (millrace pool find), then: millrace pool adopt",
+    )
 
 
 def _exists(pool: Pool) -> Finding:

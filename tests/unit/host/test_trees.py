@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The packages of image, initrd and tools tree are read from what a build leaves."""
 
-import json
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ Status: deinstall ok config-files
 Architecture: amd64
 Version: 9
 """
-INITRD = {"packages": [{"type": "deb", "name": "file", "version": "1:5.47-4", "architecture": "amd64", "size": 1}]}
+INITRD = "cache/debian~forky~x86-64~default-initrd.cache/var/lib/dpkg/status"
 
 
 @pytest.fixture
@@ -29,8 +28,8 @@ def cache(tmp_path: Path) -> Caches:
     tools = tmp_path / "build/image/mkosi.tools/var/lib/dpkg"
     tools.mkdir(parents=True)
     (tools / "status").write_text(STATUS.replace("mdadm", "mtools"))
-    (tmp_path / "cache").mkdir()
-    (tmp_path / "cache/debian~forky~x86-64~default-initrd.manifest").write_text(json.dumps(INITRD))
+    (tmp_path / INITRD).parent.mkdir(parents=True)
+    (tmp_path / INITRD).write_text(STATUS.replace("mdadm", "file").replace("4.6-3", "1:5.47-4"))
     (tmp_path / "dpkg.status").write_text(STATUS)
     return Caches(tmp_path)
 
@@ -48,6 +47,6 @@ def test_file_has_the_name_that_apt_gives_it() -> None:
 
 
 def test_build_without_a_list_of_the_initrd_is_an_error(cache: Caches, tmp_path: Path) -> None:
-    (tmp_path / "cache/debian~forky~x86-64~default-initrd.manifest").unlink()
+    (tmp_path / INITRD).unlink()
     with pytest.raises(Failed, match="mkosi left 0 lists of the initrd's packages"):
         trees.built(tmp_path, cache)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which Debian packages the trees of a build have."""
 
-import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,6 +10,8 @@ from debian.deb822 import Deb822
 from host import sources
 from host.layout import Caches
 from millrace.errors import Failed
+
+STATUS = "var/lib/dpkg/status"
 
 Tree = Literal["image", "initrd", "tools"]
 
@@ -30,13 +31,14 @@ class Installed(NamedTuple):
 
 def built(output: Path, cache: Caches) -> Mapping[Tree, set[Installed]]:
     """Return the packages of an image and of what it was built with. Failed: a tree left no list of them."""
-    manifests = sorted(cache.images.glob("*default-initrd*.manifest"))
-    if len(manifests) != 1:
-        raise Failed(f"mkosi left {len(manifests)} lists of the initrd's packages in {cache.images} instead of one.")
+    # the tree that mkosi keeps for a later build, which it does where it builds incrementally
+    initrds = sorted(cache.images.glob(f"*default-initrd.cache/{STATUS}"))
+    if len(initrds) != 1:
+        raise Failed(f"mkosi left {len(initrds)} lists of the initrd's packages in {cache.images} instead of one.")
     return {
         "image": set(_status(output / sources.STATUS)),
-        "initrd": set(_manifest(manifests[0])),
-        "tools": set(_status(cache.stages / "image/mkosi.tools/var/lib/dpkg/status")),
+        "initrd": set(_status(initrds[0])),
+        "tools": set(_status(cache.stages / "image/mkosi.tools" / STATUS)),
     }
 
 
@@ -45,8 +47,3 @@ def _status(file: Path) -> Iterator[Installed]:
         for stanza in Deb822.iter_paragraphs(opened, use_apt_pkg=False):
             if stanza["Status"] == "install ok installed":
                 yield Installed(stanza["Package"], stanza["Version"], stanza["Architecture"])
-
-
-def _manifest(file: Path) -> Iterator[Installed]:
-    for one in json.loads(file.read_text())["packages"]:
-        yield Installed(one["name"], one["version"], one["architecture"])

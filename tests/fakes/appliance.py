@@ -88,7 +88,7 @@ class Appliance(Commands):
     def server(self, *networks: str) -> Server:
         ports = [port("enp1s0", "10.0.0.2/24")]
         context = surroundings(networks or ("10.0.0.0/24",))
-        return Server(plan(), pool(), context, ports, self, lambda seconds: None)
+        return Server(plan().nfsd, pool(), context, ports, self, lambda seconds: None)
 
     def answers_for(self, monkeypatch: pytest.MonkeyPatch, *functions: str) -> None:
         """Let functions of the room, as `edit.preview`, change this server unless they are given another."""

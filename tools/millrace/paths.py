@@ -32,6 +32,16 @@ def plan_file() -> Path:
     return run_dir() / "plan.json"
 
 
+def settings_file() -> Path:
+    """The runtime settings of this boot, as `millrace tune` computed them last."""
+    return run_dir() / "settings.json"
+
+
+def last_settings_file() -> Path:
+    """The runtime settings that were computed last, in this boot or an earlier one."""
+    return state_dir() / "settings.json"
+
+
 def health_file() -> Path:
     """The findings of the last health check."""
     return run_dir() / "health.json"
@@ -173,7 +183,7 @@ def priority_file() -> Path:
 
 
 def approved_plan_file() -> Path:
-    """The plan that the pool was made from; tune and share read it."""
+    """The plan that the pool was made from: history, which nothing needs in order to serve."""
     return state_dir() / "plan.json"
 
 

@@ -32,6 +32,7 @@ from millrace.share.usage import Usage
 from millrace.state.model import Config, Group, Nfs, NfsClient, Share, Smb, User
 from millrace.state.store import change
 from millrace.system.documents import read_model, write_model
+from millrace.tune import settings
 from millrace.watch import latency
 from tests.fakes.certificates import certify
 from tests.fakes.files import tools
@@ -109,6 +110,7 @@ class Box:
         )
         write_model(paths.approved_plan_file(), plan)
         write_model(paths.pool_file(), pool)
+        settings.record(settings.update(settings.current(pool)))
         drives = range(self.shape.data + self.shape.log)
         names = {serial(number, self.shape): f"nvme{number}n1" for number in drives}
         made_of = {

@@ -44,6 +44,7 @@ def server(root: Path, shape: Shape = FULL, user: int = 0) -> Iterator[Box]:
             ("millrace.health.collect.datetime", Clock),
             ("millrace.health.current.datetime", Clock),
             ("millrace.state.store.datetime", Clock),
+            ("millrace.tune.settings.datetime", Clock),
             ("millrace.system.run.subprocess", started_by(tools.Tools(user))),
             ("uuid.uuid4", lambda: UUID(int=next(numbers) << 64 | 4 << 76 | 1 << 63)),
             ("socket.gethostname", lambda: "millrace"),

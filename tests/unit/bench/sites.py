@@ -39,7 +39,9 @@ def _site() -> Site:
     return Site(
         pool=pool,
         inventory=inventory,
-        plan=plan,
+        title=plan.title,
+        arrays=plan.arrays,
+        sysctl=list(plan.sysctl),
         data=inventory.drives[:10],
         log=inventory.drives[10:12],
         blank=[drive(20, serial="BLANK1")],

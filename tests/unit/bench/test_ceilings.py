@@ -20,7 +20,7 @@ GIGA = 1e9
 
 def judged(*rungs: Rung, degraded: bool = False) -> Sequence[Rung]:
     here = site()
-    return with_ceilings(rungs, here.inventory, here.plan, degraded)
+    return with_ceilings(rungs, here.inventory, here.arrays, degraded)
 
 
 def test_the_median_and_the_range_are_kept_with_every_repeat() -> None:
@@ -241,7 +241,7 @@ def test_without_anything_to_compare_with_that_is_said() -> None:
     (rung,) = judged(done("L1/xfs/rand/read", operations=1000))
     assert rung.ceiling == Ceiling()
     assert rung.diagnosis.startswith("Nothing below it was measured, and no limit is known; ")
-    (alone,) = with_ceilings([done("L0/drives/seq/read")], site().inventory, None, False)
+    (alone,) = with_ceilings([done("L0/drives/seq/read")], site().inventory, [], False)
     assert alone.ceiling.predicted is None
 
 

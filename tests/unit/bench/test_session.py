@@ -124,7 +124,7 @@ def test_a_run_keeps_who_asked_for_what_and_where(tmp_path: Path, monkeypatch: p
     assert "millrace_bench" in (results.home() / METRICS).read_text()
     # a degraded server is compared with what it can do then
     (array, *_) = made.rungs
-    healthy = with_ceilings([done("L1/array/seq/read")], site().inventory, site().plan, False)[0].ceiling.predicted
+    healthy = with_ceilings([done("L1/array/seq/read")], site().inventory, site().arrays, False)[0].ceiling.predicted
     assert array.ceiling.predicted and healthy and array.ceiling.predicted < healthy
 
 

@@ -15,8 +15,10 @@ from millrace.health.host import Host, Probes
 from millrace.health.model import Finding
 from millrace.inventory.model import Inventory
 from millrace.keep.model import KeepStatus
+from millrace.plan.settings import SettingsFile, planned_settings
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
+from millrace.tune.settings import record
 from tests.fakes.certificates import certify
 from tests.fakes.mounts import mount
 from tests.fakes.samples import Tools, plan, pool
@@ -83,7 +85,7 @@ def well(root: Path) -> None:
     (root / "etc/millrace").mkdir(parents=True)
     (root / "etc/millrace/policy.toml").write_text('[nfs]\nnetworks = ["10.0.0.0/24"]\n')
     write_model(paths.pool_file(), pool())
-    write_model(paths.approved_plan_file(), plan())
+    record(SettingsFile(release="0.1.0", at="2026-11-20T12:00:00+00:00", settings=planned_settings(plan())))
     write_model(paths.inventory_file(), servers_hw.one_u_12())
     certify(addresses=["10.0.0.2"])
     beats(40)

@@ -25,7 +25,7 @@ def test_floors_are_the_parts_of_the_limit_that_the_appliance_guarantees(
     most = plan().md.sync_speed_max
     assert list(PARTS) == list(pace.PRIORITIES)
     for priority in pace.PRIORITIES:
-        [data] = pace.paces(plan(), pool(), priority)
+        [data] = pace.paces(plan().md, pool(), priority)
         assert (data.left, data.kib) == (0, most // PARTS[priority])
         assert LIMIT % PARTS[priority] == 0
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from millrace.inventory.model import Inventory, PcieLink
-from millrace.plan.audit import audit
+from millrace.plan.audit import audit, audited_plan
 from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Plan, Refusal
 from millrace.plan.policy import Policy
@@ -151,7 +151,7 @@ class TestMemory:
         inventory = servers_hw.eight_gib()
         plan = planned(inventory)
         plan = plan.model_copy(update={"nfsd": plan.nfsd.model_copy(update={"threads_max": threads})})
-        findings = audit(inventory, plan)
+        findings = audit(inventory, audited_plan(plan))
         assert bool(findings) == named
         if named:
             finding = one(findings, "memory.nfsd")
@@ -162,7 +162,7 @@ class TestMemory:
         inventory = servers_hw.eight_gib()
         plan = planned(inventory)
         plan = plan.model_copy(update={"md": plan.md.model_copy(update={"stripe_cache_size": 32768})})
-        assert "The stripe caches take 1.38 GiB" in one(audit(inventory, plan), "memory.stripes").what
+        assert "The stripe caches take 1.38 GiB" in one(audit(inventory, audited_plan(plan)), "memory.stripes").what
 
     def test_unknown_error_correction_is_no_finding(self) -> None:
         assert found(servers_hw.one_u_12().model_copy(update={"ecc": None})) == []

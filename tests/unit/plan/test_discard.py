@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from millrace.inventory.model import Drive
-from millrace.plan.audit import audit, differences
+from millrace.plan.audit import audit, audited_plan, differences
 from millrace.plan.model import Decision, Plan
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.propose import propose
@@ -104,11 +104,11 @@ def test_a_plan_that_was_made_before_keeps_its_hash() -> None:
 def test_drives_that_keep_discards_from_the_others_are_a_finding() -> None:
     inventory = server(other(zeroed(drives_1u12()), 3, dlfeat=0))
     plan, _ = planned(inventory.drives)
-    found = [one for one in audit(inventory, plan) if one.name == "drives.discard"]
+    found = [one for one in audit(inventory, audited_plan(plan)) if one.name == "drives.discard"]
     assert [one.what.split(" does ")[0] for one in found] == ["Drive SN003"]
     for drives in (drives_1u12(), zeroed(drives_1u12())):
         inventory = server(drives)
-        assert not [one for one in audit(inventory, planned(drives)[0]) if one.name == "drives.discard"]
+        assert not [one for one in audit(inventory, audited_plan(planned(drives)[0])) if one.name == "drives.discard"]
 
 
 def test_a_new_drive_without_the_guarantee_is_set_apart_from_its_neighbours() -> None:

@@ -29,7 +29,7 @@ def planned(inventory: Inventory) -> Plan:
 
 
 def predicted(inventory: Inventory, constants: Constants | None = None) -> Prediction:
-    return predict(inventory, planned(inventory), constants)
+    return predict(inventory, planned(inventory).arrays, constants)
 
 
 def outcome(prediction: Prediction, name: str) -> Outcome:

@@ -11,9 +11,9 @@ from millrace import paths
 from millrace.pool import priority
 from millrace.pool.verbs import pool as verb
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import approved_plan
 from millrace.system.documents import read_model
 from millrace.tune import pace
+from millrace.tune.settings import in_force
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 
@@ -39,7 +39,7 @@ def floor(box: Box, name: str) -> str:
 def test_choice_is_kept_and_set_for_each_array(box: Box) -> None:
     box.md("data", degraded="1")
     found = priority.choose(pool(), "rebuild")
-    quarter = approved_plan().md.sync_speed_max // 4
+    quarter = in_force(pool()).md.sync_speed_max // 4
     assert found.warnings == [] and pace.priority() == "rebuild"
     assert {one.array: one.sync_speed_min for one in found.arrays} == {"data": quarter, "log": 100_000}
     assert (floor(box, "data"), floor(box, "log")) == (str(quarter), "100000")

@@ -26,7 +26,7 @@ STOPPED = {"systemctl is-active": Result(3, "", "")}
 def apply(tools: Tools, ports: Sequence[Interface] = PORTS, config: Config | None = None) -> RenderReport:
     """Render on a server with these ports and no client networks in its policy."""
     context = replace(surroundings([]), ports=ports)
-    return Server(plan(), pool(), context, ports, tools).apply(config or first_config())
+    return Server(plan().nfsd, pool(), context, ports, tools).apply(config or first_config())
 
 
 @pytest.fixture

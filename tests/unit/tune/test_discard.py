@@ -42,7 +42,7 @@ def pool_with(wanted: bool | None, distrusted: str | None = None) -> Pool:
 
 
 def tuned(made: Pool, diff_only: bool = False, restore: bool = False) -> TuneReport:
-    report = run([lambda: array_settings(plan(), made)], diff_only, restore)
+    report = run([lambda: array_settings(plan().md, made)], diff_only, restore)
     mine = [one for one in report.drift if one.path.endswith(LIMIT)]
     return report.model_copy(update={"drift": mine})
 

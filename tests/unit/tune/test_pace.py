@@ -38,7 +38,7 @@ def lose(root: Path, device: str, missing: int) -> None:
 
 
 def floors(wanted: Priority, of: Pool | None = None) -> dict[str, int]:
-    return {one.array: one.kib for one in pace.paces(plan(), of or pool(), wanted)}
+    return {one.array: one.kib for one in pace.paces(plan().md, of or pool(), wanted)}
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_raid6_with_two_of_three_failures_left_is_not_in_a_hurry(server: Path) -
 
 
 def test_policy_below_the_guarantee_limits_every_step(server: Path) -> None:
-    slow = plan().model_copy(update={"md": plan().md.model_copy(update={"sync_speed_max": 8000})})
+    slow = plan().md.model_copy(update={"sync_speed_max": 8000})
     for missing in range(3):
         lose(server, "md127", missing)
         for wanted in pace.PRIORITIES:
@@ -85,7 +85,7 @@ def test_policy_below_the_guarantee_limits_every_step(server: Path) -> None:
 def test_priority_that_was_chosen_is_set_with_a_reason(server: Path) -> None:
     lose(server, "md127", 1)
     write_model(paths.priority_file(), PriorityDocument(priority="rebuild"))
-    setting = pace.pace_settings(plan(), pool())[0]
+    setting = pace.pace_settings(plan().md, pool())[0]
     assert isinstance(setting, Knob)
     assert (setting.wanted, setting.reason, setting.default) == (
         str(MOST // 4),
@@ -105,7 +105,7 @@ def test_document_that_cannot_be_read_is_balanced(server: Path) -> None:
 
 def test_array_that_is_checked_keeps_the_limits_of_the_check(server: Path) -> None:
     put(server, "md127", "sync_action", "check")
-    assert {str(one.label).split("/")[-3] for one in pace.pace_settings(plan(), pool())} == {"md126"}
+    assert {str(one.label).split("/")[-3] for one in pace.pace_settings(plan().md, pool())} == {"md126"}
 
 
 def test_array_that_does_not_run_has_no_floor(server: Path) -> None:

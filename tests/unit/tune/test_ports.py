@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.plan.settings import planned_settings
 from millrace.system.run import Result
 from millrace.tune.collect import Collected, everything_else, queues
 from millrace.tune.model import TuneReport
@@ -26,10 +27,10 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Machine:
 
 def tuned(machine: Machine, diff_only: bool = False) -> TuneReport:
     """Tune the ports of a server that has nothing else to tune."""
-    bare_plan, bare_pool = plan([]).model_copy(update={"sysctl": {}}), pool([])
+    bare, bare_pool = planned_settings(plan([]).model_copy(update={"sysctl": {}})), pool([])
 
     def rest() -> Collected:
-        settings, warnings = everything_else(bare_plan, bare_pool, machine)
+        settings, warnings = everything_else(bare, bare_pool, machine)
         return [one for one in settings if "proc/sys" not in one.label], warnings
 
     return run([lambda: queues(machine), rest], diff_only)

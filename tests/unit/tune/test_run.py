@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from millrace import paths
 from millrace.errors import Failed
 from millrace.plan.model import Plan
+from millrace.plan.settings import planned_settings
 from millrace.provision.model import Pool
 from millrace.system.documents import write_model
 from millrace.tune.arrays import array_settings
@@ -18,6 +19,7 @@ from millrace.tune.collect import stages
 from millrace.tune.knob import current_value, mask
 from millrace.tune.model import TuneReport
 from millrace.tune.run import run
+from millrace.tune.settings import Found
 from millrace.tune.verbs import tune
 from tests.fakes.samples import Tools, array, plan, pool
 from tests.unit.tune.fake_sysfs import add_array, add_drive, add_drive_with_paths, add_sysctl
@@ -45,7 +47,7 @@ def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def tuned(diff_only: bool = False, of: Plan | None = None, made: Pool | None = None) -> TuneReport:
-    return run(stages(of or plan(), made or pool(), Tools()), diff_only)
+    return run(stages(planned_settings(of or plan()), made or pool(), Tools()), diff_only)
 
 
 def read(root: Path, path: str) -> str:
@@ -68,7 +70,7 @@ def test_first_run_sets_everything_and_second_run_changes_nothing(server: Path) 
 
 
 def test_a_mirror_has_no_parity_settings(server: Path) -> None:
-    settings, _ = array_settings(plan(), pool())
+    settings, _ = array_settings(plan().md, pool())
     assert not [one for one in settings if "md126" in one.label]
 
 
@@ -82,7 +84,7 @@ def test_legs_are_tuned_one_by_one_and_read_ahead_is_on_the_top(
     add_array(tmp_path, "leg1", "md126", [f"nvme{number}n1p1" for number in range(3, 6)], parity=True)
     add_array(tmp_path, "data", "md127", ["md125", "md126"], parity=False)
     arrays = [array("leg0", "raid5", []), array("leg1", "raid5", []), array("data", "raid0", ["leg0", "leg1"])]
-    settings, warnings = array_settings(plan(arrays), pool(arrays))
+    settings, warnings = array_settings(plan().md, pool(arrays))
     paths_set = [one.label.removeprefix(f"{tmp_path}/") for one in settings]
     assert warnings == []
     assert [path for path in paths_set if path.endswith("group_thread_cnt")] == [
@@ -99,7 +101,7 @@ def test_a_drive_with_two_ports_is_tuned_on_every_path(tmp_path: Path, monkeypat
     # the path of another drive
     add_drive_with_paths(tmp_path, "nvme11n1", "nvme11c11n1")
     add_array(tmp_path, "data", "md127", ["nvme1n1p1"], parity=False)
-    settings, _ = array_settings(plan([array("data", "raid0", [])]), pool([array("data", "raid0", [])]))
+    settings, _ = array_settings(plan().md, pool([array("data", "raid0", [])]))
     tuned_queues = [one.label.split("/")[-3] for one in settings if one.label.endswith("wbt_lat_usec")]
     assert tuned_queues == ["nvme1c13n1", "nvme1c1n1"]
 
@@ -181,9 +183,9 @@ def test_an_array_that_came_back_with_the_kernels_settings_is_tuned_again(server
     assert [one.path.rpartition("/")[2] for one in tuned().drift] == ["group_thread_cnt"]
 
 
-def test_the_verb_says_what_it_changed_from_what_to_what(server: Path) -> None:
+def test_the_verb_says_what_it_changed_from_what_to_what(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_model(paths.pool_file(), pool())
-    write_model(paths.approved_plan_file(), plan())
+    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: Found(planned_settings(plan())))
     first = CliRunner().invoke(tune)
     assert first.exit_code == 0
     assert f"changed {server}/sys/class/block/md127/md/stripe_cache_size: 256 -> 8192" in first.output
@@ -202,7 +204,7 @@ def test_without_a_pool_there_is_nothing_to_tune_and_nothing_wrong(
 
 def test_a_server_of_which_nothing_can_be_read_is_a_failure(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_model(paths.pool_file(), pool())
-    write_model(paths.approved_plan_file(), plan())
+    monkeypatch.setattr("millrace.tune.settings.current", lambda pool, run: Found(planned_settings(plan())))
     sysfs = {server / "sys", server / "proc", server / "run/systemd"}
     read_text = Path.read_text
 

@@ -86,6 +86,7 @@ LEFT = [
     Left(f"{STATE}/keep/*", "the key would open what it seals, and the status is that of this boot drive"),
     Left(f"{STATE}/rendered.json", "files under /etc are rendered again; its quota projects are kept by themselves"),
     Left(f"{STATE}/replaced/*", "files under /etc that were edited by hand on this boot drive"),
+    Left(f"{STATE}/settings.json", "computed again at every boot, for the hardware that is there"),
     Left(f"{STATE}/bench/*", "measurements of the hardware that was there; a report is exported"),
     Left(f"{STATE}/config.json.unreadable", "damaged"),
     Left(f"{STATE}/admin-*", "whether this boot drive has its administrator; the password is kept"),

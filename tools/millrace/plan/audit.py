@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hardware audit: what costs a planned server speed or safety, and the remedy. Pure."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from millrace.inventory.model import Drive, Inventory
 from millrace.plan.discard import audit_discard, reads_zeroes
@@ -9,11 +10,28 @@ from millrace.plan.drives import audit_drives
 from millrace.plan.finding import Finding, Severity
 from millrace.plan.links import audit_drive_links, audit_links
 from millrace.plan.memory import audit_memory
-from millrace.plan.model import Plan, Role
+from millrace.plan.model import Array, MdSettings, Nfsd, Plan, Role
 from millrace.plan.ports import audit_ports
 from millrace.plan.sockets import audit_sockets
 
 WORST_FIRST = [Severity.FAIL, Severity.WARN, Severity.INFO]
+
+
+@dataclass(frozen=True)
+class Audited:
+    """What is planned or exists, as far as the audit depends on it: the role of each drive by serial, and what takes
+    memory.
+    """
+
+    roles: Mapping[str, Role]
+    arrays: Sequence[Array]
+    nfsd: Nfsd
+    md: MdSettings
+
+
+def audited_plan(plan: Plan) -> Audited:
+    """Return what the audit needs of a plan."""
+    return Audited({drive.serial: drive.role for drive in plan.drives}, plan.arrays, plan.nfsd, plan.md)
 
 
 def differences(new: Drive, neighbours: Sequence[Drive], data: bool) -> list[str]:
@@ -39,17 +57,16 @@ def _sectors(size: int, others: Collection[int]) -> str:
     return f"Physical sectors differ: {size} bytes, and {around} bytes on its neighbours."
 
 
-def audit(inventory: Inventory, plan: Plan) -> list[Finding]:
-    """Return findings on the drives of the plan and on everything that serves them, the worst first."""
-    roles = {drive.serial: drive.role for drive in plan.drives}
-    data = [drive for drive in inventory.drives if roles.get(drive.serial) is Role.DATA]
-    used = [drive for drive in inventory.drives if roles.get(drive.serial) in (Role.DATA, Role.LOG, Role.SPARE)]
+def audit(inventory: Inventory, of: Audited) -> list[Finding]:
+    """Return findings on the drives of a pool and on everything that serves them, the worst first."""
+    data = [drive for drive in inventory.drives if of.roles.get(drive.serial) is Role.DATA]
+    used = [drive for drive in inventory.drives if of.roles.get(drive.serial) in (Role.DATA, Role.LOG, Role.SPARE)]
     findings = [
         *audit_drives(used, data),
         *audit_discard(data),
         *audit_links(inventory, used, data),
         *audit_sockets(inventory, data),
-        *audit_memory(inventory, plan),
+        *audit_memory(inventory, of.arrays, of.nfsd, of.md),
         *audit_ports(inventory),
     ]
     return sorted(findings, key=lambda one: (WORST_FIRST.index(one.severity), one.name, one.subject))

@@ -12,7 +12,8 @@ from rich.text import Text
 
 from millrace.errors import BadInput, Refused
 from millrace.plan.model import Decision, Proposal, Refusal
-from millrace.plan.table import WIDTH, shown, value_in_words
+from millrace.plan.table import WIDTH
+from millrace.plan.values import shown, value_in_words
 from millrace.system.documents import Contract
 
 

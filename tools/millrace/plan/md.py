@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runtime settings of md that depend on this server."""
 
+from collections.abc import Iterable, Sequence
+
 from millrace.inventory.model import Drive
 from millrace.plan import sources
-from millrace.plan.layout import Layout
 from millrace.plan.memory import PAGE, stripe_cache_memory
-from millrace.plan.model import Decision, MdSettings
+from millrace.plan.model import Array, Decision, MdSettings
 from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.server import Server
 from millrace.plan.sizes import clamp, down_to_power_of_two
+from millrace.system.documents import Contract
 from millrace.system.text import KIB, MIB, binary
 
 FEWEST_WORKERS, MOST_WORKERS = 4, 16
@@ -20,14 +22,54 @@ SMALLEST_CACHE, LARGEST_CACHE = 512, 32768
 CACHE_MEMORY, MOST_CACHE_MEMORY = 0.02, 0.25
 
 
-def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdSettings, list[Decision]]:
-    """Return the settings of each parity array. InapplicablePolicy: the policy asks for more than this server has."""
+class DataArrays(Contract):
+    """The arrays of the data, as far as settings depend on them.
+
+    `legs` redundant arrays of `members` drives each, their chunk and the full stripe of all of them in bytes (None, 0
+    for a mirror), and whether they have parity.
+    """
+
+    legs: int
+    members: int
+    chunk: int | None
+    full_stripe: int
+    parity: bool
+
+
+def data_arrays(arrays: Sequence[Array]) -> DataArrays:
+    """Return what settings depend on, of all arrays of a plan or a pool."""
+    data = next(one for one in arrays if one.name == "data")
+    legs = [one for one in arrays if one.name in data.members] if data.over_arrays else [data]
+    leg = legs[0] if legs else data
+    return DataArrays(
+        legs=max(1, len(legs)),
+        members=len(leg.members),
+        chunk=leg.chunk,
+        full_stripe=(data.chunk or 0) * data.data_members,
+        parity=leg.level in ("raid5", "raid6"),
+    )
+
+
+def slowest_link(drives: Iterable[Drive]) -> int:
+    """Return what the slowest link of these drives carries in KB/s; 0 where one is not known."""
+    links = [drive.link for drive in drives]
+    # What the link can do, not what it does: a setting must not depend on a power-saving state.
+    carried = [link.max_speed * link.max_width / 8 if link else 0.0 for link in links]
+    return int(min(carried, default=0.0) * 1_000_000)
+
+
+def plan_md(data: DataArrays, link: int, server: Server, policy: Policy) -> tuple[MdSettings, list[Decision]]:
+    """Return the settings of each parity array; `link` is that of the slowest drive in KB/s.
+
+    InapplicablePolicy: the policy asks for more than this server has.
+    """
     requested = policy.md
     computed = MdSettings(
-        group_thread_cnt=_workers(layout, server),
-        stripe_cache_size=_stripe_cache(layout, server),
-        sync_speed_max=_sync_speed([drive for leg in layout.legs for drive in leg]),
-        read_ahead=clamp(2 * layout.full_stripe // KIB, *READ_AHEAD_KIB),
+        group_thread_cnt=_workers(data, server),
+        stripe_cache_size=_stripe_cache(data, server),
+        # A quarter of what the slowest drive's link carries, within 2 to 5 GB/s.
+        sync_speed_max=clamp(link // 4, SLOWEST_SYNC, FASTEST_SYNC),
+        read_ahead=clamp(2 * data.full_stripe // KIB, *READ_AHEAD_KIB),
     )
     overrides = {
         "group_thread_cnt": requested.group_thread_cnt,
@@ -36,47 +78,39 @@ def plan_md(layout: Layout, server: Server, policy: Policy) -> tuple[MdSettings,
         "read_ahead": requested.read_ahead_kib,
     }
     settings = computed.model_copy(update={name: value for name, value in overrides.items() if value is not None})
-    _check_cache(settings, layout, server, requested)
-    return settings, _with_policy(_decisions(settings, layout, server), computed, requested)
+    _check_cache(settings, data, server, requested)
+    return settings, _with_policy(_decisions(settings, data, server), computed, requested)
 
 
-def _workers(layout: Layout, server: Server) -> int:
+def _workers(data: DataArrays, server: Server) -> int:
     """Workers of each array on each node. All legs may be busy at once: together they leave half of a node to nfsd."""
     quarter = clamp(server.cores_per_node // 4, FEWEST_WORKERS, MOST_WORKERS)
-    return min(quarter, max(2, server.cores_per_node // 2 // len(layout.legs)))
+    return min(quarter, max(2, server.cores_per_node // 2 // data.legs))
 
 
-def _stripe_cache(layout: Layout, server: Server) -> int:
+def _stripe_cache(data: DataArrays, server: Server) -> int:
     """Entries of 4 KiB of every member; all legs together take at most 2 % of memory."""
-    wanted = min(LARGEST_CACHE, max(4096, 256 * (layout.redundant.chunk or 0) // PAGE))
-    affordable = int(server.memory * CACHE_MEMORY) // _cache_memory(1, layout)
+    wanted = min(LARGEST_CACHE, max(4096, 256 * (data.chunk or 0) // PAGE))
+    affordable = int(server.memory * CACHE_MEMORY) // _cache_memory(1, data)
     return max(SMALLEST_CACHE, down_to_power_of_two(max(1, min(wanted, affordable))))
 
 
-def _cache_memory(entries: int, layout: Layout) -> int:
+def _cache_memory(entries: int, data: DataArrays) -> int:
     """Bytes of the stripe caches of all legs."""
-    return stripe_cache_memory(entries, len(layout.redundant.members)) * len(layout.legs)
+    return stripe_cache_memory(entries, data.members) * data.legs
 
 
-def _check_cache(settings: MdSettings, layout: Layout, server: Server, requested: MdPolicy) -> None:
-    held = _cache_memory(settings.stripe_cache_size, layout)
-    if requested.stripe_cache_size is None or not layout.parity or held <= server.memory * MOST_CACHE_MEMORY:
+def _check_cache(settings: MdSettings, data: DataArrays, server: Server, requested: MdPolicy) -> None:
+    held = _cache_memory(settings.stripe_cache_size, data)
+    if requested.stripe_cache_size is None or not data.parity or held <= server.memory * MOST_CACHE_MEMORY:
         return
-    most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, layout)
+    most = int(server.memory * MOST_CACHE_MEMORY) // _cache_memory(1, data)
     raise InapplicablePolicy(
         "md.stripe_cache_size",
-        f"{settings.stripe_cache_size} entries for {len(layout.legs)} parity arrays take {binary(held)} of "
+        f"{settings.stripe_cache_size} entries for {data.legs} parity arrays take {binary(held)} of "
         f"{binary(server.memory)} memory",
         f"Set md.stripe_cache_size to at most {most}.",
     )
-
-
-def _sync_speed(drives: list[Drive]) -> int:
-    """A quarter of what the slowest drive's link carries, within 2 to 5 GB/s."""
-    links = [drive.link for drive in drives]
-    # What the link can do, not what it does: the plan must not depend on a power-saving state.
-    carried = [link.max_speed * link.max_width / 8 if link else 0.0 for link in links]
-    return clamp(int(min(carried) * 1_000_000) // 4, SLOWEST_SYNC, FASTEST_SYNC)
 
 
 def _with_policy(decisions: list[Decision], computed: MdSettings, requested: MdPolicy) -> list[Decision]:
@@ -97,7 +131,7 @@ def _with_policy(decisions: list[Decision], computed: MdSettings, requested: MdP
     return result
 
 
-def _decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Decision]:
+def _decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[Decision]:
     least, most = (bound * KIB // MIB for bound in READ_AHEAD_KIB)
     everywhere = [
         Decision(
@@ -110,18 +144,18 @@ def _decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Dec
         Decision(
             name="md.read_ahead",
             value=settings.read_ahead,
-            reason=f"Twice the full stripe of {binary(layout.full_stripe)}, within {least} to {most} MiB."
-            if layout.full_stripe
+            reason=f"Twice the full stripe of {binary(data.full_stripe)}, within {least} to {most} MiB."
+            if data.full_stripe
             else f"{least} MiB, as a mirror has no stripes.",
             source=sources.TALK_FORMAT,
         ),
     ]
-    return [*_parity_decisions(settings, layout, server), *everywhere] if layout.parity else everywhere
+    return [*_parity_decisions(settings, data, server), *everywhere] if data.parity else everywhere
 
 
-def _parity_decisions(settings: MdSettings, layout: Layout, server: Server) -> list[Decision]:
-    members, legs = len(layout.redundant.members), len(layout.legs)
-    cache = _cache_memory(settings.stripe_cache_size, layout) // legs
+def _parity_decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[Decision]:
+    members, legs = data.members, data.legs
+    cache = _cache_memory(settings.stripe_cache_size, data) // legs
     total = settings.group_thread_cnt * server.compute_nodes * legs
     return [
         Decision(

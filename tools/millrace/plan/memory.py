@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Memory: what nfsd, md and writeback may use of it, and findings on its modules."""
 
+from collections.abc import Sequence
+
 from millrace.inventory.model import Inventory
 from millrace.plan import sources
 from millrace.plan.finding import Finding, Severity
-from millrace.plan.model import Decision, Plan
+from millrace.plan.model import Array, Decision, MdSettings, Nfsd
 from millrace.plan.override import InapplicablePolicy, by_policy
 from millrace.plan.policy import Policy
 from millrace.plan.server import Server
@@ -54,24 +56,24 @@ def plan_sysctl(server: Server, policy: Policy) -> tuple[dict[str, str], list[De
     return sysctl, [decision]
 
 
-def audit_memory(inventory: Inventory, plan: Plan) -> list[Finding]:
+def audit_memory(inventory: Inventory, arrays: Sequence[Array], nfsd: Nfsd, md: MdSettings) -> list[Finding]:
     """Return findings: buffers of nfsd and md against memory, nodes without memory, error correction."""
-    threads = plan.nfsd.threads_max
-    buffers = threads * thread_memory(plan.nfsd.max_block_size)
+    threads = nfsd.threads_max
+    buffers = threads * thread_memory(nfsd.max_block_size)
     fewer, smaller = (
         f"set {key} in the policy to a smaller number" for key in ("nfsd.threads", "md.stripe_cache_size")
     )
     return [
         *_share(inventory, "memory.nfsd", f"The buffers of {threads} nfsd threads", buffers, NFSD_SHARE, fewer),
-        *_share(inventory, "memory.stripes", "The stripe caches", _stripe_memory(plan), STRIPE_SHARE, smaller),
+        *_share(inventory, "memory.stripes", "The stripe caches", _stripe_memory(arrays, md), STRIPE_SHARE, smaller),
         *_nodes(inventory),
         *_correction(inventory),
     ]
 
 
-def _stripe_memory(plan: Plan) -> int:
-    members = [len(array.members) for array in plan.arrays if array.level in ("raid5", "raid6")]
-    return sum(stripe_cache_memory(plan.md.stripe_cache_size, count) for count in members)
+def _stripe_memory(arrays: Sequence[Array], md: MdSettings) -> int:
+    members = [len(array.members) for array in arrays if array.level in ("raid5", "raid6")]
+    return sum(stripe_cache_memory(md.stripe_cache_size, count) for count in members)
 
 
 def _share(inventory: Inventory, name: str, who: str, needed: int, percent: int, otherwise: str) -> list[Finding]:

@@ -58,6 +58,18 @@ def plan_nfsd(server: Server, policy: Policy) -> tuple[Nfsd, list[Decision]]:
     return nfsd, decisions
 
 
+def grace_decision(nfsd: Nfsd, policy: Policy) -> Decision:
+    """Return the decision about the grace time, which a plan has with that of the lease."""
+    decision = Decision(
+        name="nfsd.grace_time",
+        value=nfsd.grace_time,
+        reason="As long as the lease: every client that was served before a restart can reclaim its locks.",
+        source=sources.TALK_NFS_OPTIONS,
+    )
+    keys = [key for key in ("grace_time", "lease_time") if getattr(policy.nfsd, key) is not None]
+    return by_policy(decision, " and ".join(f"nfsd.{key}" for key in keys), f"{LEASE} s") if keys else decision
+
+
 def _size(server: Server, requested: NfsdPolicy, block: int, pools: int) -> Sizing:
     cores = server.nic_cores or server.cores
     affordable = max(FEWEST_THREADS, int(server.memory * THREAD_MEMORY) // thread_memory(block))

@@ -12,6 +12,7 @@ class InapplicablePolicy(Exception):
 
     def __init__(self, key: str, why: str, todo: str) -> None:
         super().__init__(why)
+        self.key = key
         self.obstacle = Obstacle(
             serial=None, what=f"The policy's {key} cannot be used on this server: {why.rstrip('.')}.", todo=todo
         )

@@ -4,7 +4,7 @@
 A roofline: no layer helps another, and no layer that is not known is replaced by a guess.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from millrace.inventory.model import Drive, Inventory, Nic, PcieSwitch
@@ -17,7 +17,6 @@ from millrace.plan.model import (
     Layer,
     LayerName,
     Outcome,
-    Plan,
     Prediction,
     Role,
     State,
@@ -70,9 +69,9 @@ class Machine:
         return list(cards.values())
 
 
-def predict(inventory: Inventory, plan: Plan, constants: Constants | None = None) -> Prediction:
-    """Predict what a planned server reaches at most; transports and states that it does not have are omitted."""
-    machine, known = _machine(inventory, plan), constants or Constants()
+def predict(inventory: Inventory, arrays: Sequence[Array], constants: Constants | None = None) -> Prediction:
+    """Predict what a server with these arrays reaches at most; transports and states that it lacks are omitted."""
+    machine, known = _machine(inventory, arrays), constants or Constants()
     transports: list[Transport] = ["tcp", "rdma"] if any(_hardware_rdma(machine)) else ["tcp"]
     states: list[State] = ["healthy", "degraded"] if all(leg.redundant for leg in machine.legs) else ["healthy"]
     directions: list[Direction] = ["read", "write"]
@@ -86,12 +85,13 @@ def predict(inventory: Inventory, plan: Plan, constants: Constants | None = None
     )
 
 
-def _machine(inventory: Inventory, plan: Plan) -> Machine:
+def _machine(inventory: Inventory, arrays: Sequence[Array]) -> Machine:
     """Condense what the model needs. Ports without a link carry nothing and are skipped."""
     by_serial = {drive.serial: drive for drive in inventory.drives}
-    arrays = [array for array in plan.arrays if array.role is Role.DATA and not array.over_arrays]
     legs = [
-        PlannedLeg(array, [by_serial[serial] for serial in array.members if serial in by_serial]) for array in arrays
+        PlannedLeg(array, [by_serial[serial] for serial in array.members if serial in by_serial])
+        for array in arrays
+        if array.role is Role.DATA and not array.over_arrays
     ]
     cores = sum(node.cores for node in inventory.nodes)
     speeds = [dimm.speed for dimm in inventory.dimms]

@@ -5,11 +5,11 @@ from collections.abc import Callable
 from typing import TypeVar
 
 from millrace.inventory.model import Drive, DriveState, Inventory
-from millrace.plan.audit import audit
+from millrace.plan.audit import audit, audited_plan
 from millrace.plan.drives import Groups, candidates, drive_decisions, drive_warnings, group_drives, unsuitable
 from millrace.plan.filesystem import plan_filesystem
 from millrace.plan.layout import Layout, layout_warnings, plan_layout
-from millrace.plan.md import plan_md
+from millrace.plan.md import data_arrays, plan_md, slowest_link
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, DriveRole, Obstacle, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
@@ -50,7 +50,8 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
     in_the_way: list[Obstacle] = []
     filesystem = _try(lambda: plan_filesystem(layout, server, policy), in_the_way)
     nfsd = _try(lambda: plan_nfsd(server, policy), in_the_way)
-    md = _try(lambda: plan_md(layout, server, policy), in_the_way)
+    link = slowest_link(drive for leg in layout.legs for drive in leg)
+    md = _try(lambda: plan_md(data_arrays(layout.arrays), link, server, policy), in_the_way)
     sysctl = _try(lambda: plan_sysctl(server, policy), in_the_way)
     if filesystem is None or nfsd is None or md is None or sysctl is None:
         return _refusal(inventory, policy, in_the_way)
@@ -74,7 +75,9 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
         ],
         warnings=[*layout_warnings(layout), *drive_warnings(groups)],
     )
-    return plan.model_copy(update={"findings": audit(inventory, plan), "prediction": predict(inventory, plan)})
+    return plan.model_copy(
+        update={"findings": audit(inventory, audited_plan(plan)), "prediction": predict(inventory, plan.arrays)}
+    )
 
 
 def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Planned[Made] | None:

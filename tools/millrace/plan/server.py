@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the planner uses of a server besides its drives, in figures that are the same at every boot."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from millrace.inventory.model import Inventory, Nic, Node
+from millrace.system.documents import Contract
 from millrace.system.text import GIB
 
 # A port whose PCIe link carries less than this part of the best one is there to manage the server.
@@ -13,8 +13,7 @@ DATA_PORT = 1 / 4
 USB_DRIVERS = {"cdc_eem", "cdc_ether", "cdc_ncm", "cdc_subset", "ipheth", "r8152", "rndis_host"}
 
 
-@dataclass(frozen=True)
-class Server:
+class Server(Contract):
     """`memory` in bytes. Nodes count where they have CPUs: the kernel makes neither threads nor pools for others.
 
     `cores_per_node`: of the smallest node. `nic_nodes`: nodes with a data port. `nic_cores`: physical cores near the
@@ -37,12 +36,17 @@ class Server:
 
 def server_of(inventory: Inventory) -> Server:
     """Return what the planner uses of an inventory."""
-    compute = [node for node in inventory.nodes if node.cores]
+    return server_with(inventory.memory, inventory.nodes, inventory.nics)
+
+
+def server_with(memory: int, nodes: Sequence[Node], nics: Sequence[Nic]) -> Server:
+    """Return what the planner uses of a server with so many bytes of memory, these nodes and these ports."""
+    compute = [node for node in nodes if node.cores]
     ids = {node.id for node in compute}
-    nic_nodes = sorted({nic.numa_node for nic in data_ports(inventory.nics) if nic.numa_node is not None} & ids)
+    nic_nodes = sorted({nic.numa_node for nic in data_ports(nics) if nic.numa_node is not None} & ids)
     return Server(
         # The kernel keeps a little more or less for itself at every boot; whole GiB do not change.
-        memory=max(1, round(inventory.memory / GIB)) * GIB,
+        memory=max(1, round(memory / GIB)) * GIB,
         cores=max(1, sum(node.cores for node in compute)),
         cores_per_node=min((node.cores for node in compute), default=1),
         compute_nodes=max(1, len(compute)),

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The plan as a table for console, journal and terminal."""
 
-import json
 import re
 import sys
 from io import StringIO
 
-from pydantic import JsonValue
 from rich.box import SIMPLE, SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
@@ -15,26 +13,12 @@ from rich.text import Text
 from millrace.plan.constants import GIGA
 from millrace.plan.finding import Finding, Severity, merged
 from millrace.plan.model import Decision, DriveRole, LayerName, Outcome, Plan, PlanFile, Prediction, Refusal
-from millrace.system.text import KIB, binary, size
+from millrace.plan.values import value_in_words
+from millrace.system.text import binary, size
 
 WIDTH = 100
 # Shown in the drives table already, or too long for a line.
 NOT_LISTED = {"drives.data", "drives.log", "drives.spares", "drives.unused", "legs", "layout", "log"}
-# Shown as drives are sold; other sizes are powers of two.
-CAPACITIES = {"partition.data"}
-SIZES = {
-    "partition",
-    "log",
-    "full_stripe",
-    "chunk",
-    "raid0_chunk",
-    "bitmap",
-    "filesystem.stripe",
-    "filesystem.log_size",
-    "filesystem.allocation_group_size",
-    "nfsd.max_block_size",
-    "sysctl.dirty_bytes",
-}
 COLOURS = {Severity.FAIL: "red", Severity.WARN: "yellow", Severity.INFO: "dim"}
 LAYERS: dict[LayerName, str] = {
     "drives": "Drives",
@@ -57,28 +41,6 @@ def as_text(file: PlanFile, colour: bool, in_force: bool = False) -> str:
     else:
         _refusal(console, file.proposal)
     return out.getvalue()
-
-
-def value_in_words(decision: Decision) -> str:
-    """Return the value with readable sizes."""
-    value, name = decision.value, decision.name
-    if isinstance(value, dict):
-        return ", ".join(f"{key.removeprefix('vm.')} {_part(name, key, part)}" for key, part in value.items())
-    return shown(name, value)
-
-
-def _part(name: str, key: str, value: JsonValue) -> str:
-    return size(value) if f"{name}.{key}" in CAPACITIES and isinstance(value, int) else shown(name, value)
-
-
-def shown(name: str, value: JsonValue) -> str:
-    """Return one value of the decision or number `name` as text."""
-    if isinstance(value, list):
-        return ", ".join(shown(name, part) for part in value) or "-"
-    if name in SIZES and not isinstance(value, bool) and str(value).isdigit() and int(str(value)) >= KIB:
-        # Large numbers among these are bytes; the small ones count something.
-        return binary(int(str(value)))
-    return "-" if value is None else value if isinstance(value, str) else json.dumps(value)
 
 
 def stdout_is_terminal() -> bool:

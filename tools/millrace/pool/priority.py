@@ -6,13 +6,13 @@ from typing import Literal
 
 from millrace import paths
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import approved_plan
 from millrace.system.documents import Contract, write_model
 from millrace.system.text import KIB, size
 from millrace.tune import pace
 from millrace.tune.originals import SavedOriginals, tune_lock
 from millrace.tune.pace import SOURCE, Priority, PriorityDocument
 from millrace.tune.run import apply
+from millrace.tune.settings import in_force
 
 
 class Floor(Contract):
@@ -38,7 +38,7 @@ def choose(pool: Pool, wanted: Priority) -> PoolPriority:
     """Keep what goes first and set the floors of now; md events and boots set them again."""
     with tune_lock():
         write_model(paths.priority_file(), PriorityDocument(priority=wanted))
-        report = apply(pace.pace_settings(approved_plan(), pool), [], SavedOriginals())
+        report = apply(pace.pace_settings(in_force(pool).md, pool), [], SavedOriginals())
     return current(pool, report.warnings)
 
 
@@ -47,7 +47,7 @@ def current(pool: Pool, warnings: list[str]) -> PoolPriority:
     wanted = pace.priority()
     floors = [
         Floor(array=one.array, survives=one.left, sync_speed_min=one.kib, reason=one.reason, source=SOURCE)
-        for one in pace.paces(approved_plan(), pool, wanted)
+        for one in pace.paces(in_force(pool).md, pool, wanted)
     ]
     return PoolPriority(priority=wanted, arrays=floors, warnings=warnings)
 

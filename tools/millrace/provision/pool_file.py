@@ -6,7 +6,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import BadInput, Refused
-from millrace.plan.model import Plan
+from millrace.plan.model import Array, Plan, Role
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
 
@@ -64,9 +64,33 @@ def _history() -> Path:
     return paths.state_dir() / "history"
 
 
-def approved_plan() -> Plan:
-    """Return the plan that the pool was made from: shares and tuning follow it, not the proposal of this boot.
+def approved_plan() -> Plan | None:
+    """Return the plan that the pool was made from; None where it is missing or damaged: it is history."""
+    try:
+        return read_model(paths.approved_plan_file(), Plan)
+    except BadInput:
+        return None
 
-    BadInput: there is none.
-    """
-    return read_model(paths.approved_plan_file(), Plan)
+
+def current_arrays(pool: Pool) -> list[Array]:
+    """Return the arrays with their members and spares of now."""
+    return [
+        record.array
+        if record.array.over_arrays
+        else record.array.model_copy(
+            update={
+                "members": [one.serial for one in record.members],
+                "spares": [one.serial for one in record.spares],
+            }
+        )
+        for record in pool.arrays
+    ]
+
+
+def roles(pool: Pool) -> dict[str, Role]:
+    """Return what each drive of the pool is for, by serial; one of data may have a part of the log."""
+    arrays = [one for one in pool.arrays if not one.array.over_arrays]
+    found = {one.serial: Role.SPARE for record in arrays for one in record.spares}
+    for record in sorted(arrays, key=lambda one: one.array.role is Role.DATA):
+        found |= {one.serial: record.array.role for one in record.members}
+    return found

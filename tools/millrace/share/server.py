@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.etc.reconcile import settle
 from millrace.etc.registry import Service
-from millrace.plan.model import Plan
+from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import approved_plan
 from millrace.share import desired, handle_key, services
 from millrace.share.desired import ServerContext
 from millrace.share.model import RenderReport, Share
@@ -22,14 +21,18 @@ from millrace.system.run import Runner, attempt
 
 @dataclass(frozen=True)
 class Server:
-    """The pool, the plan that it was made from, the ports, and how tools are run. `pause` waits for some seconds."""
+    """The pool, the settings of nfsd, the ports, and how tools are run. `pause` waits for some seconds.
 
-    plan: Plan
+    `problem` is why the settings are not those of the hardware and the policy of now.
+    """
+
+    nfsd: Nfsd
     pool: Pool
     context: ServerContext
     ports: Sequence[Interface]
     run: Runner = attempt
     pause: Callable[[float], None] = time.sleep
+    problem: str | None = None
 
     def shares(self, config: Config) -> list[Share]:
         """Return the shares of a desired state on this server."""
@@ -42,7 +45,7 @@ class Server:
     def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
         """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""
         ports = for_clients(self.ports, config.management)
-        return services.services(self.plan, self.pool, shares, ports, self.run, config.domain)
+        return services.services(self.nfsd, self.pool, shares, ports, self.run, config.domain)
 
     def apply(self, config: Config, force: bool = False) -> RenderReport:
         """Render a desired state and reload the servers; the caller holds its lock.
@@ -58,7 +61,7 @@ class Server:
         return RenderReport(
             changed=[f"/{name}" for name in (*new_key, *settled.changed)],
             reloaded=settled.reloaded,
-            warnings=[*warnings, *settled.warnings],
+            warnings=[*warnings, *settled.warnings, *filter(None, [self.problem])],
             drift=[f"/{name}" for name in settled.edited],
         )
 
@@ -68,9 +71,13 @@ def this_server() -> Server:
     from millrace.plan import policy_in_force
     from millrace.provision.pool import verify
     from millrace.provision.system import Linux
+    from millrace.system.run import quickly
+    from millrace.tune import settings
 
     pool = verify(Linux())
     ports = net.serving()
     # Every boot and every change pass here as root: what is about to be served by is what a later typo falls back to.
     policy_in_force.save_last_good()
-    return Server(approved_plan(), pool, desired.server_context(pool, policy_in_force.in_force(), ports), ports)
+    context = desired.server_context(pool, policy_in_force.in_force(), ports)
+    found = settings.at_boot(pool, quickly, time.sleep)
+    return Server(found.settings.nfsd, pool, context, ports, problem=found.problem)

@@ -8,7 +8,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.etc.registry import Entry, Service, Settled
 from millrace.membership import files as domain_files
-from millrace.plan.model import Plan
+from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
 from millrace.share import directories, exports, nfs, quota, smb, tls
 from millrace.share.model import Share
@@ -39,7 +39,7 @@ def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
 
 
 def services(
-    plan: Plan,
+    nfsd: Nfsd,
     pool: Pool,
     shares: Sequence[Share],
     ports: Sequence[Interface],
@@ -71,8 +71,8 @@ def services(
         Service(
             NFS,
             [
-                Entry(nfs.SETTINGS, lambda: nfs.settings(plan.nfsd, has_rdma_device(), nfs.scope(pool))),
-                Entry(nfs.ENVIRONMENT, lambda: nfs.environment(plan.nfsd), recorded=False),
+                Entry(nfs.SETTINGS, lambda: nfs.settings(nfsd, has_rdma_device(), nfs.scope(pool))),
+                Entry(nfs.ENVIRONMENT, lambda: nfs.environment(nfsd), recorded=False),
                 Entry(nfs.EXPORTS, lambda: nfs.exports(shares)),
                 Entry(quota.PROJECTS, lambda: quota.projects(shares)),
                 Entry(quota.PROJECT_NAMES, lambda: quota.project_names(shares)),

@@ -54,6 +54,7 @@ def parts() -> list[Part]:
         _document("plan.json", "plan of this boot", paths.plan_file()),
         _document("policy.toml", "policy", paths.policy_file()),
         _document("pool.json", "record of the pool", paths.pool_file()),
+        _document("settings.json", "runtime settings of this boot with their reasons", paths.settings_file()),
         _document("smart.json", "last SMART readings", paths.smart_file()),
         _tool("units.txt", "failed units", ["systemctl", "--failed", "--no-pager", "--plain"]),
     ]

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The inventory of this boot with the links of now, the plan's roles, and the state of md and the kernel."""
+"""The inventory of this boot with the links of now, the roles of the drives, and the state of md and the kernel."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from millrace import paths
 from millrace.errors import Refused
 from millrace.health.checks.nfsd_nodes import thread_cpus
 from millrace.inventory.cpus import ranges
-from millrace.inventory.model import Drive, Inventory, Nic
+from millrace.inventory.model import Drive, DriveState, Inventory, Nic
 from millrace.inventory.nics import nics
 from millrace.inventory.present import present
 from millrace.inventory.refresh import refreshed
-from millrace.plan.audit import audit
+from millrace.plan.audit import audit, audited_plan
 from millrace.plan.finding import Finding
-from millrace.plan.model import Array, Plan, PlanFile, Proposal
+from millrace.plan.model import Array, Plan, PlanFile, Proposal, Role
 from millrace.pool.arrays import live_arrays, member_states
+from millrace.pool.audited import audited_pool
 from millrace.pool.model import LiveArray
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import known_pool
+from millrace.provision.pool_file import known_pool, roles
 from millrace.system.documents import read_model
 from millrace.system.net import Interface
 from millrace.system.run import Runner
@@ -36,23 +37,23 @@ def topology(interfaces: Sequence[Interface], run: Runner) -> Topology:
     there = present()
     inventory = _current_inventory(at_boot, there, nics(paths.ROOT, run))
     pool = known_pool()
-    proposal = _proposal()
+    proposal = None if pool else _proposal()
+    audited = audited_pool(pool) if pool else audited_plan(proposal) if isinstance(proposal, Plan) else None
     arrays = _arrays(pool, proposal)
+    known = _roles(at_boot, pool, proposal)
     live = live_arrays(pool, {}) if pool else []
     masks = thread_cpus()
     return Topology(
         cpu_model=inventory.cpu_model,
         sockets=inventory.sockets,
-        nodes=_nodes(inventory, _drive_facts(proposal, arrays, live, there), masks, interfaces),
+        nodes=_nodes(inventory, _drive_facts(known, arrays, live, there), masks, interfaces),
         arrays=[
             TopologyArray(name=one.name, level=one.level, role=one.role, over=one.members if one.over_arrays else [])
             for one in arrays
         ],
         planned=pool is None and bool(arrays),
         nfsd=_floating(masks, [node.cpus for node in inventory.nodes]),
-        findings=[
-            _finding(one, inventory) for one in (audit(inventory, proposal) if isinstance(proposal, Plan) else [])
-        ],
+        findings=[_finding(one, inventory) for one in (audit(inventory, audited) if audited else [])],
     )
 
 
@@ -64,9 +65,7 @@ def _current_inventory(at_boot: Inventory, there: Sequence[Drive], ports: Sequen
 
 
 def _proposal() -> Proposal | None:
-    """The plan that the pool was made from, else what this boot proposes."""
-    if paths.approved_plan_file().exists():
-        return read_model(paths.approved_plan_file(), Plan)
+    """What this boot proposes."""
     return read_model(paths.plan_file(), PlanFile).proposal if paths.plan_file().exists() else None
 
 
@@ -76,11 +75,19 @@ def _arrays(pool: Pool | None, proposal: Proposal | None) -> list[Array]:
     return proposal.arrays if isinstance(proposal, Plan) else []
 
 
+def _roles(inventory: Inventory, pool: Pool | None, proposal: Proposal | None) -> dict[str, Role]:
+    """What each drive is for; one that came after the boot and is not in the pool has no role yet."""
+    if pool is None:
+        return {one.serial: one.role for one in proposal.drives} if proposal else {}
+    others = {one.serial: Role.BOOT if one.state is DriveState.BOOT else Role.UNUSED for one in inventory.drives}
+    return others | roles(pool)
+
+
 def _drive_facts(
-    proposal: Proposal | None, arrays: Sequence[Array], live: Sequence[LiveArray], there: Sequence[Drive]
+    known: Mapping[str, Role], arrays: Sequence[Array], live: Sequence[LiveArray], there: Sequence[Drive]
 ) -> parts.DriveFacts:
     return parts.DriveFacts(
-        roles={one.serial: one.role for one in proposal.drives} if proposal else {},
+        roles=known,
         places=parts.places(arrays, live),
         members=member_states(live),
         present={one.serial for one in there},

@@ -2,7 +2,7 @@
 """Settings of our arrays and of the drives under them, by the kernel names of this boot."""
 
 from millrace.plan.labels import array_path
-from millrace.plan.model import Plan, Role
+from millrace.plan.model import MdSettings, Role
 from millrace.provision.devices import array_device, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check
@@ -13,7 +13,7 @@ from millrace.tune.knob import Knob, Setting
 SYNC_DEPTH = 512
 
 
-def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
+def array_settings(md: MdSettings, pool: Pool) -> tuple[list[Setting], list[str]]:
     """Return the settings in the order in which they are set, and a warning for each array that is missing."""
     settings: list[Setting] = []
     warnings: list[str] = []
@@ -25,22 +25,22 @@ def array_settings(plan: Plan, pool: Pool) -> tuple[list[Setting], list[str]]:
             continue
         drives |= member_drives(device)
         if record.array.level in ("raid5", "raid6"):
-            settings += _parity(plan, device)
+            settings += _parity(md, device)
         if record.array.role is Role.DATA:
             settings += discard_settings(pool, device)
-        if plan.filesystem.device == array_path(record.array.name):
-            settings.append(_read_ahead(plan, device))
+        if pool.filesystem.device == array_path(record.array.name):
+            settings.append(_read_ahead(md, device))
     for drive in sorted(drives):
         for queue in requests(drive):
             settings += _member(queue)
     return settings, warnings
 
 
-def _parity(plan: Plan, device: str) -> list[Setting]:
-    md, directory = plan.md, block(device) / "md"
+def _parity(md: MdSettings, device: str) -> list[Setting]:
+    directory = block(device) / "md"
     # what it is limited to is set again at its end
     checked = check.action(device) == check.CHECK
-    limits = [] if checked else [_speed(plan, device)]
+    limits = [] if checked else [_speed(md, device)]
     return [
         Knob(
             directory / "group_thread_cnt",
@@ -64,18 +64,18 @@ def _parity(plan: Plan, device: str) -> list[Setting]:
     ]
 
 
-def _speed(plan: Plan, device: str) -> Setting:
+def _speed(md: MdSettings, device: str) -> Setting:
     return Knob(
         block(device) / "md/sync_speed_max",
-        str(plan.md.sync_speed_max),
+        str(md.sync_speed_max),
         "the default of 200 MB/s rebuilds a 15 TB drive in 21 hours",
         "system",
     )
 
 
-def _read_ahead(plan: Plan, device: str) -> Setting:
+def _read_ahead(md: MdSettings, device: str) -> Setting:
     reason = "keeps all data drives busy for a sequential reader"
-    return Knob(block(device) / "queue/read_ahead_kb", str(plan.md.read_ahead), reason)
+    return Knob(block(device) / "queue/read_ahead_kb", str(md.read_ahead), reason)
 
 
 def _member(device: str) -> list[Setting]:

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The settings of a plan on this server, in two stages: the number of queues decides which interrupts exist."""
+"""The settings as this server has them, in two stages: the number of queues decides which interrupts exist."""
 
 from collections.abc import Callable
 
 from millrace import paths
 from millrace.plan.layout import GUARANTEED_SYNC
-from millrace.plan.model import Plan
+from millrace.plan.settings import Settings
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.run import Runner
@@ -24,9 +24,9 @@ DEFAULTS = {"dev.raid.speed_limit_min": "1000", "dev.raid.speed_limit_max": "200
 WORKQUEUE = "sys/devices/virtual/workqueue/raid5wq/cpumask"
 
 
-def stages(plan: Plan, pool: Pool, run: Runner) -> list[Stage]:
+def stages(wanted: Settings, pool: Pool, run: Runner) -> list[Stage]:
     """Return the stages; each reads the server when it is called, after the one before it is set."""
-    return [lambda: queues(run), lambda: everything_else(plan, pool, run)]
+    return [lambda: queues(run), lambda: everything_else(wanted, pool, run)]
 
 
 def queues(run: Runner) -> Collected:
@@ -35,19 +35,19 @@ def queues(run: Runner) -> Collected:
     return ports.queue_settings(view, run), []
 
 
-def everything_else(plan: Plan, pool: Pool, run: Runner) -> Collected:
+def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
     """Return slots, interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
     view = ports.read_ports(cores, run)
-    of_arrays, warnings = array_settings(plan, pool)
+    of_arrays, warnings = array_settings(wanted.md, pool)
     settings = [
         *slot_settings(),
         *ports.core_settings(view),
         *of_arrays,
-        *pace_settings(plan, pool),
+        *pace_settings(wanted.md, pool),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
-        *_sysctl(plan),
-        *nfsd_settings(plan.nfsd, run),
+        *_sysctl(wanted),
+        *nfsd_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
     return settings, [*view.warnings, *ports.packet_losses(view), *warnings]
@@ -60,13 +60,13 @@ def _workqueue(cpus: list[int]) -> list[Setting]:
     return [CoverKnob(path, mask(cpus), reason)] if cpus and sysfs.text(path) else []
 
 
-def _sysctl(plan: Plan) -> list[Setting]:
+def _sysctl(wanted: Settings) -> list[Setting]:
     limits = {
         "dev.raid.speed_limit_min": str(GUARANTEED_SYNC),
-        "dev.raid.speed_limit_max": str(plan.md.sync_speed_max),
+        "dev.raid.speed_limit_max": str(wanted.md.sync_speed_max),
     }
-    settings = {**limits, **plan.sysctl}
-    reason = "sysctl of the approved plan"
+    settings = {**limits, **wanted.sysctl}
+    reason = "computed for the memory and the drives of this server"
     return [
         Knob(paths.ROOT / "proc/sys" / key.replace(".", "/"), value, reason, DEFAULTS.get(key))
         for key, value in settings.items()

@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.plan.settings import SettingChange
 from millrace.system.documents import Contract
 
 
@@ -25,7 +26,7 @@ class TuneReport(Contract):
     """`settings` is how many were compared, `unreadable` how many of them could not be read.
 
     A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
-    kernel keeps for itself.
+    kernel keeps for itself. `changes` are the settings that are computed otherwise than at the last boot.
     """
 
     schema_version: Literal[1] = 1
@@ -34,6 +35,7 @@ class TuneReport(Contract):
     warnings: list[str]
     managed: list[str] = Field(default_factory=list)
     unreadable: int = 0
+    changes: list[SettingChange] = Field(default_factory=list)
 
 
 class Originals(Contract):

@@ -12,7 +12,7 @@ from pydantic import Field
 from millrace import paths
 from millrace.errors import BadInput
 from millrace.plan.layout import GUARANTEED_SYNC
-from millrace.plan.model import Plan
+from millrace.plan.model import MdSettings
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool
@@ -56,22 +56,22 @@ def priority() -> Priority:
         return "balanced"
 
 
-def paces(plan: Plan, pool: Pool, wanted: Priority) -> list[Pace]:
+def paces(md: MdSettings, pool: Pool, wanted: Priority) -> list[Pace]:
     """Return the floor of each redundant array that runs."""
     found = []
     for one in pool.arrays:
         device = array_device(one.array.name)
         missing = sysfs.number(block(device) / "md/degraded") if device else None
         if device is not None and missing is not None and one.array.level != "raid0":
-            found.append(_pace(one, device, missing, plan.md.sync_speed_max, wanted))
+            found.append(_pace(one, device, missing, md.sync_speed_max, wanted))
     return found
 
 
-def pace_settings(plan: Plan, pool: Pool) -> list[Setting]:
+def pace_settings(md: MdSettings, pool: Pool) -> list[Setting]:
     """Return the setting of each array, but of one that is being checked: its limits are set again at the end."""
     return [
         Knob(block(one.device) / "md/sync_speed_min", str(one.kib), one.reason, "system")
-        for one in paces(plan, pool, priority())
+        for one in paces(md, pool, priority())
         if check.action(one.device) != check.CHECK
     ]
 

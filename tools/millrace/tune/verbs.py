@@ -2,14 +2,18 @@
 """`millrace tune`."""
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import click
 
-from millrace.errors import Failed
-from millrace.provision.pool_file import known_pool
+from millrace.errors import Failed, Refused
+from millrace.provision.pool_file import known_pool, load_pool
 from millrace.system.output import Output, prints
 from millrace.system.run import within
 from millrace.tune.model import TuneReport
+
+if TYPE_CHECKING:
+    from millrace.plan.settings import SettingChange, SettingsFile
 
 PATIENCE = 60  # seconds; a driver that makes hundreds of queues again needs some
 _TOOLS = within(PATIENCE)
@@ -20,13 +24,25 @@ _REVERTED = (
 
 
 @click.command()
-@click.option("--diff", "diff_only", is_flag=True, help="Print settings that differ from the plan; change nothing.")
+@click.option(
+    "--diff",
+    "diff_only",
+    is_flag=True,
+    help="Print what changed since the last boot and settings of the kernel that differ; change nothing.",
+)
 @click.option("--revert", is_flag=True, help="Restore the settings from before the first tuning.")
-@prints("millrace.tune.model:TuneReport")
-def tune(diff_only: bool, revert: bool, show: Output) -> None:
-    """Apply runtime tuning of md, block devices, network and servers; a second run changes nothing."""
-    if diff_only and revert:
-        raise click.UsageError("--diff and --revert cannot be combined")
+@click.option("--settings", "show_settings", is_flag=True, help="Print the settings in force with their reasons.")
+@prints("millrace.tune.model:TuneReport", {"--settings": "millrace.plan.settings:SettingsFile"})
+def tune(diff_only: bool, revert: bool, show_settings: bool, show: Output) -> None:
+    """Compute the settings of this server, and apply those of md, block devices, network and servers.
+
+    A second run changes nothing.
+    """
+    if diff_only + revert + show_settings > 1:
+        raise click.UsageError("--diff, --revert and --settings cannot be combined")
+    if show_settings:
+        show(_in_force(), _values)
+        return
     report = _report(diff_only, revert)
     show(report, _settings)
     if revert:
@@ -38,7 +54,7 @@ def tune(diff_only: bool, revert: bool, show: Output) -> None:
 def _report(diff_only: bool, revert: bool) -> TuneReport:
     from contextlib import nullcontext
 
-    from millrace.provision.pool_file import approved_plan
+    from millrace.tune import settings
     from millrace.tune.collect import stages
     from millrace.tune.originals import tune_lock
     from millrace.tune.run import run
@@ -46,12 +62,29 @@ def _report(diff_only: bool, revert: bool) -> TuneReport:
     pool = known_pool()
     if pool is None:
         return TuneReport(settings=0, drift=[], warnings=["no pool yet; nothing is tuned"])
-    work = stages(approved_plan(), pool, _TOOLS)
     with nullcontext() if diff_only else tune_lock():
-        return run(work, diff_only, revert)
+        found = settings.current(pool, _TOOLS)
+        document = settings.update(found, applied=not diff_only)
+        if not diff_only and not revert:
+            settings.record(document)
+        report = run(stages(found.settings, pool, _TOOLS), diff_only, revert)
+    aloud = [*filter(None, (found.problem, found.policy)), *found.settings.warnings]
+    changes = [] if revert else document.changes
+    return report.model_copy(update={"changes": changes, "warnings": [*aloud, *report.warnings]})
+
+
+def _in_force() -> "SettingsFile":
+    from millrace.tune.settings import recorded
+
+    load_pool()
+    found = recorded()
+    if found is None:
+        raise Refused("no settings were computed yet; systemctl status millrace-tune")
+    return found
 
 
 def _settings(report: TuneReport) -> Iterator[str]:
+    yield from map(_change, report.changes)
     for one in report.drift:
         verb = "changed" if one.changed else "differs"
         yield f"{verb} {one.path}: {one.before} -> {one.wanted} ({one.reason})"
@@ -61,3 +94,22 @@ def _settings(report: TuneReport) -> Iterator[str]:
         yield f"Managed by the kernel, not changed ({len(report.managed)}): {', '.join(report.managed)}"
     if not report.drift:
         yield f"Nothing to change; {report.settings} settings checked."
+
+
+def _change(one: "SettingChange") -> str:
+    from millrace.plan.settings_changes import sentence
+    from millrace.system.text import moment
+
+    when = f"since {moment(one.at)}" if one.at else "not in force yet: millrace tune"
+    return f"setting {sentence(one)}, {when}: {one.reason}"
+
+
+def _values(document: "SettingsFile") -> Iterator[str]:
+    from millrace.plan.values import value_in_words
+    from millrace.system.text import moment
+
+    yield f"Settings of release {document.release}, in force since {moment(document.at)}"
+    for one in document.settings.values:
+        yield f"{one.name}: {value_in_words(one)} ({one.reason})"
+    yield from map(_change, document.changes)
+    yield from (f"warning: {one}" for one in filter(None, [document.problem, *document.settings.warnings]))

@@ -9,23 +9,28 @@ from millrace import paths
 from millrace.bench.result.client import BenchClient
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState, Inventory
-from millrace.plan.model import Plan, Role
+from millrace.plan.model import Array, Role
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import load_pool
+from millrace.provision.pool_file import approved_plan, current_arrays, load_pool
 from millrace.system.documents import read_model
 from millrace.system.net import has_rdma_device
+from millrace.tune.settings import in_force
 
 
 @dataclass(frozen=True)
 class Site:
     """One server. `data` and `log` are the drives of the pool, `blank` those that may be overwritten if confirmed.
 
-    `device` is the array below the file system; `free` and `memory` in bytes. `clients` are those of the request.
+    `title` is that of the plan, empty where that is lost; `sysctl` are the keys that are set. `arrays` have their
+    members of now. `device` is the array below the file system; `free` and `memory` in bytes. `clients` are those of
+    the request.
     """
 
     pool: Pool
     inventory: Inventory
-    plan: Plan | None
+    title: str
+    arrays: list[Array]
+    sysctl: list[str]
     data: list[Drive]
     log: list[Drive]
     blank: list[Drive]
@@ -47,7 +52,7 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
         raise Refused(f"{mountpoint} is not mounted, nothing to measure: `millrace status` says why")
     space = os.statvfs(where)
     inventory = read_model(paths.inventory_file(), Inventory)
-    approved = paths.approved_plan_file()
+    plan = approved_plan()
     by_role: dict[Role, set[str]] = {Role.DATA: set(), Role.LOG: set()}
     for record in pool.arrays:
         by_role.setdefault(record.array.role, set()).update(one.serial for one in record.members)
@@ -56,7 +61,9 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     return Site(
         pool=pool,
         inventory=inventory,
-        plan=read_model(approved, Plan) if approved.exists() else None,
+        title=plan.title if plan else "",
+        arrays=current_arrays(pool),
+        sysctl=list(in_force(pool).sysctl),
         data=[one for one in inventory.drives if one.serial in by_role[Role.DATA]],
         log=[one for one in inventory.drives if one.serial in log],
         blank=[one for one in inventory.drives if one.state is DriveState.BLANK],

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import Binding, Ceiling, Direction, Moment, Rung, Series, State
 from millrace.inventory.model import Inventory
-from millrace.plan.model import LayerName, Outcome, Plan
+from millrace.plan.model import Array, LayerName, Outcome
 from millrace.plan.predict import predict
 
 # What of the model a rung can be bound by: no network card on the loopback, no processor between a drive and fio.
@@ -34,9 +34,9 @@ FULL = 0.90
 QUEUED = 0.10
 
 
-def with_ceilings(rungs: Sequence[Rung], inventory: Inventory, plan: Plan | None, degraded: bool) -> list[Rung]:
+def with_ceilings(rungs: Sequence[Rung], inventory: Inventory, arrays: Sequence[Array], degraded: bool) -> list[Rung]:
     """Return all rungs with their ceilings, their bottlenecks and a sentence."""
-    outcomes = predict(inventory, plan).outcomes if plan else []
+    outcomes = predict(inventory, arrays).outcomes if arrays else []
     known = {rung.id: rung for rung in rungs if rung.state is State.DONE}
     return [_placed(rung, known, outcomes, degraded) if rung.state is State.DONE else rung for rung in rungs]
 

@@ -33,7 +33,7 @@ def environment(site: Site, run: Runner) -> Environment:
         memory=seen.memory,
         virtual=hypervisor(run),
         plan_sha256=site.pool.plan_sha256,
-        pool=site.plan.title if site.plan else "",
+        pool=site.title,
         drives=[
             DriveFact(
                 serial=one.serial,
@@ -75,7 +75,7 @@ def _settings(site: Site) -> dict[str, str]:
         directory = block(array_device(record.array.name) or "none")
         found |= {f"{record.array.name}:{name}": sysfs.text(directory / name) for name in MD}
     found |= {f"nfsd:{name}": sysfs.text(paths.ROOT / "proc/fs/nfsd" / name) for name in NFSD}
-    for key in site.plan.sysctl if site.plan else ():
+    for key in site.sysctl:
         found[key] = sysfs.text(paths.ROOT / "proc/sys" / key.replace(".", "/"))
     found["sunrpc:pool_mode"] = sysfs.text(paths.ROOT / "sys/module/sunrpc/parameters/pool_mode")
     return {name: value for name, value in found.items() if value is not None}

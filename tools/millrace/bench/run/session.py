@@ -179,7 +179,7 @@ class Session:
 
     def _save(self, state: State, reason: str | None = None, ended: bool = False) -> None:
         site = self.ready.site
-        rungs = with_ceilings(self.rungs, site.inventory, site.plan, "degraded" in self.labels)
+        rungs = with_ceilings(self.rungs, site.inventory, site.arrays, "degraded" in self.labels)
         update = {"state": state, "reason": reason, "rungs": rungs, "ended": _now() if ended else None}
         self.result = self.result.model_copy(update=update)
         results.save(self.result)

@@ -2,16 +2,16 @@
 """Hardware that costs speed or safety: the findings of the planner, with the links and the heat of now."""
 
 from millrace import paths
-from millrace.errors import MillraceError
 from millrace.health.checks import drives
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
-from millrace.inventory.model import DriveState, Inventory
+from millrace.inventory.model import Inventory
 from millrace.inventory.refresh import refreshed
 from millrace.plan import finding as audit_finding
-from millrace.plan.audit import audit
+from millrace.plan.audit import Audited, audit, audited_plan
 from millrace.plan.finding import Severity, merged
-from millrace.plan.model import DriveRole, Plan, PlanFile, Role
+from millrace.plan.model import Plan, PlanFile
+from millrace.pool.audited import audited_pool
 from millrace.system.documents import read_model
 
 NAME = "hardware"
@@ -20,11 +20,10 @@ _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Le
 
 
 def check(host: Host) -> list[Finding]:
-    """Return one finding for each thing that costs speed or safety; nothing before there is a plan."""
-    plan = _plan()
-    if plan is None:
+    """Return one finding for each thing that costs speed or safety; nothing before there is a pool or a plan."""
+    audited = _audited(host)
+    if audited is None:
         return []
-    plan = _with_members(plan, host)
     if not paths.inventory_file().exists():
         # Serving does not wait for the inventory: in a boot it comes a little later.
         return [
@@ -37,7 +36,7 @@ def check(host: Host) -> list[Finding]:
         ]
     inventory = refreshed(read_model(paths.inventory_file(), Inventory), paths.ROOT)
     # Those of SMART are the drives' own check's, with the values of now.
-    findings = [one for one in merged(audit(inventory, plan)) if one.name not in drives.SMART]
+    findings = [one for one in merged(audit(inventory, audited)) if one.name not in drives.SMART]
     if not findings:
         return [Finding(check=NAME, level=Level.OK, sentence="No hardware findings that reduce performance or safety.")]
     return [_found(one) for one in findings]
@@ -51,40 +50,11 @@ def _found(one: audit_finding.Finding) -> Finding:
     return Finding(check=NAME, kind=one.name, subject=one.subject, level=level, sentence=sentence, todo=todo)
 
 
-def _with_members(plan: Plan, host: Host) -> Plan:
-    """The plan with the drives of the pool of now: some of those of the first day may have been replaced."""
-    try:
-        arrays = [one for one in host.pool.arrays if not one.array.over_arrays] if host.pool else []
-    except MillraceError:
-        return plan
-    # a drive of data may have a part of the log
-    data_first = sorted(arrays, key=lambda one: one.array.role is not Role.DATA)
-    roles = {one.serial: Role.SPARE for array in arrays for one in array.spares}
-    roles |= {one.serial: array.array.role for array in reversed(data_first) for one in array.members}
-    left = [one.model_copy(update={"role": roles[one.serial]}) for one in plan.drives if one.serial in roles]
-    known = {one.serial for one in plan.drives}
-    new = [
-        DriveRole(
-            serial=serial,
-            wwid="",
-            model="",
-            size=0,
-            state=DriveState.OURS,
-            role=role,
-            partitions=[],
-            reason="Replaced.",
-        )
-        for serial, role in roles.items()
-        if serial not in known
-    ]
-    return plan.model_copy(update={"drives": [*left, *new]}) if arrays else plan
-
-
-def _plan() -> Plan | None:
-    """The plan that the pool was made from, else the proposal of this boot."""
-    if paths.approved_plan_file().exists():
-        return read_model(paths.approved_plan_file(), Plan)
+def _audited(host: Host) -> Audited | None:
+    """The pool with its drives of now, else the proposal of this boot."""
+    if host.pool is not None:
+        return audited_pool(host.pool)
     if not paths.plan_file().exists():
         return None
     proposal = read_model(paths.plan_file(), PlanFile).proposal
-    return proposal if isinstance(proposal, Plan) else None
+    return audited_plan(proposal) if isinstance(proposal, Plan) else None

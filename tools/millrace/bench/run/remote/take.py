@@ -103,7 +103,7 @@ def take(file: Path, site: Site, run: Runner) -> Run:
             started_by=invoking_user(),
         ),
         environment=environment(site, run).model_copy(update={"clients": [facts]}),
-        rungs=with_ceilings(kept, site.inventory, site.plan, degraded=False),
+        rungs=with_ceilings(kept, site.inventory, site.arrays, degraded=False),
     )
     results.save(record)
     return record

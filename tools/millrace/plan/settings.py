@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runtime settings of a server: computed at every boot from hardware, pool and policy. Pure.
+
+What was fixed when the pool was made (layout, chunk, log, file system) is no part of them: it is in pool.json.
+"""
+
+from collections.abc import Callable
+from typing import Literal, TypeVar
+
+from pydantic import Field, JsonValue
+
+from millrace.plan.md import DataArrays, plan_md
+from millrace.plan.memory import plan_sysctl
+from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
+from millrace.plan.nfsd import grace_decision, plan_nfsd
+from millrace.plan.override import InapplicablePolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.plan.ports import plan_ports
+from millrace.plan.server import Server
+from millrace.system.documents import Contract
+
+Made = TypeVar("Made")
+
+Cause = Literal["hardware", "policy", "pool", "release", "unknown"]
+
+# What a plan decides about runtime, by the first word of its decisions. Exports follow the desired state too.
+RUNTIME = frozenset({"md", "nfsd", "sysctl", "ports", "smb"})
+
+
+class RuntimePolicy(Contract):
+    """The sections of the policy that settings depend on."""
+
+    nfsd: NfsdPolicy = NfsdPolicy()
+    md: MdPolicy = MdPolicy()
+    sysctl: SysctlPolicy = SysctlPolicy()
+
+
+class Basis(Contract):
+    """What settings are computed from: the hardware, the arrays of the pool and the policy in force.
+
+    `link` is what the PCIe link of the slowest drive carries at most, in KB/s.
+    """
+
+    server: Server
+    link: int
+    arrays: DataArrays
+    policy: RuntimePolicy
+
+
+class Settings(Contract):
+    """All runtime settings; `values` has each with its reason and its source.
+
+    `warnings` name overrides of the policy that this server cannot use: they are ignored. `basis` is None for settings
+    that were taken from the approved plan.
+    """
+
+    nfsd: Nfsd
+    md: MdSettings
+    sysctl: dict[str, str]
+    values: list[Decision]
+    warnings: list[str] = Field(default_factory=list)
+    basis: Basis | None = None
+
+
+class SettingChange(Contract):
+    """One setting that is not what it was at the last boot, and what caused it.
+
+    `at` (ISO 8601 in UTC) is when it came in force; None where it has not yet.
+    """
+
+    name: str
+    before: JsonValue
+    after: JsonValue
+    reason: str
+    source: str
+    causes: list[Cause]
+    at: str | None = None
+
+
+class SettingsFile(Contract):
+    """The settings in force (`/run/millrace/settings.json`, `/var/lib/millrace/settings.json`).
+
+    `release` computed them, `at` (ISO 8601 in UTC) is when they came in force. `changes` are those since the last boot.
+    `problem` is why they could not be computed in this boot; then they are those of an earlier one.
+    """
+
+    schema_version: Literal[1] = 1
+    release: str
+    at: str
+    settings: Settings
+    changes: list[SettingChange] = Field(default_factory=list)
+    problem: str | None = None
+
+
+def relevant(policy: Policy) -> RuntimePolicy:
+    """Return the sections of a policy that settings depend on."""
+    return RuntimePolicy(nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl)
+
+
+def settings_of(basis: Basis) -> Settings:
+    """Return the settings of a server. An override that it cannot use is ignored, with a warning."""
+    server = basis.server
+    policy = Policy(nfsd=basis.policy.nfsd, md=basis.policy.md, sysctl=basis.policy.sysctl)
+    warnings: list[str] = []
+    nfsd, about_nfsd = _fitting(lambda wanted: plan_nfsd(server, wanted), policy, warnings)
+    md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)
+    sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
+    decisions = [*about_md, *about_nfsd, grace_decision(nfsd, policy), *about_sysctl, *plan_ports(server)]
+    return Settings(nfsd=nfsd, md=md, sysctl=sysctl, values=_runtime(decisions), warnings=warnings, basis=basis)
+
+
+def planned_settings(plan: Plan) -> Settings:
+    """Return the settings that an approved plan had."""
+    return Settings(nfsd=plan.nfsd, md=plan.md, sysctl=plan.sysctl, values=_runtime(plan.decisions))
+
+
+def _runtime(decisions: list[Decision]) -> list[Decision]:
+    return [one for one in decisions if one.name.partition(".")[0] in RUNTIME]
+
+
+def _fitting(make: Callable[[Policy], Made], policy: Policy, warnings: list[str]) -> Made:
+    """What is made of the policy without the overrides that this server cannot use."""
+    while True:
+        try:
+            return make(policy)
+        except InapplicablePolicy as error:
+            warnings.append(f"{error.obstacle.what} It is ignored. {error.obstacle.todo}")
+            policy = _without(policy, error.key)
+
+
+def _without(policy: Policy, name: str) -> Policy:
+    """The policy without one key; without its section where that key is not what is set."""
+    section, _, key = name.partition(".")
+    of = getattr(policy, section)
+    less = type(of)() if getattr(of, key) is None else of.model_copy(update={key: None})
+    return policy.model_copy(update={section: less})

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What changed between two boots, and what caused it: hardware, policy, pool or release. Pure."""
+
+from pydantic import JsonValue
+
+from millrace.plan.model import Decision
+from millrace.plan.settings import Basis, Cause, SettingChange, Settings, settings_of
+from millrace.plan.values import in_words
+
+
+def changes(before: Settings, after: Settings, at: str | None = None) -> list[SettingChange]:
+    """Return the settings that differ, with the reason of the new value and what caused the difference.
+
+    One that only one of the two has is of another layout or another release, and no change.
+    """
+    known = {one.name: one for one in before.values}
+    causes = _Causes(before, after)
+    return [
+        SettingChange(
+            name=one.name,
+            before=known[one.name].value,
+            after=one.value,
+            reason=one.reason,
+            source=one.source,
+            causes=causes.of(one, known[one.name].value),
+            at=at,
+        )
+        for one in after.values
+        if one.name in known and known[one.name].value != one.value
+    ]
+
+
+def merged_changes(earlier: list[SettingChange], later: list[SettingChange]) -> list[SettingChange]:
+    """Return the changes since what `earlier` began with; one that is back at its first value is none."""
+    first = {one.name: one.before for one in earlier}
+    new = {one.name: one.model_copy(update={"before": first.get(one.name, one.before)}) for one in later}
+    return [one for one in ({one.name: one for one in earlier} | new).values() if one.before != one.after]
+
+
+def caused_by(change: SettingChange) -> str:
+    """Return what caused a change: `policy`, `hardware and policy`."""
+    return " and ".join("unknown cause" if one == "unknown" else one for one in change.causes)
+
+
+def sentence(change: SettingChange) -> str:
+    """Return `nfsd.threads: min_per_pool 8, max 32 -> min_per_pool 8, max 64 (policy)`."""
+    before, after = in_words(change.name, change.before), in_words(change.name, change.after)
+    return f"{change.name}: {before} -> {after} ({caused_by(change)})"
+
+
+class _Causes:
+    """What caused a difference: each part of the basis without whose change the new value would be another."""
+
+    def __init__(self, before: Settings, after: Settings) -> None:
+        self._old: dict[str, JsonValue] | None = None
+        self._without: dict[Cause, dict[str, JsonValue]] = {}
+        if before.basis is None or after.basis is None:
+            return
+        old, new = before.basis, after.basis
+        others: dict[Cause, Basis] = {
+            "hardware": new.model_copy(update={"server": old.server, "link": old.link}),
+            "pool": new.model_copy(update={"arrays": old.arrays}),
+            "policy": new.model_copy(update={"policy": old.policy}),
+        }
+        self._old = _values(settings_of(old))
+        self._without = {cause: _values(settings_of(one)) for cause, one in others.items() if one != new}
+
+    def of(self, value: Decision, before: JsonValue) -> list[Cause]:
+        if self._old is None:
+            return ["unknown"]
+        found: list[Cause] = [cause for cause, values in self._without.items() if values.get(value.name) != value.value]
+        if self._old.get(value.name) != before:
+            found.append("release")
+        # two parts that changed, each of which alone has this effect
+        return found or list(self._without)
+
+
+def _values(settings: Settings) -> dict[str, JsonValue]:
+    return {one.name: one.value for one in settings.values}

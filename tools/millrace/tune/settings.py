@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The settings of this server: computed from the hardware of now, else the last ones that were.
+
+They wait for no inventory: what they depend on is in sysfs, and a drive whose probe hangs must not delay serving.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from millrace import __version__, paths
+from millrace.errors import BadInput, Failed, MillraceError
+from millrace.inventory import cpus
+from millrace.inventory.nics import nics
+from millrace.inventory.present import present
+from millrace.plan.md import data_arrays, slowest_link
+from millrace.plan.model import Role
+from millrace.plan.policy import Policy
+from millrace.plan.policy_in_force import find
+from millrace.plan.server import Server, server_with
+from millrace.plan.settings import Basis, RuntimePolicy, Settings, SettingsFile, planned_settings, relevant, settings_of
+from millrace.plan.settings_changes import changes, merged_changes
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import approved_plan, current_arrays, roles
+from millrace.system.documents import read_model, write_model
+from millrace.system.run import Runner, attempt
+from millrace.system.text import GIB
+from millrace.system.wait import wait_until
+
+# A port whose driver loads its firmware comes seconds after the others; nfsd cannot change its pools while it runs.
+PORT_PAUSES = (1.0,) * 15
+
+
+@dataclass(frozen=True)
+class Found:
+    """Settings to serve with. `problem` is why they could not be computed, `policy` why not by the policy's file."""
+
+    settings: Settings
+    problem: str | None = None
+    policy: str | None = None
+
+
+def current(pool: Pool, run: Runner = attempt) -> Found:
+    """Return the settings of now: computed, else those of the last time, else those of the plan; never an error."""
+    try:
+        policy = find()
+        return Found(settings_of(_basis(pool, policy.policy, run)), policy=policy.problem)
+    except (OSError, ValueError, MillraceError) as error:
+        why = f"the settings of this server cannot be computed: {error}"
+    last = recorded()
+    if last is not None:
+        return Found(last.settings, f"{why}; those of {last.at} stay in force")
+    plan = approved_plan()
+    if plan is not None:
+        return Found(planned_settings(plan), f"{why}; those of the approved plan are in force")
+    least = Server(memory=GIB, cores=1, cores_per_node=1, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
+    basis = Basis(server=least, link=0, arrays=data_arrays(current_arrays(pool)), policy=RuntimePolicy())
+    return Found(settings_of(basis), f"{why}; those of the smallest server are in force")
+
+
+def at_boot(pool: Pool, run: Runner, pause: Callable[[float], None] = time.sleep) -> Found:
+    """Return the settings of now, as `current`; first wait some seconds for ports that were there at the last boot."""
+    last = None if paths.settings_file().exists() else recorded()
+    nodes = set(last.settings.basis.server.nic_nodes) if last and last.settings.basis else set()
+
+    def complete(found: Found) -> bool:
+        basis = found.settings.basis
+        return basis is None or nodes <= set(basis.server.nic_nodes)
+
+    return wait_until(lambda: current(pool, run), complete, PORT_PAUSES, pause)
+
+
+def recorded() -> SettingsFile | None:
+    """Return the settings of this boot, else those of the last one; None where neither can be read."""
+    return _read(paths.settings_file()) or _read(paths.last_settings_file())
+
+
+def in_force(pool: Pool) -> Settings:
+    """Return the settings that this server runs with: those that were recorded, else computed now."""
+    found = recorded()
+    return found.settings if found else current(pool).settings
+
+
+def update(found: Found, applied: bool = True) -> SettingsFile:
+    """Return the record of settings that come in force, with what changed since the last boot; nothing is written.
+
+    Compared with the last record, or with the approved plan where there is none. Without `applied` what changed after
+    the last record is not in force yet.
+    """
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    this_boot, last = _read(paths.settings_file()), _read(paths.last_settings_file())
+    before = this_boot or last
+    plan = approved_plan() if before is None else None
+    old = before.settings if before else planned_settings(plan) if plan else None
+    new = changes(old, found.settings, now if applied else None) if old else []
+    earlier = this_boot.changes if this_boot else []
+    same = this_boot is not None and this_boot.settings == found.settings
+    return SettingsFile(
+        release=__version__,
+        at=this_boot.at if this_boot and same else now,
+        settings=found.settings,
+        changes=merged_changes(earlier, new),
+        problem=found.problem,
+    )
+
+
+def record(document: SettingsFile) -> None:
+    """Write the settings that came in force; those that had to be taken from an earlier time are no new last ones."""
+    write_model(paths.settings_file(), document)
+    if document.problem is None:
+        write_model(paths.last_settings_file(), document)
+
+
+def _basis(pool: Pool, policy: Policy, run: Runner) -> Basis:
+    memory, nodes = cpus.memory(paths.ROOT), cpus.nodes(paths.ROOT)
+    if not memory or not any(node.cores for node in nodes):
+        raise Failed("neither memory nor processors can be read from /proc and /sys")
+    arrays = current_arrays(pool)
+    data = {serial for serial, role in roles(pool).items() if role is Role.DATA}
+    return Basis(
+        server=server_with(memory, nodes, nics(paths.ROOT, run)),
+        link=slowest_link(drive for drive in present() if drive.serial in data),
+        arrays=data_arrays(arrays),
+        policy=relevant(policy),
+    )
+
+
+def _read(path: Path) -> SettingsFile | None:
+    try:
+        return read_model(path, SettingsFile)
+    except BadInput:
+        return None

@@ -67,6 +67,8 @@ PRINTED = {
     ),
     "mdadm --detail --export *": None,
     "ethtool -i *": None,
+    "ethtool --json -l *": None,
+    "nfsdctl threads": "pool-threads: 8 8\nmin-threads: 8\n",
     "pdbedit -s /dev/null -L -w": None,
     "systemd-detect-virt --vm": None,
     "zstd --quiet -19 -o * *": None,

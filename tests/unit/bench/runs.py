@@ -25,7 +25,7 @@ def run(*rungs: Rung, labels: tuple[str, ...] = ()) -> Run:
         labels=list(labels),  # type: ignore[arg-type]
         provenance=Provenance(version="1", workload_hash="abc", fio="fio-3.41", started_by="admin"),
         environment=Environment.model_validate({**FACTS, **numbers, **EMPTY}),
-        rungs=with_ceilings(rungs, here.inventory, here.plan, False),
+        rungs=with_ceilings(rungs, here.inventory, here.arrays, False),
     )
 
 

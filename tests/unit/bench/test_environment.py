@@ -45,20 +45,23 @@ def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def sysctl() -> list[str]:
-    plan = site().plan
-    assert plan is not None and plan.sysctl
-    return list(plan.sysctl)
+    found = site().sysctl
+    assert found
+    return found
 
 
 def test_the_server_is_described_as_it_was(box: Path) -> None:
     here = site(clients=[client("gpu1")])
     tools = Tools({"dpkg-query": Result(0, VERSIONS, ""), "systemd-detect-virt": Result(0, "kvm\n", "")})
     found = environment(here, tools)
-    assert here.plan is not None
     assert (found.host, found.product, found.kernel) == ("nas1", "SYS-1U12", "6.16.3")
     assert (found.cpu, found.sockets) == (here.inventory.cpu_model, here.inventory.sockets)
     assert (found.cores, found.memory) == (32, here.inventory.memory)
-    assert (found.virtual, found.plan_sha256, found.pool) == ("kvm", here.plan.digest(), here.plan.title)
+    assert (found.virtual, found.plan_sha256, found.pool) == (
+        "kvm",
+        here.pool.plan_sha256,
+        "RAID6 of 10 drives for data, RAID1 of 2 drives for the log",
+    )
     assert found.clients == [client("gpu1").facts]
     assert found.packages == {"fio": "3.41-1", "samba": "2:4.24"}
     assert found.settings == {
@@ -102,7 +105,7 @@ def test_drives_and_ports_are_described_by_what_they_are_for(box: Path) -> None:
 
 def test_what_a_server_does_not_say_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(paths, "ROOT", tmp_path)
-    found = environment(site(plan=None), Tools({"systemd-detect-virt": Result(1, "none\n", "")}))
+    found = environment(site(title="", sysctl=[]), Tools({"systemd-detect-virt": Result(1, "none\n", "")}))
     assert (found.product, found.pool, found.virtual, found.settings) == ("unknown", "", None, {})
 
 

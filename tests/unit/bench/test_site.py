@@ -39,6 +39,13 @@ def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkey
     assert [one.serial for one in found.log] == [one.serial for one in site().log]
 
 
+def test_pool_whose_plan_is_lost_is_measured_and_has_no_title(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites.os.path, "ismount", lambda _: True)
+    found = sites.site()
+    assert (found.title, found.arrays) == ("", site().arrays)
+    assert found.sysctl == ["vm.dirty_background_bytes", "vm.dirty_bytes"]
+
+
 def test_without_a_mounted_pool_there_is_nothing_to_measure(server: Path) -> None:
     with pytest.raises(Refused, match="/srv/pool is not mounted"):
         sites.site()

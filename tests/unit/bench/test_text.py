@@ -23,7 +23,7 @@ def measured(**more: object) -> Run:
         labels=more.get("labels", []),
         provenance=Provenance(version="1", workload_hash="0", fio="fio-3.41", started_by="admin"),
         environment=Environment.model_construct(),
-        rungs=with_ceilings([done(name, 5e9) for name in names], here.inventory, here.plan, False),
+        rungs=with_ceilings([done(name, 5e9) for name in names], here.inventory, here.arrays, False),
     )
 
 

@@ -22,6 +22,8 @@ from tests.fakes.files.running import server
 def box(tmp_path: Path) -> Iterator[Box]:
     with server(tmp_path) as made:
         made.provision()
+        # nothing below needs it
+        paths.approved_plan_file().unlink()
         for name in ("data", "log"):
             made.md(name, sync_speed_min="1000 (system)")
         yield made

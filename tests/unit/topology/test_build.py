@@ -54,6 +54,15 @@ def test_every_node_has_its_drives_ports_and_threads(box: Box) -> None:
     assert [drive.state for drive in nowhere.drives] == ["boot"]
 
 
+def test_picture_of_a_pool_does_not_need_the_plan_that_it_was_made_from(box: Box) -> None:
+    box.provision()
+    before = look()
+    paths.approved_plan_file().unlink()
+    paths.plan_file().unlink()
+    assert look() == before
+    assert {one.role for node in before.nodes for one in node.drives} == {"data", "log", "boot"}
+
+
 def test_threads_that_no_node_keeps_are_counted_apart(box: Box) -> None:
     box.provision()
     for number in range(16):

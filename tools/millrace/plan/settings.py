@@ -65,12 +65,15 @@ class Settings(Contract):
 class SettingChange(Contract):
     """One setting that is not what it was at the last boot, and what caused it.
 
-    `at` (ISO 8601 in UTC) is when it came in force; None where it has not yet.
+    `before_text` and `after_text` are the values with readable sizes. `at` (ISO 8601 in UTC) is when it came in force;
+    None where it has not yet.
     """
 
     name: str
     before: JsonValue
     after: JsonValue
+    before_text: str
+    after_text: str
     reason: str
     source: str
     causes: list[Cause]
@@ -120,12 +123,11 @@ def _runtime(decisions: list[Decision]) -> list[Decision]:
 
 def _fitting(make: Callable[[Policy], Made], policy: Policy, warnings: list[str]) -> Made:
     """What is made of the policy without the overrides that this server cannot use."""
-    while True:
-        try:
-            return make(policy)
-        except InapplicablePolicy as error:
-            warnings.append(f"{error.obstacle.what} It is ignored. {error.obstacle.todo}")
-            policy = _without(policy, error.key)
+    try:
+        return make(policy)
+    except InapplicablePolicy as error:
+        warnings.append(f"{error.obstacle.what} It is ignored. {error.obstacle.todo}")
+        return _fitting(make, _without(policy, error.key), warnings)
 
 
 def _without(policy: Policy, name: str) -> Policy:

@@ -20,6 +20,8 @@ def changes(before: Settings, after: Settings, at: str | None = None) -> list[Se
             name=one.name,
             before=known[one.name].value,
             after=one.value,
+            before_text=in_words(one.name, known[one.name].value),
+            after_text=in_words(one.name, one.value),
             reason=one.reason,
             source=one.source,
             causes=causes.of(one, known[one.name].value),
@@ -32,8 +34,8 @@ def changes(before: Settings, after: Settings, at: str | None = None) -> list[Se
 
 def merged_changes(earlier: list[SettingChange], later: list[SettingChange]) -> list[SettingChange]:
     """Return the changes since what `earlier` began with; one that is back at its first value is none."""
-    first = {one.name: one.before for one in earlier}
-    new = {one.name: one.model_copy(update={"before": first.get(one.name, one.before)}) for one in later}
+    first = {one.name: {"before": one.before, "before_text": one.before_text} for one in earlier}
+    new = {one.name: one.model_copy(update=first.get(one.name)) for one in later}
     return [one for one in ({one.name: one for one in earlier} | new).values() if one.before != one.after]
 
 
@@ -44,8 +46,7 @@ def caused_by(change: SettingChange) -> str:
 
 def sentence(change: SettingChange) -> str:
     """Return `nfsd.threads: min_per_pool 8, max 32 -> min_per_pool 8, max 64 (policy)`."""
-    before, after = in_words(change.name, change.before), in_words(change.name, change.after)
-    return f"{change.name}: {before} -> {after} ({caused_by(change)})"
+    return f"{change.name}: {change.before_text} -> {change.after_text} ({caused_by(change)})"
 
 
 class _Causes:

@@ -116,7 +116,7 @@ def record(document: SettingsFile) -> None:
 def _basis(pool: Pool, policy: Policy, run: Runner) -> Basis:
     memory, nodes = cpus.memory(paths.ROOT), cpus.nodes(paths.ROOT)
     if not memory or not any(node.cores for node in nodes):
-        raise Failed("neither memory nor processors can be read from /proc and /sys")
+        raise Failed("memory and CPUs cannot be read from /proc and /sys")
     arrays = current_arrays(pool)
     data = {serial for serial, role in roles(pool).items() if role is Role.DATA}
     return Basis(

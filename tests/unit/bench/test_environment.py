@@ -60,7 +60,7 @@ def test_the_server_is_described_as_it_was(box: Path) -> None:
     assert (found.virtual, found.plan_sha256, found.pool) == (
         "kvm",
         here.pool.plan_sha256,
-        "RAID6 of 10 drives for data, RAID1 of 2 drives for the log",
+        here.title,
     )
     assert found.clients == [client("gpu1").facts]
     assert found.packages == {"fio": "3.41-1", "samba": "2:4.24"}

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from millrace.errors import BadInput
 from millrace.system.files import write_text
+from millrace.system.text import shown
 
 Result = TypeVar("Result")
 Model = TypeVar("Model", bound=BaseModel)
@@ -57,7 +58,8 @@ def read_model(path: Path, kind: type[Model]) -> Model:
     """Read a document that Millrace wrote. BadInput: it is not valid; names the file and the first wrong key.
 
     Keys that this release does not know are ignored and the schema may be the one before (see `migration`): an update
-    or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known.
+    or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known; the
+    release that wrote it is named where the document has it.
     """
     return parse_model(_text(path), path, kind)
 
@@ -130,8 +132,10 @@ def _migrated(path: Path, text: str | bytes, kind: type[BaseModel]) -> str | Non
     if found == own - 1 and kind in _MIGRATIONS:
         return json.dumps({**_MIGRATIONS[kind](document), "schema_version": own})
     if found > own:
+        release = document.get("release")
+        which = f"release {shown(release)}, a later one" if isinstance(release, str) else "a later release"
         raise BadInput(
-            f"{path} was written by a later release (schema {found}, this release reads schema {own}): "
+            f"{path} was written by {which} (schema {found}, this release reads schema {own}): "
             "start the later release again"
         )
     raise BadInput(f"{path} was written by an earlier release (schema {found}), which this release does not read")

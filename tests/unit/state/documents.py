@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every document that outlives a boot: where it is, and its model. A new one is entered here and recorded."""
+
+from pydantic import BaseModel
+
+from millrace.alert.model import Acknowledgements, Routes, Secrets, State
+from millrace.bench.result.client import BenchClients
+from millrace.bench.result.model import Run
+from millrace.bench.run.remote.tokens import Tokens
+from millrace.certificate.model import CertificateSettings, Current
+from millrace.drive.history import KnownDrives
+from millrace.drive.media_errors import Counters
+from millrace.etc.rendered import Rendered
+from millrace.keep.model import KeepStatus, KeyFile, Manifest
+from millrace.metrics.model import MetricsSettings, TokenHash
+from millrace.plan.model import Plan
+from millrace.plan.settings import SettingsFile
+from millrace.pool.scrub_record import ScrubRecord
+from millrace.pool.trim_record import TrimRecord
+from millrace.provision.change_model import DriveChange
+from millrace.provision.erasure import Erasures
+from millrace.provision.in_sync import InSync
+from millrace.provision.model import Approval, Pool, Transaction
+from millrace.provision.removed import Removals
+from millrace.provision.returned import Returns
+from millrace.provision.unclean import UncleanStarts
+from millrace.rescue.model import Rescue
+from millrace.state.history import Change
+from millrace.state.model import Config
+from millrace.tune.pace import PriorityDocument
+
+STATE = "var/lib/millrace"
+
+# By the name of its record in released/: the paths that it has below the root directory, and its model.
+DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
+    "alert-acknowledged.json": ((f"{STATE}/alert/acknowledged.json",), Acknowledgements),
+    "alert-routes.json": ((f"{STATE}/alert/routes.json",), Routes),
+    "alert-secrets.json": ((f"{STATE}/alert/secrets.json",), Secrets),
+    "alert-state.json": ((f"{STATE}-alert/state.json",), State),
+    "approval.json": ((f"{STATE}/approval.json",), Approval),
+    "bench-clients.json": ((f"{STATE}/bench/clients.json",), BenchClients),
+    "bench-run.json": ((f"{STATE}/bench/20261120-120000/run.json",), Run),
+    "bench-tokens.json": ((f"{STATE}/bench/tokens.json",), Tokens),
+    "certificate.json": ((f"{STATE}/certificate/current/certificate.json",), Current),
+    "certificate-settings.json": ((f"{STATE}/certificate/settings.json",), CertificateSettings),
+    "change.json": ((f"{STATE}/config-history/000001.json",), Change),
+    "config.json": ((f"{STATE}/config.json",), Config),
+    "drive-change.json": ((f"{STATE}/drive-change.json", f"{STATE}/drive-changed.json"), DriveChange),
+    "drives.json": ((f"{STATE}/drives.json",), KnownDrives),
+    "erase.json": ((f"{STATE}/erase.json",), Erasures),
+    "in-sync.json": ((f"{STATE}/in-sync.json",), InSync),
+    "keep-key.json": ((f"{STATE}/keep/key.json",), KeyFile),
+    "keep-manifest.json": (("srv/pool/.millrace/keep/manifest.json",), Manifest),
+    "keep-status.json": ((f"{STATE}/keep/status.json",), KeepStatus),
+    "media-errors.json": ((f"{STATE}/media-errors.json",), Counters),
+    "metrics-endpoint.json": ((f"{STATE}/metrics/endpoint.json",), MetricsSettings),
+    "metrics-token.json": ((f"{STATE}/metrics/token.json",), TokenHash),
+    "plan.json": ((f"{STATE}/plan.json", f"{STATE}/history/1/plan.json"), Plan),
+    "pool.json": ((f"{STATE}/pool.json", f"{STATE}/history/pool-000001.json"), Pool),
+    "priority.json": ((f"{STATE}/priority.json",), PriorityDocument),
+    "removed.json": ((f"{STATE}/removed.json",), Removals),
+    "rendered.json": ((f"{STATE}/rendered.json",), Rendered),
+    "rescue.json": ((f"{STATE}/rescue.json", f"{STATE}/rescued.json"), Rescue),
+    "returns.json": ((f"{STATE}/returns.json",), Returns),
+    "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
+    "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
+    "transaction.json": ((f"{STATE}/transaction.json",), Transaction),
+    "trim.json": ((f"{STATE}/trim.json",), TrimRecord),
+    "unclean.json": ((f"{STATE}/unclean.json",), UncleanStarts),
+}
+
+# What writes documents with `write_model`, by module, and the records of them; none for what ends with the boot.
+WRITERS: dict[str, set[str]] = {
+    "alert/listing.py": {"alert-acknowledged.json"},
+    "alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
+    "alert/service.py": {"alert-state.json"},
+    "bench/plan/clients.py": {"bench-clients.json"},
+    "bench/result/store.py": {"bench-run.json"},
+    "bench/run/order.py": set(),
+    "bench/run/remote/tokens.py": {"bench-tokens.json"},
+    "certificate/renew.py": {"certificate-settings.json"},
+    # what an administrator names: it is no state of this server
+    "config/portable.py": set(),
+    "drive/erase_job.py": set(),
+    "drive/inserted.py": set(),
+    "drive/kept.py": {"drives.json", "media-errors.json"},
+    "drive/smart.py": set(),
+    "etc/rendered.py": {"rendered.json"},
+    "health/write.py": set(),
+    "inventory/verbs.py": set(),
+    "keep/keeping.py": {"keep-status.json"},
+    "keep/seal.py": {"keep-key.json"},
+    "metrics/endpoint.py": {"metrics-endpoint.json", "metrics-token.json"},
+    "plan/verbs.py": set(),
+    "pool/priority.py": {"priority.json"},
+    "pool/scrub_record.py": {"scrub.json"},
+    "pool/trim_record.py": {"trim.json"},
+    "provision/approval.py": {"approval.json"},
+    "provision/change_journal.py": {"drive-change.json"},
+    "provision/erase.py": set(),
+    "provision/erasure.py": {"erase.json"},
+    "provision/in_sync.py": {"in-sync.json"},
+    "provision/journal.py": {"transaction.json"},
+    "provision/pool_file.py": {"pool.json"},
+    "provision/record.py": {"plan.json"},
+    "provision/removed.py": {"removed.json"},
+    "provision/returned.py": {"returns.json"},
+    "provision/unclean.py": {"unclean.json"},
+    "rescue/journal.py": {"rescue.json"},
+    "share/usage.py": set(),
+    "state/history.py": {"change.json"},
+    "state/store.py": {"config.json"},
+    "tune/originals.py": set(),
+    "tune/settings.py": {"settings.json"},
+}
+# These are written in another way: with the certificate and its key at once, and within a generation.
+BESIDE = {"certificate.json", "keep-manifest.json"}

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Record the state documents of this version in released/: `PYTHONPATH=tools:. python -m tests.unit.state.record`.
+
+A document that is recorded already is never written again: later releases have to read it as it is.
+"""
+
+import tempfile
+from datetime import date
+from pathlib import Path
+
+from pydantic import BaseModel
+
+from millrace import __version__, paths
+from millrace.alert.model import (
+    Acknowledgement,
+    Acknowledgements,
+    Alert,
+    Delivery,
+    MailRoute,
+    Message,
+    Queued,
+    Routes,
+    Secrets,
+    Security,
+    State,
+    SyslogRoute,
+    WebhookRoute,
+)
+from millrace.bench.result.client import BenchClients
+from millrace.bench.run.remote.tokens import Tokens
+from millrace.certificate.model import CertificateSettings
+from millrace.drive.history import KnownDrive, KnownDrives
+from millrace.drive.media_errors import Counter, Counters
+from millrace.drive.wear import WearStep
+from millrace.etc.rendered import Rendered
+from millrace.health.model import Level
+from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
+from millrace.metrics.model import MetricsSettings, TokenHash
+from millrace.plan.settings import SettingsFile
+from millrace.plan.settings_changes import changes
+from millrace.pool.scrub_record import FilesystemScrub, Round, ScrubRecord, ScrubStop, UnderWay
+from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
+from millrace.provision.change_model import DriveChange
+from millrace.provision.erasure import Erasure, Erasures
+from millrace.provision.in_sync import InSync, InSyncArray
+from millrace.provision.model import Approval, Pool, StepRecord
+from millrace.provision.removed import Removal, Removals
+from millrace.provision.returned import Return, Returns
+from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
+from millrace.rescue.model import STEPS, Judgement, NewLog, Rescue
+from millrace.system.documents import read_model
+from millrace.tune.pace import PriorityDocument
+from tests.fakes.files.box import POLICY, Box
+from tests.fakes.files.running import server
+from tests.unit.bench.remotes import client
+from tests.unit.bench.rungs import done
+from tests.unit.bench.runs import run
+
+RELEASED = Path(__file__).parent / "released"
+AT, LATER = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
+SEAL = Seal(salt="0123456789abcdef")
+
+
+def documents() -> dict[str, BaseModel]:
+    """Every document that `Box` does not write by itself, with something in each of its fields."""
+    with tempfile.TemporaryDirectory() as root, server(Path(root)) as box:
+        made = box.provision()
+        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_others()}
+
+
+def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
+    from millrace.tune import settings
+
+    box.scrub()
+    scrub = read_model(paths.scrub_file(), ScrubRecord)
+    under_way = UnderWay(started=AT, sector=8, sectors=80, seconds=1.5, mismatches=0, least="1000", most="200000")
+    arrays = [scrub.arrays[0].model_copy(update={"under_way": under_way}), *scrub.arrays[1:]]
+    sound = FilesystemScrub(started=AT, ended=LATER, seconds=3600, problem=None)
+    stopped = ScrubStop(at=LATER, by="window", reason="the window of the policy ended")
+    more = {"arrays": arrays, "filesystem": sound, "round": Round(started=AT, by="policy"), "stopped": stopped}
+    before = settings.in_force(pool)
+    paths.policy_file().write_text(POLICY + "[nfsd]\nmax_block_size = 524288\n")
+    now = settings.current(pool).settings
+    box.replace("data", 3, 12)
+    change = box.change(3, 12).change
+    return {
+        "scrub.json": scrub.model_copy(update=more),
+        "settings.json": SettingsFile(release=__version__, at=AT, settings=now, changes=changes(before, now, AT)),
+        "drive-change.json": DriveChange.model_validate(change.model_dump()),
+    }
+
+
+def _of_pool(pool: Pool) -> dict[str, BaseModel]:
+    data, log = pool.arrays[0], pool.arrays[-1]
+    steps = [StepRecord(name=name, state="done" if number < 3 else "pending") for number, name in enumerate(STEPS)]
+    judgement = Judgement(
+        files=10, directories=2, size=4096, unreadable=1, complete=True, problem_count=1, problems=["a line"], note="x"
+    )
+    return {
+        "in-sync.json": InSync(arrays=[InSyncArray(uuid=one.uuid, members=one.members) for one in pool.arrays]),
+        "removed.json": Removals(removals=[Removal(serial="OLD1", at=AT)]),
+        "returns.json": Returns(
+            returns=[Return(serial=data.members[0].serial, array="data", at=AT, outcome="re-added")]
+        ),
+        "unclean.json": UncleanStarts(
+            starts=[Unclean(array="data", level="raid6", last_write=AT, started=LATER, missing=["OLD1"])],
+            suspects=Suspects(count=3, listed=2, complete=False),
+        ),
+        "rescue.json": Rescue(
+            id="1",
+            by="admin",
+            at=AT,
+            lost=log.uuid,
+            lost_drives=[one.serial for one in log.members],
+            steps=steps,
+            results={"stop": "stopped"},
+            image="/var/lib/millrace/rescue-20261120T120000Z.metadump",
+            judgement=judgement,
+            new=NewLog(drives=pool.drives[:1], array=log, steps=steps[:1]),
+            orphans=1,
+            ended=LATER,
+        ),
+        "trim.json": TrimRecord(
+            uuid=pool.filesystem_uuid,
+            round=TrimRound(started=AT, by="policy", size=80, offset=8, slice=4, bytes=2, seconds=1.5, longest=0.5),
+            stopped=TrimStop(at=LATER, by="window", reason="the window of the policy ended"),
+            last=Trimmed(started=AT, ended=LATER, bytes=80, seconds=3.5, longest=0.5),
+        ),
+        "approval.json": Approval(sha256=pool.plan_sha256, by="admin", at=AT),
+        "priority.json": PriorityDocument(priority="rebuild"),
+    }
+
+
+def _of_alerts() -> dict[str, BaseModel]:
+    alert = Alert(
+        key="arrays/data",
+        check="arrays",
+        subject="data",
+        level=Level.WARN,
+        sentence="Array data is degraded.",
+        todo="Replace the drive.",
+        since=AT,
+        gone=LATER,
+    )
+    mail = MailRoute(
+        name="ops",
+        daily="07:00",
+        host="mail.example.com",
+        port=587,
+        security=Security.STARTTLS,
+        sender="nas@example.com",
+        recipients=["ops@example.com"],
+        user="nas",
+    )
+    message = Message(number=1, event="opened", at=AT, alerts=[alert], note="")
+    known = Acknowledgement(key=alert.key, since=AT, level=Level.WARN, who="admin", at=LATER)
+    return {
+        "alert-routes.json": Routes(
+            routes=[mail, WebhookRoute(name="chat", host="chat.example.com"), SyslogRoute(name="log")]
+        ),
+        "alert-secrets.json": Secrets(secrets={"ops": "not a password"}),
+        "alert-acknowledged.json": Acknowledgements(acknowledged=[known]),
+        "alert-state.json": State(
+            number=1,
+            health_at=AT,
+            open=[alert],
+            queue=[Queued(route="ops", message=message, attempts=1, not_before=1.5)],
+            deliveries=[Delivery(route="ops", delivered=AT, problem="refused", dropped=1, daily="2026-11-20")],
+        ),
+    }
+
+
+def _others() -> dict[str, BaseModel]:
+    member = Member(path="var/lib/millrace/pool.json", mode=0o644, secret=False, size=2, sha256="00")
+    measured = run(done("L1/xfs/seq/read", 1e9))
+    environment = measured.environment.model_copy(update={"settings": {"vm.dirty_bytes": "1073741824"}})
+    return {
+        "bench-clients.json": BenchClients(clients=[client("gpu1")]),
+        "bench-run.json": measured.model_copy(update={"environment": environment}),
+        "bench-tokens.json": Tokens(tokens={"gpu1": "0123456789abcdef"}),
+        "certificate-settings.json": CertificateSettings(names=["nas.example.com"]),
+        "drives.json": KnownDrives(
+            drives=[
+                KnownDrive(
+                    serial="MRD00000000001",
+                    model="ACME 7T68",
+                    firmware="1.0",
+                    size=7_681_501_126_656,
+                    bay="1",
+                    last_seen=date(2026, 11, 20),
+                    wear=[WearStep(percent=3, day=date(2026, 11, 20))],
+                )
+            ]
+        ),
+        "media-errors.json": Counters(
+            drives=[
+                Counter(
+                    serial="MRD00000000001",
+                    first=0,
+                    first_seen="2026-11-01",
+                    last=2,
+                    last_seen="2026-11-20",
+                    grown="2026-11-20",
+                )
+            ]
+        ),
+        "erase.json": Erasures(
+            erasures=[
+                Erasure(
+                    id="1",
+                    serial="OLD1",
+                    wwid="eui.1",
+                    bay="4",
+                    state="failed",
+                    method="sanitize-block",
+                    boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+                    began=AT,
+                    ended=LATER,
+                    reason="the drive reports an error",
+                    unproved="deallocated blocks",
+                )
+            ]
+        ),
+        "keep-key.json": KeyFile(seal=SEAL, key="00ff"),
+        "keep-status.json": KeepStatus(
+            directory="/srv/pool/.millrace/keep",
+            generation=2,
+            written=AT,
+            verified=AT,
+            unread=["a"],
+            sealed=True,
+            seal=SEAL,
+        ),
+        "keep-manifest.json": Manifest(
+            generation=2,
+            written=AT,
+            release="0.1.0",
+            host="millrace",
+            pool="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            pool_generation=1,
+            seal=SEAL,
+            decided="00",
+            records="01",
+            members=[member],
+        ),
+        "metrics-endpoint.json": MetricsSettings(addresses=["10.77.0.0/24"], token=True),
+        "metrics-token.json": TokenHash(sha256="00ff"),
+        "rendered.json": Rendered(files={"etc/samba/smb.conf": ["00", "01"]}, quotas={"/srv/pool/data": "1001 0 0"}),
+    }
+
+
+def main() -> None:
+    """Write what is not recorded yet."""
+    directory = RELEASED / __version__
+    directory.mkdir(exist_ok=True)
+    for name, document in documents().items():
+        if not (directory / name).exists():
+            (directory / name).write_text(document.model_dump_json(indent=2) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -72,6 +72,18 @@ export interface ArrayScrub {
     under_way: UnderWay | null;
 }
 
+/**
+ * What settings are computed from: the hardware, the arrays of the pool and the policy in force.
+ *
+ * `link` is what the PCIe link of the slowest drive carries at most, in KB/s.
+ */
+export interface Basis {
+    server: Server;
+    link: number;
+    arrays: DataArrays;
+    policy: RuntimePolicy;
+}
+
 /** A client: `name` as it was added, `address` as the name was then. */
 export interface BenchClient {
     name: string;
@@ -352,6 +364,20 @@ export interface DamagedFiles {
     others: string[];
     notes: string[];
     complete: boolean;
+}
+
+/**
+ * The arrays of the data, as far as settings depend on them.
+ *
+ * `legs` redundant arrays of `members` drives each, their chunk and the full stripe of all of them in bytes (None, 0
+ * for a mirror), and whether they have parity.
+ */
+export interface DataArrays {
+    legs: number;
+    members: number;
+    chunk: number | null;
+    full_stripe: number;
+    parity: boolean;
 }
 
 /**
@@ -1083,6 +1109,19 @@ export interface MdArray {
     bitmap_chunk: number | null;
 }
 
+/**
+ * Settings of each parity array. The ranges are those of the kernel.
+ *
+ * `discard`: never trim free space of the pool, whatever the drives guarantee.
+ */
+export interface MdPolicy {
+    group_thread_cnt: number | null;
+    stripe_cache_size: number | null;
+    sync_speed_max_kib: number | null;
+    read_ahead_kib: number | null;
+    discard: "never" | null;
+}
+
 /** Per-array md settings that the kernel forgets. `sync_speed_max` in KiB/s, `read_ahead` in KiB. */
 export interface MdSettings {
     group_thread_cnt: number;
@@ -1226,6 +1265,16 @@ export interface Nfsd {
     max_block_size: number;
     lease_time: number;
     grace_time: number;
+}
+
+/** `threads` in all, `threads_min` for each pool; `max_block_size` in bytes; times in seconds. */
+export interface NfsdPolicy {
+    threads: number | null;
+    threads_min: number | null;
+    pool_mode: "global" | "pernode" | null;
+    max_block_size: number | null;
+    lease_time: number | null;
+    grace_time: number | null;
 }
 
 /** Threads of the NFS server, and the CPUs that they may run on, as a list; null where none runs. */
@@ -1760,6 +1809,13 @@ export interface Rung {
     raw: string[];
 }
 
+/** The sections of the policy that settings depend on. */
+export interface RuntimePolicy {
+    nfsd: NfsdPolicy;
+    md: MdPolicy;
+    sysctl: SysctlPolicy;
+}
+
 /**
  * JSON Schemas by the words of the verb. `lines` are the verbs that print one document a line until they end.
  *
@@ -1850,6 +1906,22 @@ export interface Series {
 }
 
 /**
+ * `memory` in bytes. Nodes count where they have CPUs: the kernel makes neither threads nor pools for others.
+ *
+ * `cores_per_node`: of the smallest node. `nic_nodes`: nodes with a data port. `nic_cores`: physical cores near the
+ * data ports, that is of their nodes and of what else is in the same socket. `port_cores`: by node with a data port.
+ */
+export interface Server {
+    memory: number;
+    cores: number;
+    cores_per_node: number;
+    compute_nodes: number;
+    nic_cores: number;
+    nic_nodes: number[];
+    port_cores: Record<string, number>;
+}
+
+/**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
  * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
@@ -1871,6 +1943,54 @@ export interface SessionList {
     schema_version: 1;
     sessions: Session[];
     warnings: string[];
+}
+
+/**
+ * One setting that is not what it was at the last boot, and what caused it.
+ *
+ * `before_text` and `after_text` are the values with readable sizes. `at` (ISO 8601 in UTC) is when it came in force;
+ * None where it has not yet.
+ */
+export interface SettingChange {
+    name: string;
+    before: JsonValue;
+    after: JsonValue;
+    before_text: string;
+    after_text: string;
+    reason: string;
+    source: string;
+    causes: ("hardware" | "policy" | "pool" | "release" | "unknown")[];
+    at: string | null;
+}
+
+/**
+ * All runtime settings; `values` has each with its reason and its source.
+ *
+ * `warnings` name overrides of the policy that this server cannot use: they are ignored. `basis` is None for settings
+ * that were taken from the approved plan.
+ */
+export interface Settings {
+    nfsd: Nfsd;
+    md: MdSettings;
+    sysctl: Record<string, string>;
+    values: Decision[];
+    warnings: string[];
+    basis: Basis | null;
+}
+
+/**
+ * The settings in force (`/run/millrace/settings.json`, `/var/lib/millrace/settings.json`).
+ *
+ * `release` computed them, `at` (ISO 8601 in UTC) is when they came in force. `changes` are those since the last boot.
+ * `problem` is why they could not be computed in this boot; then they are those of an earlier one.
+ */
+export interface SettingsFile {
+    schema_version: 1;
+    release: string;
+    at: string;
+    settings: Settings;
+    changes: SettingChange[];
+    problem: string | null;
 }
 
 /** INFO: good to know. WARN: it costs speed or safety. FAIL: it must not stay like this. */
@@ -2077,6 +2197,11 @@ export interface Sync {
     seconds_left: number | null;
 }
 
+/** `dirty_bytes`: where writers start to wait, in bytes. */
+export interface SysctlPolicy {
+    dirty_bytes: number | null;
+}
+
 /** `millrace alert test --json`: one result for each route. */
 export interface TestReport {
     schema_version: 1;
@@ -2264,7 +2389,7 @@ export interface TrustedAuthorities {
  * `settings` is how many were compared, `unreadable` how many of them could not be read.
  *
  * A warning names a setting that is missing, refuses its value or waits for a restart; `managed` are those that the
- * kernel keeps for itself.
+ * kernel keeps for itself. `changes` are the settings that are computed otherwise than at the last boot.
  */
 export interface TuneReport {
     schema_version: 1;
@@ -2273,6 +2398,7 @@ export interface TuneReport {
     warnings: string[];
     managed: string[];
     unreadable: number;
+    changes: SettingChange[];
 }
 
 /**
@@ -2488,6 +2614,7 @@ export interface Outputs {
     "support": SupportArchive;
     "topology": Topology;
     "tune": TuneReport;
+    "tune --settings": SettingsFile;
     "user create": AccountReport;
     "user list": UserList;
     "user passwd": AccountReport;

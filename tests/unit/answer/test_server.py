@@ -46,6 +46,20 @@ class Asked:
         return found[0]
 
 
+def _ends(process: int) -> bool:
+    """Whether a process that is not a child of this one ends in time."""
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{process}/stat").read_text()
+        except (FileNotFoundError, ProcessLookupError):
+            return True
+        if state.rpartition(") ")[2].startswith("Z"):
+            return True
+        time.sleep(0.05)
+    return False
+
+
 @pytest.fixture
 def asked() -> Iterator[Asked]:
     asked = Asked()
@@ -95,13 +109,30 @@ def test_verbs_end_with_the_connection(asked: Asked, told: bool) -> None:
     else:
         asked.process.stdin.close()
     assert asked.process.wait(PATIENCE) == 0
-    deadline = time.monotonic() + PATIENCE
-    while (state := Path(f"/proc/{child}/stat")).exists() and time.monotonic() < deadline:
-        if state.read_text().rpartition(") ")[2].startswith("Z"):
-            break
-        time.sleep(0.05)
-    else:
-        assert not state.exists()
+    assert _ends(child)
+
+
+def test_a_verb_that_has_just_begun_ends_with_its_server_too() -> None:
+    program = """
+import os, signal, threading, time
+from millrace.answer.server import Server
+fork = os.fork
+def slow():
+    pid = fork()
+    if pid:
+        print(pid, flush=True)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.2)
+    return pid
+os.fork = slow
+questions, answers = os.pipe(), os.pipe()
+os.write(questions[1], b'{"id": 1, "words": ["watch", "--json"]}\\n')
+Server().serve(questions[0], answers[1])
+"""
+    begun = subprocess.run(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True, timeout=PATIENCE, check=True
+    )
+    assert _ends(int(begun.stdout))
 
 
 @pytest.mark.parametrize("line", ["status\n", "{}\n", '{"id": 1, "words": 5}\n', "[]\n"])

@@ -13,7 +13,7 @@ import sys
 import traceback
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
@@ -98,9 +98,11 @@ class Server:
             raise BadInput('a question is a line like {"id": 1, "words": ["status", "--json"]}') from error
         if self._only is not None and words != self._only:
             raise BadInput(f"only 'millrace {' '.join(self._only)}' is run here")
-        child = self._begin(number, words)
-        self._children[number] = child
-        selector.register(child.process, selectors.EVENT_READ, child)
+        # SIGTERM waits until the child is among those that it ends.
+        with _no_sigterm():
+            child = self._begin(number, words)
+            self._children[number] = child
+            selector.register(child.process, selectors.EVENT_READ, child)
 
     def _begin(self, number: int, words: Sequence[str]) -> Child:
         out, err, learnt = (os.memfd_create(name) for name in ("out", "err", "learnt"))
@@ -161,6 +163,7 @@ def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
     status = 1
     try:
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
         os.setpgid(0, 0)
         modules, built = set(sys.modules), set(_built())
         for file, stream in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (err, 2)):
@@ -175,6 +178,15 @@ def _run(words: Sequence[str], out: int, err: int, learnt: int) -> None:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(status)
+
+
+@contextmanager
+def _no_sigterm() -> Iterator[None]:
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _models() -> Iterator[Any]:

@@ -54,6 +54,7 @@ def test_the_defaults_read_and_write_more(stripe: Result) -> None:
     assert tuned.amplification < stock.amplification
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("level", ["RAID6", "RAID5"])
 def test_small_reads_without_a_drive_are_rebuilt_from_the_others(degraded: Result, level: str) -> None:
     """One read in ten finds its drive gone and reads seven or eight others: 1.7 to 1.8 for each."""
@@ -63,12 +64,14 @@ def test_small_reads_without_a_drive_are_rebuilt_from_the_others(degraded: Resul
     assert ratio == pytest.approx(0.45, rel=2 * BAND)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("level", ["RAID6", "RAID5"])
 def test_small_writes_without_a_drive_are_almost_as_fast(degraded: Result, level: str) -> None:
     ratio = degraded.ratio(f"{level}: 4 KiB random writes", "a drive dead", "whole")
     assert ratio == pytest.approx(0.95, rel=BAND)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("version", ["3", "4.2"])
 def test_a_safe_write_is_one_call(commit: Result, version: str) -> None:
     for variant in ("tuned", "stock"):
@@ -76,6 +79,7 @@ def test_a_safe_write_is_one_call(commit: Result, version: str) -> None:
         assert row.calls / row.operations == pytest.approx(1, abs=0.01)
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("version", ["3", "4.2"])
 def test_a_safe_write_of_a_client_gains_as_much_as_a_local_one(commit: Result, version: str) -> None:
     assert commit.ratio(f"NFSv{version}: 4 KiB, O_SYNC", "tuned", "stock") >= 1.8

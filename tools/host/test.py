@@ -132,8 +132,10 @@ def lanes(parts: Sequence[str], memory: int, processors: int) -> list[Lane]:
 def _steps(part: str) -> list[Step]:
     if part == "vm":
         return [Step(part, (f"tests/{part}", *UNMARKED))]
+    if part == "perf":
+        return [Step(part, (f"tests/{part}", *UNMARKED))]
     if part == "soak":
-        return [Step(part, (f"tests/{part}",)), Step(part, ("tests/vm", *MARKED))]
+        return [Step(part, (f"tests/{part}",)), Step(part, ("tests/vm", *MARKED)), Step(part, ("tests/perf", *MARKED))]
     return [Step(part, (f"tests/{part}",))]
 
 

@@ -46,7 +46,7 @@ def test_parts_add_up_to_a_plain_line() -> None:
 
 
 def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> None:
-    marks = {"vm": ("-m", "not soak")}
+    marks = dict.fromkeys(("vm", "perf"), ("-m", "not soak"))
     alone = [Lane([Step(part, (f"tests/{part}", *marks.get(part, ()))) for part in PARTS])]
     assert lanes(PARTS, MEMORY_OF_TWO - 1, 2) == alone
     assert lanes(PARTS, MEMORY_OF_THREE, 1) == alone
@@ -55,7 +55,7 @@ def test_what_is_run_beside_needs_a_larger_host_and_no_test_is_left_out() -> Non
     ignored = ("--ignore=tests/vm/shares", "--ignore=tests/vm/drives")
     assert (main.before, main.steps[-1].selection) == ((), ("tests/vm", "-m", "not soak", *ignored))
     assert beside == Lane([Step("vm", ("tests/vm/shares", "tests/vm/drives", "-m", "not soak"))], BESIDE)
-    assert last == Lane([Step("perf", ("tests/perf",))], IDLE)
+    assert last == Lane([Step("perf", ("tests/perf", "-m", "not soak"))], IDLE)
 
 
 def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
@@ -65,13 +65,13 @@ def test_what_does_not_fit_beside_two_comes_after_one_of_them() -> None:
 
 
 def test_a_part_that_is_named_alone_is_run_alone() -> None:
-    for part in ("perf", "unit"):
-        assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, (f"tests/{part}",))])]
+    for part, selection in {"perf": ("tests/perf", "-m", "not soak"), "unit": ("tests/unit",)}.items():
+        assert lanes([part], MEMORY_OF_THREE, 2) == [Lane([Step(part, selection)])]
 
 
 def test_stories_that_a_whole_run_leaves_out_are_run_by_hand() -> None:
-    own, marked = Step("soak", ("tests/soak",)), Step("soak", ("tests/vm", "-m", "soak"))
-    assert lanes(["soak"], MEMORY_OF_THREE, 2) == [Lane([own, marked])]
+    marked = [Step("soak", (f"tests/{part}", "-m", "soak")) for part in ("vm", "perf")]
+    assert lanes(["soak"], MEMORY_OF_THREE, 2) == [Lane([Step("soak", ("tests/soak",)), *marked])]
 
 
 def test_what_is_run_by_hand_is_no_part_of_a_whole_run() -> None:

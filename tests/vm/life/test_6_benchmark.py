@@ -21,12 +21,14 @@ def ladder(box: Box) -> dict[str, Any]:
     return measured.run(box, "--quick --profile seq")
 
 
+@pytest.mark.soak
 def test_every_layer_is_measured(box: Box, ladder: dict[str, Any]) -> None:
     protocols = {f"L2/{name}" for name in PROTOCOLS}
     assert measured.places(ladder) == {"L0/drives", "L1/array", "L1/xfs", *protocols}
     measured.nothing_is_left(box)
 
 
+@pytest.mark.soak
 def test_report_is_readable_in_every_format(box: Box, ladder: dict[str, Any], tmp_path: Path) -> None:
     measured.exports_open_again(box, ladder, tmp_path)
 

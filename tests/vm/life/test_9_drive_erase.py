@@ -13,7 +13,7 @@ from millrace.inventory.surface import ERASE_MARK
 from millrace.system.text import MIB
 from tests.vm.box import Box
 
-pytestmark = pytest.mark.usefixtures("in_use")
+pytestmark = [pytest.mark.usefixtures("in_use"), pytest.mark.soak]
 
 # One of NVMe, which can format itself; the others are behind a SCSI controller, and written to.
 FOREIGN, OTHER, SMALL, BLANK, SLOW = "FOREIGN01", "OTHER01", "SMALL01", "BLANK01", "SLOW01"

@@ -38,6 +38,9 @@ kdc = {CONTROLLER}
 """
 
 
+pytestmark = pytest.mark.soak
+
+
 @pytest.fixture(scope="module")
 def name(box: Box) -> str:
     """The server in the domain's DNS."""

@@ -20,7 +20,7 @@ class Held:
     uuid: str
     level: str
     slots: int
-    slot: int
+    slot: int | None
     events: int = 10
     states: str = ""
 
@@ -66,7 +66,7 @@ class Drives(Commands):
             "UUID": held.uuid,
             "level": held.level,
             "clean": "1",
-            "role": str(held.slot),
+            "role": "spare" if held.slot is None else str(held.slot),
             "events": str(held.events),
             "states": held.states or "A" * held.slots,
         }

@@ -39,7 +39,7 @@ def test_too_few_drives_are_refused(drives: Drives) -> None:
 @pytest.mark.parametrize(("level", "slots", "there", "starts"), [("raid1", 2, 1, True), ("raid6", 6, 3, False)])
 def test_how_many_members_an_array_needs(level: str, slots: int, there: int, starts: bool) -> None:
     members = {f"d{number}": f"D{number}" for number in range(there)}
-    assert OnDrives(DATA, "data", level, slots, members, {}).can_start is starts
+    assert OnDrives(DATA, "data", level, slots, members, {}, {}).can_start is starts
 
 
 def test_member_that_was_away_is_outdated_and_not_used(drives: Drives) -> None:
@@ -48,6 +48,14 @@ def test_member_that_was_away_is_outdated_and_not_used(drives: Drives) -> None:
         drives.held[name].events, drives.held[name].states = 20, ".AAAA"
     (found,) = on_drives(drives)
     assert (found.outdated, found.missing) == ({"a1": "A1"}, 1)
+
+
+def test_hot_spare_is_neither_a_member_nor_outdated(drives: Drives) -> None:
+    drives.array("log", LOG, "raid1", ["a1", "b1"])
+    drives.put("c1", Held("log", LOG, "raid1", 2, None))
+    (found,) = on_drives(drives)
+    assert (found.spares, found.outdated, found.missing) == ({"c1": "C1"}, {}, 0)
+    assert found.serials == ["A1", "B1", "C1"]
 
 
 def test_two_drives_in_one_place_are_a_conflict(drives: Drives) -> None:

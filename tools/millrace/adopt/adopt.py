@@ -27,7 +27,7 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
     """Read the pool again and record that its state is to be restored; `wanted` is the file system's UUID, or `auto`.
 
     Refused: there is another pool or none, the passphrase is missing or wrong, `secrets` are wanted and sealed; nothing
-    was written.
+    was written. Failed: arrays or file system do not start.
     """
     refuse_if_pool()
     arrays = on_drives(system)

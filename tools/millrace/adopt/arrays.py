@@ -18,14 +18,20 @@ PREFIX = f"{HOMEHOST}:{array_link('')}"
 
 @dataclass(frozen=True)
 class OnDrives:
-    """One array: its current members by kernel name, and those that were away when it was written last."""
+    """One array: members, hot spares, and members that were away when it was last written; serials by kernel name."""
 
     uuid: str
     name: str
     level: str
     slots: int
     members: Mapping[str, str]
+    spares: Mapping[str, str]
     outdated: Mapping[str, str]
+
+    @property
+    def serials(self) -> list[str]:
+        """The serials of all its drives in this server."""
+        return sorted({*self.members.values(), *self.spares.values(), *self.outdated.values()})
 
     @property
     def missing(self) -> int:
@@ -69,13 +75,15 @@ def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> On
             "last in this server, and run `millrace pool find` again"
         )
     current = {block.name for block in latest}
+    spare = {block.name for block in blocks if block.slot is None}
     return OnDrives(
         uuid=about["MD_UUID"],
         name=array,
         level=about["MD_LEVEL"],
         slots=int(about["MD_DEVICES"]),
         members={name: serial for name, serial in serials.items() if name in current},
-        outdated={name: serial for name, serial in serials.items() if name not in current},
+        spares={name: serial for name, serial in serials.items() if name in spare},
+        outdated={name: serial for name, serial in serials.items() if name not in current | spare},
     )
 
 
@@ -85,9 +93,7 @@ def of_one_pool(arrays: Sequence[OnDrives]) -> None:
     several = sorted(name for name, count in counts.items() if count > 1)
     if several:
         found = "; ".join(
-            f"array {one.name} {one.uuid} on {', '.join(sorted({*one.members.values(), *one.outdated.values()}))}"
-            for one in arrays
-            if one.name in several
+            f"array {one.name} {one.uuid} on {', '.join(one.serials)}" for one in arrays if one.name in several
         )
         raise Refused(
             f"drives of {max(counts.values())} pools are in this server: {found}. Nothing was written; leave the "

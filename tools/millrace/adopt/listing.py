@@ -39,7 +39,8 @@ def adopted(done: Adopted) -> Iterator[str]:
 def _array(one: FoundArray) -> str:
     state = "complete" if len(one.serials) == one.slots else f"{len(one.serials)} of {one.slots} members"
     away = f"; outdated: {', '.join(one.outdated)}" if one.outdated else ""
-    return f"{one.name}: {one.level}, {state}{away}"
+    spare = f"; hot spare: {', '.join(one.spares)}" if one.spares else ""
+    return f"{one.name}: {one.level}, {state}{spare}{away}"
 
 
 def _kept(kept: KeptState) -> Iterator[str]:

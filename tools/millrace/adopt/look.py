@@ -80,7 +80,8 @@ def refuse_if_pool() -> None:
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     """Start the arrays over snapshots, mount the file system and read the newest kept state that can be read.
 
-    Refused: a member is in use; there is no kept state. Failed: the arrays or the file system do not start.
+    Refused: a member is in use; there is no kept state. BadInput: no kept state can be read. Failed:
+    the arrays or the file system do not start.
     """
     names = [name for one in arrays for name in one.members]
     for name in names:
@@ -179,6 +180,7 @@ def _shown(arrays: Sequence[OnDrives]) -> list[FoundArray]:
             level=one.level,
             slots=one.slots,
             serials=sorted(one.members.values()),
+            spares=sorted(one.spares.values()),
             outdated=sorted(one.outdated.values()),
         )
         for one in arrays

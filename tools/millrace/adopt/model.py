@@ -11,8 +11,8 @@ from millrace.system.documents import Contract, Count
 class FoundArray(Contract):
     """An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
 
-    `slots` is how many members it has when it is complete, `serials` are the drives whose members are current,
-    `outdated` those whose members were away when it was last written.
+    `slots` is how many members it has when it is complete, `serials` are the drives whose members are current, `spares`
+    its hot spares, `outdated` those whose members were away when it was last written.
     """
 
     uuid: str
@@ -20,6 +20,7 @@ class FoundArray(Contract):
     level: str
     slots: Count
     serials: list[str]
+    spares: list[str] = Field(default_factory=list)
     outdated: list[str] = Field(default_factory=list)
 
 

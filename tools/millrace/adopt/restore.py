@@ -34,7 +34,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     """Write everything but pool.json and set accounts and addresses; return what does not come back, in sentences.
 
     `contents` are files by path; a member of the manifest that is not in it stays out. BadInput: the state names a file
-    that is not kept; nothing is written.
+    that is not kept; nothing is written. Failed: a file, an account or a quota cannot be restored.
     """
     members = [(one, _kept(one)) for one in manifest.members]
     for one, _ in members:

@@ -2,7 +2,6 @@
 """`millrace pool find` and `millrace pool adopt`."""
 
 import os
-import pwd
 import re
 from pathlib import Path
 
@@ -13,7 +12,7 @@ from millrace.errors import BadInput, Refused
 from millrace.system.output import Output, prints
 from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
-from millrace.system.users import as_root, only_root
+from millrace.system.users import as_root, invoking_user, only_root
 
 CREDENTIAL = "millrace.adopt"
 WANTED = re.compile(r"auto|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -70,7 +69,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
                     confirm(listing.question(found.pool), "--yes")
                 sealed = found.pool.kept is not None and found.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
-                adoption = adopting.begin(system, attempt, wanted, _user(), passphrase, not without_secrets)
+                adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
             done = adopting.finish(adoption, attempt)
         adopting.serve(attempt)
     show(done, listing.adopted)
@@ -108,7 +107,3 @@ def _credential() -> str | None:
     directory = os.environ.get("CREDENTIALS_DIRECTORY")
     path = Path(directory) / CREDENTIAL if directory else None
     return path.read_text().strip() if path is not None and path.is_file() else None
-
-
-def _user() -> str:
-    return os.environ.get("SUDO_USER") or pwd.getpwuid(os.getuid()).pw_name

@@ -91,6 +91,10 @@ EXPOSURE = {
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,
     "millrace-roce.service": 14,
+    "millrace-update.service": 45,
+    "millrace-update-fetch.service": 12,
+    "millrace-boot-check.service": 30,
+    "millrace-documents.service": 14,
 }
 
 # What is there at the build, or made by the program that uses it. By the beginning of the path.
@@ -241,6 +245,12 @@ def test_program_of_the_image_starts(tree: Path) -> None:
     said = chroot(tree, "/usr/bin/millrace", "--version")
     assert said.returncode == 0, said.stderr
     assert (REPO / "mkosi.version").read_text().strip() in said.stdout
+
+
+@pytest.mark.parametrize("tool", ["bin/gpgv", "bin/bootctl", "lib/systemd/systemd-sysupdate"])
+def test_tool_of_updates_starts(tree: Path, tool: str) -> None:
+    said = chroot(tree, f"/usr/{tool}", "--version")
+    assert said.returncode == 0, said.stderr
 
 
 @pytest.mark.parametrize("unit", sorted(path.name for path in (REPO / "units").glob("*.service")))

@@ -23,9 +23,10 @@ ORDER = [
     ["answer", "schema"],  # all verbs: as requests of the pages, as JSON Schema
     # look at everything, write nothing of the server's
     ["alert", "health", "bench", "client", "metrics", "support", "topology", "watch"],
-    ["pool"],  # the verbs of the pool
-    ["adopt"],  # a pool that another boot drive created
+    ["update"],  # another version of the system
     [
+        "pool",
+        "adopt",  # a pool that another boot drive created
         "drive",  # what each drive is; what it said of itself and what is kept of it
         "keep",  # the state of this server, kept on its pool
         "config",

@@ -45,6 +45,7 @@ RULES = {
             "bench/result/live.py": "lines are added while others read",
             "bench/run/local.py": "the program under way writes its errors into it",
             "bench/run/loopback.py": "the program under way writes its log into it",
+            "adopt/snapshots.py": "a sparse file behind a loop device, which holds changes of a snapshot for a moment",
             "share/smb.py": "a candidate for testparm, which no service reads",
             "system/archive.py": "as large as an archive, and beside the file that it becomes",
         },

@@ -18,6 +18,7 @@ from host import (
     notes,
     pages,
     reference,
+    release,
     report,
     sbom,
     secure_boot,
@@ -229,6 +230,15 @@ def sign(owner: keys.Keys, cache: Caches) -> None:
     print(f"Signed {name} for Secure Boot in {signed.relative_to(REPO)}/.")
 
 
+def make_release(owner: keys.Keys, directory: Path) -> None:
+    """Write what servers update from; BadInput and Failed as `release.write`."""
+    version = (REPO / "mkosi.version").read_text().strip()
+    tools = caches().stages / "image" / "mkosi.tools"
+    with lock.building(caches()):
+        archive = release.write(OUTPUT, owner, tools, version, REPO / NEWS, directory, stage.epoch(REPO))
+    print(f"{directory} is the release {version} for your web server; {archive.name} in it has all of it in one file.")
+
+
 def print_cves() -> None:
     """Print what is known of the image that was built; Failed where there is none or nothing is known."""
     status = OUTPUT / sources.STATUS
@@ -250,10 +260,16 @@ def main(arguments: list[str]) -> int:
     )
     what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
+    parser.add_argument(
+        "--release", type=Path, nargs=2, metavar=("KEYDIR", "DIR"), help="write what servers update from to DIR"
+    )
     chosen = parser.parse_args(arguments)
     if chosen.sign is not None and (chosen.client or chosen.cves or chosen.lock):
         parser.error("--sign is for the image; leave --client, --cves and --lock out.")
+    if chosen.release is not None and (chosen.client or chosen.cves or chosen.lock or chosen.check):
+        parser.error("--release is for the image; leave --client, --cves, --lock and --check out.")
     # Before the build: it takes minutes.
+    releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)
     # They build with this module.
     from host.locked import collect, rebuild
@@ -277,6 +293,8 @@ def main(arguments: list[str]) -> int:
         build_appliance(look=True)
         if owner is not None:
             sign(owner, caches())
+    if releaser is not None:
+        make_release(releaser, chosen.release[1].absolute())
     return 0
 
 

@@ -51,3 +51,12 @@ def fingerprints(file: Path) -> list[str]:
     fields = [line.split(":") for line in lines]
     # the line of a key's fingerprint follows that of the key
     return [after[9] for one, after in pairwise(fields) if one[0] in ("pub", "sec")]
+
+
+def signature(secret: Path, file: Path) -> bytes:
+    """Return the detached signature of a file with the key in `secret`. Failed: gpg cannot make one."""
+    with _home() as home:
+        _gpg(home, "--import", str(secret))
+        return _gpg(
+            home, "--pinentry-mode", "loopback", "--passphrase", "", "--output", "-", "--detach-sign", str(file)
+        )

@@ -45,6 +45,7 @@ VERBS = {
     "domain": ("millrace.domain.verbs", "Join, leave or show an Active Directory domain."),
     "config": ("millrace.config.verbs", "Show, export, import or roll back the desired state."),
     "keep": ("millrace.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
+    "update": ("millrace.update.verbs", "Install another version beside this one, try it, go back."),
     "journal": ("millrace.journal.verbs", "Forward the journal to another host."),
     "bench": ("millrace.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
     "status": ("millrace.health.verbs", "Show health, pool, shares and next steps on one screen."),

@@ -177,6 +177,66 @@ def keep_key_file() -> Path:
     return keep_dir() / "key.json"
 
 
+def update_dir() -> Path:
+    """What is known of updates: where they come from, the one that is on trial, versions that failed."""
+    return state_dir() / "update"
+
+
+def update_source_file() -> Path:
+    """The URL of updates, as the owner of this server set it."""
+    return update_dir() / "source.json"
+
+
+def update_trial_file() -> Path:
+    """How this server served before the version that is on trial; there until that is accepted or has failed."""
+    return update_dir() / "before.json"
+
+
+def update_failed_file() -> Path:
+    """The versions that failed on this server; none of them is offered again."""
+    return update_dir() / "failed.json"
+
+
+def update_last_file() -> Path:
+    """How the last update ended."""
+    return update_dir() / "last.json"
+
+
+def update_staged_dir() -> Path:
+    """The files of a version before it is installed; root alone reads and writes them."""
+    return update_dir() / "staged"
+
+
+def update_incoming_file() -> Path:
+    """One file while it is downloaded by a process without rights, which has it as its standard output."""
+    return update_dir() / "incoming"
+
+
+def update_fetch_error_file() -> Path:
+    """Why a download failed; the standard error of that process."""
+    return run_dir() / "update/fetch.err"
+
+
+def update_order_file() -> Path:
+    """What millrace-update.service is to install."""
+    return run_dir() / "update/order.json"
+
+
+def update_fetch_file() -> Path:
+    """What millrace-update-fetch.service is to download."""
+    return run_dir() / "update/fetch.json"
+
+
+def update_progress_file() -> Path:
+    """How far an update is."""
+    return run_dir() / "update/progress.json"
+
+
+def by_version_dir() -> Path:
+    """The documents of the version before this one, as it left them; root alone reads them."""
+    return state_dir() / "by-version"
+
+
 def priority_file() -> Path:
     """Whether clients or a rebuild go first, as an administrator decided."""
     return state_dir() / "priority.json"

@@ -37,6 +37,17 @@ export interface AdminReport {
     one_time: boolean;
 }
 
+/** What an adoption restored. `missing` is what did not come back, in sentences. */
+export interface Adopted {
+    schema_version: 1;
+    pool: string;
+    generation: number;
+    host: string;
+    shares: string[];
+    users: string[];
+    missing: string[];
+}
+
 /** `millrace alert list --json`: the open alerts, the worst first; `waiting` messages are not delivered yet. */
 export interface AlertList {
     schema_version: 1;
@@ -729,6 +740,13 @@ export interface Explanation {
     decision: Decision;
 }
 
+/** A version that is not offered again, and why. */
+export interface FailedVersion {
+    version: string;
+    at: string;
+    problems: string[];
+}
+
 /**
  * One file that is not as it would be rendered. `unit` reads it, empty where each program reads it by itself.
  *
@@ -783,6 +801,30 @@ export interface Floor {
     source: string;
 }
 
+/** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
+export interface Found {
+    schema_version: 1;
+    pool: FoundPool | null;
+    problem: string | null;
+    todo: string | null;
+}
+
+/**
+ * An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
+ *
+ * `slots` is how many members it has when it is complete, `serials` are the drives whose members are current, `spares`
+ * its hot spares, `outdated` those whose members were away when it was last written.
+ */
+export interface FoundArray {
+    uuid: string;
+    name: string;
+    level: string;
+    slots: number;
+    serials: string[];
+    spares: string[];
+    outdated: string[];
+}
+
 /**
  * A network that `port` of this server is in, which is not for management.
  *
@@ -794,6 +836,19 @@ export interface FoundNetwork {
     port: string;
     leased: boolean;
     proposed: boolean;
+}
+
+/**
+ * A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
+ *
+ * `problem` is why it cannot be adopted.
+ */
+export interface FoundPool {
+    uuid: string | null;
+    arrays: FoundArray[];
+    missing: number;
+    kept: KeptState | null;
+    problem: string | null;
 }
 
 /** A local group. */
@@ -955,6 +1010,38 @@ export interface KeptGeneration {
     problem: string | null;
 }
 
+/**
+ * A port with fixed addresses in the kept state; `here` is the port of this server that gets them, None for none.
+ *
+ * `by` is how it was recognised: the same MAC address, or the same name in another chassis.
+ */
+export interface KeptPort {
+    name: string;
+    mac: string;
+    addresses: string[];
+    here: string | null;
+    by: "mac" | "name" | null;
+}
+
+/**
+ * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
+ *
+ * `sealed`: secrets need the passphrase. `users` and `shares` are names.
+ */
+export interface KeptState {
+    generation: number;
+    written: string;
+    host: string;
+    release: string;
+    sealed: boolean;
+    shares: string[];
+    users: string[];
+    ports: KeptPort[];
+    domain: string | null;
+    problems: string[];
+    damaged: string[];
+}
+
 /** A principal that this server has keys of; `version` is the number of the machine password behind it. */
 export interface Key {
     principal: string;
@@ -965,6 +1052,22 @@ export interface Key {
 export interface LastChange {
     schema_version: 1;
     change: ChangeProgress | null;
+}
+
+/**
+ * How the last update ended.
+ *
+ * `failed`: it was started and did not serve; `interrupted`: it was not installed completely; `refused`: it was not
+ * installed, for the reason in `problems`; `rolled-back`: an administrator wants `before` to run again.
+ */
+export interface LastUpdate {
+    schema_version: 1;
+    version: string;
+    before: string;
+    state: "installed" | "accepted" | "failed" | "interrupted" | "refused" | "rolled-back";
+    at: string;
+    by: string;
+    problems: string[];
 }
 
 /** Seconds from request to answer, over all repeats and jobs; percentiles from the sum of the histograms. */
@@ -1330,6 +1433,26 @@ export interface Obstacle {
     serial: string | null;
     what: string;
     todo: string;
+}
+
+/**
+ * A version that was found: what is new in it, and why it is not installed as it is.
+ *
+ * `refusal` names the option that allows it. `size` is in bytes.
+ */
+export interface Offer {
+    schema_version: 1;
+    version: string;
+    running: string;
+    size: number;
+    news: string;
+    refusal: string | null;
+}
+
+/** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */
+export interface OtherVersion {
+    version: string;
+    tries_left: number | null;
 }
 
 /** One drive, or one client, of a rung that drove several at once: its share of the median. */
@@ -1922,6 +2045,20 @@ export interface Server {
 }
 
 /**
+ * How this server serves: what a new version may not do worse.
+ *
+ * `arrays` are the members in sync of each array by name; `exported` are the directories that NFS exports.
+ */
+export interface Serving {
+    pool: boolean;
+    arrays: Record<string, number>;
+    nfs: boolean;
+    smb: boolean;
+    exported: string[];
+    console: boolean;
+}
+
+/**
  * One client. `lanes` are its TCP connections (NFS) or channels (SMB), null where they cannot be counted.
  *
  * `slots` is how many requests an NFS session has room for; `name` what the client calls itself, or the SMB user.
@@ -2311,6 +2448,22 @@ export interface TopologyPort {
 }
 
 /**
+ * A version that is installed and not accepted yet, and how the one before it served.
+ *
+ * `tries` counts its boots; `problems` is what was worse at the end of the last one.
+ */
+export interface Trial {
+    schema_version: 1;
+    version: string;
+    before: string;
+    at: string;
+    by: string;
+    serving: Serving;
+    tries: number;
+    problems: string[];
+}
+
+/**
  * The trims of the file system `uuid`; `round` is null between two trims, `last` before the first.
  *
  * `stopped` without a round: what kept a trim from its beginning.
@@ -2434,6 +2587,35 @@ export interface UnderWay {
     mismatches: number;
     least: string | null;
     most: string | null;
+}
+
+/** The progress of an update: what it does, and bytes or percent done of all; null is not known. */
+export interface UpdateProgress {
+    schema_version: 1;
+    step: string;
+    done: number | null;
+    total: number | null;
+}
+
+/**
+ * The versions of this server.
+ *
+ * `trial` is the version that is installed and not accepted yet: it starts at the next boot, or runs now. `other` is
+ * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
+ * planned restart.
+ */
+export interface UpdateStatus {
+    schema_version: 1;
+    version: string;
+    other: OtherVersion | null;
+    trial: Trial | null;
+    last: LastUpdate | null;
+    failed: FailedVersion[];
+    url: string | null;
+    refusal: string | null;
+    reboot: string | null;
+    running: boolean;
+    progress: UpdateProgress | null;
 }
 
 /** A local user; its own group has the same name and number. `console`: has read-only web console access. */
@@ -2578,6 +2760,9 @@ export interface Outputs {
     "plan": PlanFile;
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
+    "pool adopt": Adopted;
+    "pool adopting": Adopted;
+    "pool find": Found;
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;
@@ -2615,6 +2800,12 @@ export interface Outputs {
     "topology": Topology;
     "tune": TuneReport;
     "tune --settings": SettingsFile;
+    "update apply": LastUpdate;
+    "update check": Offer;
+    "update install": LastUpdate;
+    "update rollback": LastUpdate;
+    "update source": UpdateStatus;
+    "update status": UpdateStatus;
     "user create": AccountReport;
     "user list": UserList;
     "user passwd": AccountReport;

@@ -26,6 +26,7 @@ beforeEach(() => {
     golden("domain show", "none");
     golden("alert route list");
     golden("metrics status");
+    golden("update status");
 });
 
 test("the certificate says for what it is, who made it and when it ends", async () => {

@@ -58,6 +58,8 @@ PRINTED = {
     "systemctl --failed --output=json": "[]\n",
     "systemctl show --property=ActiveState --value *": "active\n",
     "systemctl start millrace-heartbeat.service": "\n",
+    "systemctl is-active --quiet *": None,
+    "bootctl --print-boot-path": "/boot\n",
     "nvme smart-log * --output-format=json": json.dumps(SMART),
     "ip -j addr": json.dumps(ADDRESSES),
     "ss -Htn state established sport = :2049": SS,

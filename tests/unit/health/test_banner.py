@@ -8,13 +8,14 @@ import pytest
 from millrace import paths
 from millrace.admin import one_time
 from millrace.errors import Failed
-from millrace.health.banner import banner, image_version
+from millrace.health.banner import banner
 from millrace.health.jobs import Job
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.health.status import Space, Status, lines
 from millrace.health.write import write
 from millrace.system.documents import read_model
 from millrace.system.net import Interface
+from millrace.system.os_release import image_version
 from tests.fakes.samples import default_share, pool, port
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -63,7 +63,9 @@ def test_drives_of_another_pool_are_one_obstacle_that_says_not_to_erase_them() -
         "13 drives belong to another Millrace pool: do not erase them: SN000 (bay 1), SN001 (bay 2), "
     )
     assert "SN020 (slot 7). Arrays: millrace-data (1 drive)." in obstacle.what
-    assert obstacle.todo.startswith("Keep them unchanged. The boot drive of the server that created the pool starts it")
+    assert obstacle.todo.startswith(
+        "Keep them unchanged. `millrace pool find` shows the pool, `millrace pool adopt` brings"
+    )
     reasons = {entry.reason for entry in refusal.drives if entry.serial != "BOOT"}
     assert reasons == {"Belongs to another Millrace pool: do not erase it."}
 

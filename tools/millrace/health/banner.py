@@ -43,17 +43,6 @@ def url(address: Address) -> str:
     return f"https://[{address.ip}]:9090" if address.version == 6 else f"https://{address.ip}:9090"
 
 
-def image_version() -> str:
-    """Return IMAGE_VERSION of os-release, or `(unknown version)`."""
-    for name in ("etc/os-release", "usr/lib/os-release"):
-        path = paths.ROOT / name
-        for line in path.read_text().splitlines() if path.exists() else []:
-            key, _, value = line.partition("=")
-            if key == "IMAGE_VERSION":
-                return value.strip("\"'")
-    return "(unknown version)"
-
-
 def write_banner(text: str) -> bool:
     """Write the banner; return whether it changed."""
     return write_text(paths.ROOT / BANNER, text)

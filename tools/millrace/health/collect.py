@@ -31,6 +31,7 @@ from millrace.health.checks import (
     trim,
     unclean,
     units,
+    update,
 )
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
@@ -59,6 +60,7 @@ CHECKS: Mapping[str, Check] = {
     "shares": shares.check,
     "domain": domain.check,
     "units": units.check,
+    "update": update.check,
     "cockpit": cockpit.check,
     "certificate": certificate.check,
     "journal": journal.check,

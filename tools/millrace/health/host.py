@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from millrace.errors import Failed, MillraceError
-from millrace.health import heartbeats, probes
+from millrace.health import heartbeats
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
@@ -15,7 +15,7 @@ from millrace.inventory.present import present
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
-from millrace.system import net
+from millrace.system import net, probes
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
 

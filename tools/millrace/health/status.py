@@ -8,7 +8,7 @@ from typing import Literal, TypeVar
 
 from millrace.errors import MillraceError
 from millrace.health import heartbeats
-from millrace.health.banner import image_version, url
+from millrace.health.banner import url
 from millrace.health.current import current
 from millrace.health.host import Host
 from millrace.health.jobs import Job, jobs
@@ -20,6 +20,7 @@ from millrace.system import net
 from millrace.system.documents import Contract
 from millrace.system.mounts import mounted
 from millrace.system.net import Interface
+from millrace.system.os_release import image_version
 from millrace.system.text import size
 
 T = TypeVar("T")

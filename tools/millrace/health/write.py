@@ -6,7 +6,7 @@ from collections.abc import Callable
 from millrace import paths
 from millrace.admin.one_time import forget_if_used
 from millrace.errors import Failed
-from millrace.health.banner import banner, image_version, refresh_consoles, write_banner
+from millrace.health.banner import banner, refresh_consoles, write_banner
 from millrace.health.checks import filesystem
 from millrace.health.current import last_written
 from millrace.health.model import Health, Level, continued
@@ -14,6 +14,7 @@ from millrace.share import usage
 from millrace.system import net
 from millrace.system.documents import write_model
 from millrace.system.net import Interface
+from millrace.system.os_release import image_version
 from millrace.system.run import Runner, quickly
 
 

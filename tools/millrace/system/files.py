@@ -3,7 +3,7 @@
 
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -22,11 +22,18 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> bool:
     """Write `content` to `path` as `write_text` does."""
     if path.is_file() and path.read_bytes() == content:
         return False
+    write_blocks(path, [content], mode)
+    return True
+
+
+def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644) -> None:
+    """Write what `blocks` yields to `path` as `write_text` does; an error of theirs leaves `path` as it was."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
+            for block in blocks:
+                file.write(block)
             file.flush()
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
@@ -35,7 +42,6 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> bool:
         Path(name).unlink(missing_ok=True)
         raise
     sync(path.parent)
-    return True
 
 
 @contextmanager

@@ -7,15 +7,17 @@ import { AlertsPanel } from "./AlertsPanel";
 import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
 import { MetricsPanel } from "./MetricsPanel";
+import { UpdatesPanel } from "./UpdatesPanel";
 
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts and metrics.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics and updates.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
             <AlertsPanel />
             <MetricsPanel />
+            <UpdatesPanel />
         </>
     );
 }

@@ -7,10 +7,10 @@ from datetime import datetime
 from millrace import __version__, paths
 from millrace.bench.result import store
 from millrace.bench.result.model import State
-from millrace.health.banner import image_version
 from millrace.health.model import SEVERITY, Health
 from millrace.metrics.family import Family, gauge, info, stateset
 from millrace.system.documents import read_model
+from millrace.system.os_release import image_version
 
 _UNITS = {"bytes/s": "benchmark_bytes_per_second", "operations/s": "benchmark_operations_per_second"}
 _HELP = "Median of a workload in the last benchmark, at the highest layer that it measured."

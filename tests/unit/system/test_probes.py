@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from millrace.health import probes
+from millrace.system import probes
 
 Probe = Callable[..., str | None]
 

@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One file is downloaded from a web server; what it sends is bounded."""
+
+import io
+import threading
+from collections.abc import Iterator
+from functools import partial
+from http.server import HTTPServer, SimpleHTTPRequestHandler
+from pathlib import Path
+
+import pytest
+
+from millrace.errors import BadInput, Failed
+from millrace.update.fetch import checked_url, fetch
+from millrace.update.model import Fetch
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def url(tmp_path: Path) -> Iterator[str]:
+    (tmp_path / "SHA256SUMS").write_bytes(b"x" * 5000)
+    with HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_file_is_written_as_it_is(url: str) -> None:
+    out = io.BytesIO()
+    fetch(Fetch(url=f"{url}/SHA256SUMS", limit=5000), out)
+    assert out.getvalue() == b"x" * 5000
+
+
+def test_larger_file_is_not_taken(url: str) -> None:
+    with pytest.raises(Failed, match="more than the 4999 bytes"):
+        fetch(Fetch(url=f"{url}/SHA256SUMS", limit=4999), io.BytesIO())
+
+
+def test_missing_file_and_missing_server_are_named(url: str) -> None:
+    with pytest.raises(Failed, match="404"):
+        fetch(Fetch(url=f"{url}/nothing", limit=10), io.BytesIO())
+    with pytest.raises(Failed, match="check the network and the source"):
+        fetch(Fetch(url="http://127.0.0.1:1/nothing", limit=10), io.BytesIO())
+
+
+@pytest.mark.parametrize(
+    "wrong", ["file:///etc", "files.example", "http://", "http://a b/", "https://a/?x", "http://a:99999/", "ftp://a/"]
+)
+def test_source_is_a_directory_of_a_web_server(wrong: str) -> None:
+    with pytest.raises(BadInput, match="directory on a web server"):
+        checked_url(wrong)
+
+
+def test_source_has_no_password() -> None:
+    with pytest.raises(BadInput, match="no user name or password"):
+        checked_url("https://me:secret@files.example/millrace/")
+    assert checked_url("https://files.example/millrace/") == "https://files.example/millrace/"

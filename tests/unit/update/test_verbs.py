@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace update …` in text and as JSON: what is looked at is not installed, and what is confirmed is."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from millrace import paths
+from millrace.errors import BadInput, Refused
+from millrace.update import install, records, verbs
+from millrace.update.model import LastUpdate
+from millrace.update.verbs import update
+from tests.unit.update.conftest import Server, make_release
+
+
+@pytest.fixture(autouse=True)
+def ready(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(verbs, "attempt", server)
+    monkeypatch.setattr(verbs, "only_root", lambda: None)
+    monkeypatch.setattr("millrace.system.run.quickly", server)
+    server.before[f"systemctl start {install.INSTALLER}"] = lambda: records.save_last(
+        LastUpdate(version="0.2.0", before="0.1.0", state="installed", at=records.now(), by="admin")
+    )
+
+
+def say(*words: str, stdin: str = "") -> Result:
+    return CliRunner().invoke(update, words, input=stdin, catch_exceptions=False)
+
+
+def test_status_of_a_server_without_updates() -> None:
+    found = json.loads(say("status", "--json").output)
+    assert (found["version"], found["other"], found["trial"], found["last"], found["refusal"]) == (
+        "0.1.0",
+        None,
+        None,
+        None,
+        None,
+    )
+    assert say("status").output == "version 0.1.0\n"
+
+
+def test_status_names_all_that_is_known(server: Server) -> None:
+    server.entry("millrace_0.2.0+0-3.efi")
+    records.add_failed("0.2.0", ["NFS does not answer."])
+    records.save_source("https://files.example/")
+    server.file("run/systemd/shutdown/scheduled", "USEC=1795500000000000\nWARN_WALL=1\nMODE=reboot\n")
+    server.active.add("millrace-bench.service")
+    said = say("status").output
+    for words in (
+        "0.2.0, 0 starts left",
+        "reboot planned at 2026-11-24",
+        "failed on this server: 0.2.0",
+        "files.example",
+    ):
+        assert words in said
+    assert "no update can be installed now: a benchmark is running" in said
+
+
+def test_what_is_checked_is_not_staged(tmp_path: Path) -> None:
+    made = make_release(tmp_path / "new")
+    said = say("check", str(made)).output
+    assert "version 0.2.0" in said and "Faster." in said and "this server runs 0.1.0" in said
+    assert not paths.update_staged_dir().exists()
+
+
+def test_release_is_applied_after_a_confirmation_and_the_server_reboots(server: Server, tmp_path: Path) -> None:
+    made = make_release(tmp_path / "new")
+    with pytest.raises(BadInput, match="use --yes"):
+        say("apply", str(made))
+    assert not paths.update_staged_dir().exists()
+    said = say("apply", str(made), "--yes", "--reboot", "now").output
+    assert "version 0.2.0 was installed" in said
+    assert server.called("systemctl")[-2:] == [f"systemctl start {install.INSTALLER}", "systemctl --no-block reboot"]
+    assert json.loads(paths.update_order_file().read_text())["version"] == "0.2.0"
+
+
+@pytest.mark.parametrize("when", ["24:00", "tomorrow", ""])
+def test_time_of_a_reboot_is_checked_first(server: Server, tmp_path: Path, when: str) -> None:
+    with pytest.raises(BadInput, match="reboot"):
+        say("apply", str(make_release(tmp_path / "new")), "--yes", "--reboot", when)
+    with pytest.raises(BadInput, match="reboot"):
+        say("rollback", "--yes", "--reboot", when)
+    assert server.called("systemctl start") == [] and not paths.update_staged_dir().exists()
+
+
+def test_older_release_is_refused_before_its_files_are_copied(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(Refused, match="--older"):
+        say("apply", str(make_release(tmp_path / "old", "0.0.9")), "--yes")
+    assert not paths.update_staged_dir().exists() and server.called("systemctl start") == []
+
+
+def test_source_is_set_checked_and_removed() -> None:
+    assert "source of updates: https://files.example/m/" in say("source", "https://files.example/m/").output
+    with pytest.raises(BadInput, match="directory on a web server"):
+        say("source", "files.example")
+    assert records.source() == "https://files.example/m/"
+    say("source", "--remove")
+    assert records.source() is None
+    assert say("source").exit_code == 2
+
+
+def test_rollback_is_confirmed_and_recorded(server: Server) -> None:
+    server.runs("0.2.0")
+    server.entry("millrace_0.2.0.efi")
+    with pytest.raises(BadInput, match="use --yes"):
+        say("rollback")
+    assert "version 0.2.0 was rolled back to 0.1.0" in say("rollback", "--yes").output
+
+
+def test_documents_that_come_back_are_named(server: Server) -> None:
+    server.file("var/lib/millrace/by-version/0.1.0/config.json", '{"schema_version": 1}')
+    server.file("var/lib/millrace/config.json", '{"schema_version": 2}')
+    assert "config.json was written by a later version" in say("documents").output
+    assert say("documents").output == ""
+
+
+def test_judge_without_a_trial_says_so() -> None:
+    assert say("judge").output == "no version is on trial\n"
+
+
+def test_download_is_for_its_unit() -> None:
+    with pytest.raises(BadInput, match="millrace update apply"):
+        say("fetch")

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Did the last update fail, and is a version on trial that nobody accepted?"""
+
+from datetime import UTC, datetime, timedelta
+
+from millrace.health.host import Host
+from millrace.health.model import Finding, Level
+from millrace.system.os_release import image_version
+from millrace.system.text import moment
+from millrace.update import records
+from millrace.update.model import LastUpdate
+
+NAME = "update"
+
+SHOWN = timedelta(days=14)
+"""So long a version that failed is a warning; `millrace update status` shows it afterwards, too."""
+
+
+def check(host: Host) -> list[Finding]:
+    """Return what is wrong with the last update, else one finding."""
+    last, trial = records.last(), records.trial()
+    if trial is not None and trial.version == image_version() and not host.starting:
+        sentence = f"Version {trial.version} runs and is not accepted."
+        todo = "journalctl -u millrace-boot-check.service; to go back: millrace update rollback --reboot now"
+        return [Finding(check=NAME, kind="trial", level=Level.WARN, sentence=sentence, todo=todo)]
+    if last and last.state == "failed" and datetime.now(UTC) - datetime.fromisoformat(last.at) < SHOWN:
+        return [_failed(last)]
+    if trial is not None:
+        sentence = f"Version {trial.version} is installed and starts at the next boot."
+    elif last and last.state == "accepted":
+        sentence = f"Version {last.version} was accepted {moment(last.at)}."
+    else:
+        sentence = f"This server runs version {image_version()}."
+    return [Finding(check=NAME, level=Level.OK, sentence=sentence)]
+
+
+def _failed(last: LastUpdate) -> Finding:
+    sentence = f"Version {last.version} failed on this server, {last.before} runs again. {' '.join(last.problems)}"
+    todo = "Install a later version: millrace update check"
+    return Finding(
+        check=NAME, kind="failed", subject=last.version, level=Level.WARN, sentence=sentence.strip(), todo=todo
+    )

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Why no update can be installed now, and why one version is not installed as it is."""
+
+import os
+
+from millrace import paths
+from millrace.errors import MillraceError
+from millrace.pool.arrays import live_arrays
+from millrace.provision import change_journal
+from millrace.provision.pool_file import known_pool
+from millrace.system import mounts
+from millrace.system.run import Runner
+from millrace.system.text import size
+from millrace.system.units import is_active
+from millrace.update import records
+from millrace.update.model import Release
+from millrace.update.release import number
+
+KEPT_FREE = 256 << 20
+"""Bytes that stay free on the boot drive while an update is staged: journal, state and users need some."""
+
+
+def of_server(run: Runner, degraded: bool = False) -> str | None:
+    """Return why this server cannot take an update now, with the remedy; None where it can.
+
+    `degraded` allows arrays that lack members.
+    """
+    trial = records.trial()
+    if trial is not None:
+        return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
+    if paths.transaction_file().exists():
+        return "the pool is being created; wait until that is done"
+    if paths.adoption_file().exists():
+        return "a pool is being adopted; wait until that is done"
+    if paths.rescue_file().exists():
+        return "the pool is being rescued; finish that first: millrace pool rescue"
+    if is_active("millrace-bench.service", run):
+        return "a benchmark is running; wait for it, or stop it: millrace bench stop"
+    return _of_pool(degraded)
+
+
+def _of_pool(degraded: bool) -> str | None:
+    pool = known_pool()
+    if pool is None:
+        return None
+    try:
+        if change_journal.running() is not None:
+            return "a drive is being replaced; wait until that is done"
+    except MillraceError as error:
+        return str(error)
+    if mounts.mounted(pool.filesystem.mountpoint) is None:
+        return "the pool is not mounted; `millrace status` says why"
+    for one in live_arrays(pool, {}):
+        if one.sync is not None and one.sync.action not in ("check", "repair"):
+            return f"array {one.name} is busy with a {one.sync.action}; wait until that is done"
+        if one.degraded and not degraded:
+            return f"array {one.name} lacks {one.degraded} members; replace the drive first, or use --degraded"
+    return None
+
+
+def of_version(version: str, running: str, older: bool = False, again: bool = False) -> str | None:
+    """Return why a version is not installed on this one as it is, with the option that allows it; None where it is."""
+    if version == running:
+        return f"version {version} is running already"
+    failed = next((one for one in records.failed().versions if one.version == version), None)
+    if failed is not None and not again:
+        why = failed.problems[0].rstrip(".") if failed.problems else "it did not serve"
+        return f"version {version} failed on this server ({why}); to try it once more use --again"
+    if number(version) < number(running) and not older:
+        return f"version {version} is older than {running}; to install it use --older, or millrace update rollback"
+    return None
+
+
+def of_space(release: Release) -> str | None:
+    """Return why the files of a release cannot be staged; None where there is room."""
+    needed = sum(one.size for one in release.files) + KEPT_FREE
+    directory = paths.update_dir()
+    directory.mkdir(parents=True, exist_ok=True)
+    found = os.statvfs(directory)
+    free = found.f_bavail * found.f_frsize
+    if free >= needed:
+        return None
+    return f"the boot drive has {size(free)} free, the update needs {size(needed)}; remove files from /var/tmp or /home"

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How this server serves now, and what is worse than it was."""
+
+from collections.abc import Callable
+
+from millrace import paths
+from millrace.pool.arrays import live_arrays
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
+from millrace.system import probes
+from millrace.system.mounts import mounted
+from millrace.system.run import Runner
+from millrace.system.units import is_active
+from millrace.update.model import Serving
+
+LOOPBACK = "127.0.0.1"
+CONSOLE = "cockpit.socket"
+
+Probe = Callable[[str], str | None]
+
+
+def serving(run: Runner, nfs: Probe = probes.nfs, smb: Probe = probes.smb) -> Serving:
+    """Return how this server serves. BadInput: the pool's document cannot be read."""
+    pool = known_pool()
+    return Serving(
+        pool=pool is not None and mounted(pool.filesystem.mountpoint) is not None,
+        arrays=_members(pool) if pool else {},
+        nfs=nfs(LOOPBACK) is None,
+        smb=smb(LOOPBACK) is None,
+        exported=_exported(),
+        console=is_active(CONSOLE, run),
+    )
+
+
+def worse(before: Serving, now: Serving) -> list[str]:
+    """Return what this server did before and does not do now, in sentences."""
+    found = []
+    if before.pool and not now.pool:
+        found.append("The pool is not mounted.")
+    for name, count in before.arrays.items():
+        left = now.arrays.get(name, 0)
+        if left < count:
+            found.append(f"Array {name} has {left} members in sync, it had {count}.")
+    if before.nfs and not now.nfs:
+        found.append("NFS does not answer.")
+    if before.smb and not now.smb:
+        found.append("SMB does not answer.")
+    lost = [one for one in before.exported if one not in now.exported]
+    if lost and now.nfs:
+        found.append(f"NFS does not export {', '.join(lost)}.")
+    if before.console and not now.console:
+        found.append("The web console does not run.")
+    return found
+
+
+def _members(pool: Pool) -> dict[str, int]:
+    return {one.name: sum(member.state == "in-sync" for member in one.members) for one in live_arrays(pool, {})}
+
+
+def _exported() -> list[str]:
+    path = paths.ROOT / "var/lib/nfs/etab"
+    try:
+        lines = path.read_text().splitlines()
+    except OSError:
+        return []
+    return sorted({line.split()[0] for line in lines if line.strip()})

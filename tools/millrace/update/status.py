@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The versions of this server, and what an update does at the moment."""
+
+from datetime import UTC, datetime
+
+from millrace import paths
+from millrace.errors import BadInput, MillraceError
+from millrace.system.documents import read_model
+from millrace.system.os_release import image_version
+from millrace.system.run import Runner
+from millrace.system.units import is_active
+from millrace.update import boot_entries, obstacles, records, release
+from millrace.update.install import INSTALLER
+from millrace.update.model import Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+
+SCHEDULED = "run/systemd/shutdown/scheduled"
+
+
+def status(run: Runner) -> UpdateStatus:
+    """Return the versions of this server. BadInput: a record of updates cannot be read."""
+    return UpdateStatus(
+        version=image_version(),
+        other=_other(run),
+        trial=records.trial(),
+        last=records.last(),
+        failed=records.failed().versions,
+        url=_source(),
+        refusal=_refusal(run),
+        reboot=_reboot(),
+        running=is_active(INSTALLER, run) or paths.update_progress_file().exists(),
+        progress=_progress(),
+    )
+
+
+def offer(found: Release, news: str) -> Offer:
+    """Return what is to be said of a release before it is installed."""
+    running = image_version()
+    return Offer(
+        version=found.version,
+        running=running,
+        size=sum(one.size for one in found.files),
+        news=news,
+        refusal=obstacles.of_version(found.version, running),
+    )
+
+
+def _other(run: Runner) -> OtherVersion | None:
+    try:
+        entries = boot_entries.entries(run)
+    except MillraceError:
+        return None
+    others = [one for one in entries if one.version != image_version()]
+    if not others:
+        return None
+    one = max(others, key=lambda entry: release.number(entry.version))
+    return OtherVersion(version=one.version, tries_left=one.left)
+
+
+def _source() -> str | None:
+    try:
+        return records.source()
+    except BadInput:
+        # root alone reads it
+        return None
+
+
+def _refusal(run: Runner) -> str | None:
+    try:
+        return obstacles.of_server(run)
+    except (MillraceError, OSError) as error:
+        return str(error)
+
+
+def _reboot() -> str | None:
+    try:
+        lines = (paths.ROOT / SCHEDULED).read_text().splitlines()
+    except OSError:
+        return None
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    microseconds = values.get("USEC", "")
+    if values.get("MODE") != "reboot" or not microseconds.isdigit():
+        return None
+    return datetime.fromtimestamp(int(microseconds) / 1e6, UTC).isoformat(timespec="seconds")
+
+
+def _progress() -> UpdateProgress | None:
+    try:
+        found = read_model(paths.update_progress_file(), UpdateProgress)
+        incoming = paths.update_incoming_file()
+        # A process without rights writes the file that is downloaded, and nothing else.
+        more = incoming.stat().st_size if incoming.exists() else 0
+    except (BadInput, OSError):
+        return None
+    return found if found.done is None else found.model_copy(update={"done": found.done + more})

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The trial of a new version: what it may not do worse, and how it ends.
+
+systemd-boot starts a new version three times at most. At the end of each boot millrace-boot-check.service asks whether
+it serves no worse than the version before; then systemd-bless-boot.service accepts it. Otherwise the server reboots,
+and after the third time systemd-boot starts the version before, which records what was wrong.
+"""
+
+import json
+import time
+from collections.abc import Callable
+
+from millrace.errors import BadInput, Failed
+from millrace.system.os_release import image_version
+from millrace.system.run import Runner
+from millrace.system.wait import wait_until
+from millrace.update import boot_entries, records
+from millrace.update.model import LastUpdate, Outcome, Serving, Trial
+from millrace.update.serving import serving, worse
+
+STEP = 5.0
+LONGEST = 10 * 60.0
+"""So many seconds a new version has at most until it serves; md may have to assemble many drives."""
+IDLE = 90.0
+"""So many seconds it has while systemd starts nothing more: nobody will start what is missing then."""
+
+OWN = "millrace-boot-check.service"
+
+Measure = Callable[[Runner], Serving]
+
+
+def begin(version: str, by: str, before: Serving) -> None:
+    """Record that a version is about to be installed, and how the running one serves."""
+    records.save_trial(Trial(version=version, before=image_version(), at=records.now(), by=by, serving=before))
+
+
+def judge(
+    run: Runner,
+    measure: Measure = serving,
+    pause: Callable[[float], None] = time.sleep,
+) -> list[str]:
+    """Judge the version that runs, at the end of its boot; return what is said of it.
+
+    Failed: it serves worse than the one before; `boot-check` reboots the server.
+    """
+    try:
+        trial = records.trial()
+    except BadInput as error:
+        # A server that runs is worth more than a record: what is not known to fail is accepted.
+        records.end_trial()
+        return [f"what was on trial is not known: {error}"]
+    if trial is None:
+        return ["no version is on trial"]
+    running = image_version()
+    if running == trial.version:
+        return _tried(trial, run, measure, pause)
+    return _back(trial, running, run)
+
+
+def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float], None]) -> list[str]:
+    idle = 0.0
+
+    def look() -> list[str]:
+        nonlocal idle
+        idle = 0.0 if _starting(run) else idle + STEP
+        return worse(trial.serving, measure(run))
+
+    pauses = [STEP] * int(LONGEST / STEP)
+    problems = wait_until(look, lambda found: not found or idle > IDLE, pauses, pause)
+    if problems:
+        records.save_trial(trial.model_copy(update={"tries": trial.tries + 1, "problems": problems}))
+        raise Failed(f"version {trial.version} serves worse than {trial.before}: {' '.join(problems)}")
+    records.forget_failed(trial.version)
+    _end(trial, "accepted", [])
+    return [f"version {trial.version} serves as {trial.before} did and is accepted"]
+
+
+def _starting(run: Runner) -> bool:
+    """Whether systemd starts or stops anything but this check."""
+    found = run(["systemctl", "list-jobs", "--output=json"])
+    try:
+        jobs = json.loads(found.out)
+        return any(one["state"] == "running" and one["unit"] != OWN for one in jobs)
+    except (ValueError, KeyError, TypeError):
+        # not known: the longest time counts
+        return True
+
+
+def _back(trial: Trial, running: str, run: Runner) -> list[str]:
+    """Another version runs than the one on trial: that failed, was not installed to its end, or was rolled back."""
+    entry = boot_entries.of(trial.version, boot_entries.entries(run))
+    if entry is None:
+        _end(trial, "interrupted", ["The installation was interrupted."])
+        return [f"version {trial.version} was not installed completely; {running} runs as before"]
+    if entry.left == 0:
+        problems = trial.problems or ["It did not come up far enough to say why."]
+        records.add_failed(trial.version, problems)
+        _end(trial, "failed", problems)
+        return [f"version {trial.version} failed and {running} runs again: {' '.join(problems)}"]
+    boot_entries.put_last(entry)
+    _end(trial, "rolled-back", [])
+    return [f"version {running} was chosen at the boot menu, so {trial.version} is not tried"]
+
+
+def _end(trial: Trial, state: Outcome, problems: list[str]) -> None:
+    found = LastUpdate(
+        version=trial.version, before=trial.before, state=state, at=records.now(), by=trial.by, problems=problems
+    )
+    records.save_last(found)
+    records.end_trial()

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace update …`."""
+
+import os
+import sys
+from pathlib import Path
+
+import click
+
+from millrace import paths
+from millrace.errors import BadInput, Refused
+from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm
+from millrace.system.run import attempt
+from millrace.system.users import as_root, invoking_user, only_root
+
+TIME = "HH:MM"
+
+
+@click.group()
+def update() -> None:
+    """Install another version of Millrace beside this one, try it, and go back."""
+
+
+@update.command()
+@prints("millrace.update.model:UpdateStatus")
+def status(show: Output) -> None:
+    """Show the versions on the boot drive, how the last update ended, and what stands in the way of one."""
+    from millrace.system.run import quickly
+    from millrace.update import listing
+    from millrace.update.status import status as found
+
+    show(found(quickly), listing.status_lines)
+
+
+@update.command()
+@click.argument("url", required=False)
+@click.option("--remove", is_flag=True, help="Have no source; nothing is downloaded then.")
+@prints("millrace.update.model:UpdateStatus")
+def source(url: str | None, remove: bool, show: Output) -> None:
+    """Set the URL of the directory in which your web server has a release. Nothing is downloaded until you say so."""
+    from millrace.update import listing, records
+    from millrace.update.fetch import checked_url
+    from millrace.update.status import status as found
+
+    only_root()
+    if (url is None) == (not remove):
+        raise click.UsageError("name a URL, or use --remove")
+    with as_root():
+        records.save_source(None if url is None else checked_url(url))
+        show(found(attempt), listing.status_lines)
+
+
+@update.command()
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@prints("millrace.update.model:Offer")
+def check(release: Path | None, show: Output) -> None:
+    """Show which version RELEASE is and what is new in it; without one, what the source of updates has.
+
+    RELEASE is the directory that `tools/build --release` makes, or its archive.
+    """
+    from millrace.system import locks
+    from millrace.update import listing, stage
+    from millrace.update.install import BUSY
+    from millrace.update.status import offer
+
+    only_root()
+    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+        try:
+            with stage.origin(release, attempt) as bring:
+                found = stage.describe(bring, attempt)
+            offered = offer(found, stage.news(found))
+        finally:
+            stage.clear()
+    show(offered, listing.offer_lines)
+
+
+@update.command()
+@click.argument("release", required=False, type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reboot", default="later", metavar=f"now|{TIME}|later", help="When the new version starts.")
+@click.option("--older", is_flag=True, help="Install an older version than this one.")
+@click.option("--again", is_flag=True, help="Install a version that failed on this server.")
+@click.option("--degraded", is_flag=True, help="Install it although arrays lack members.")
+@prints("millrace.update.model:LastUpdate")
+def apply(release: Path | None, yes: bool, reboot: str, older: bool, again: bool, degraded: bool, show: Output) -> None:
+    """Install RELEASE beside the running version; without one, what the source of updates has.
+
+    The new version starts with the next boot. If it does not serve as this one does, this one starts again.
+    """
+    from millrace.system import locks
+    from millrace.system.documents import checked
+    from millrace.update import install, listing, obstacles, stage
+    from millrace.update.model import Order
+    from millrace.update.status import offer
+
+    only_root()
+    by = invoking_user()
+    with as_root():
+        with locks.held(paths.run_dir() / "update.lock", install.BUSY):
+            problem = obstacles.of_server(attempt, degraded)
+            if problem:
+                raise Refused(problem)
+            try:
+                with stage.origin(release, attempt) as bring:
+                    found = stage.describe(bring, attempt)
+                    offered = offer(found, stage.news(found))
+                    problem = obstacles.of_version(found.version, offered.running, older, again)
+                    if problem:
+                        raise Refused(problem)
+                    wanted = checked(
+                        lambda: Order(
+                            version=found.version, older=older, again=again, degraded=degraded, reboot=reboot, by=by
+                        )
+                    )
+                    if not yes:
+                        click.echo("\n".join(listing.offer_lines(offered)), err=True)
+                        confirm(f"Install version {found.version}?", "--yes")
+                    stage.complete(found, bring, attempt)
+            except BaseException:
+                stage.clear()
+                raise
+        done = install.order(wanted, attempt)
+        show(done, listing.last_lines)
+        install.restart(reboot, attempt)
+
+
+@update.command()
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reboot", default="later", metavar=f"now|{TIME}|later", help="When the other version starts.")
+@prints("millrace.update.model:LastUpdate")
+def rollback(yes: bool, reboot: str, show: Output) -> None:
+    """Let the other version on the boot drive start from now on."""
+    from millrace.system.documents import checked
+    from millrace.update import install, listing
+    from millrace.update.model import Order
+
+    only_root()
+    by = invoking_user()
+    checked(lambda: Order(version="0", reboot=reboot, by=by))
+    if not yes:
+        confirm("Start the other version from now on?", "--yes")
+    with as_root():
+        show(install.rollback(attempt, by), listing.last_lines)
+        install.restart(reboot, attempt)
+
+
+@update.command("install", hidden=True)
+@prints("millrace.update.model:LastUpdate")
+def install_(show: Output) -> None:
+    """Install what was ordered (started by `update apply` as millrace-update.service)."""
+    from millrace.update import install, listing
+
+    with as_root():
+        show(install.install(attempt), listing.last_lines)
+
+
+@update.command(hidden=True)
+def judge() -> None:
+    """Judge a version that is on trial (started by millrace-boot-check.service)."""
+    from millrace.system.run import quickly
+    from millrace.update import trial
+
+    with as_root():
+        for line in trial.judge(quickly):
+            click.echo(line)
+
+
+@update.command(hidden=True)
+def documents() -> None:
+    """Give this version its documents back after a later one ran (started by millrace-documents.service)."""
+    from millrace.system.os_release import image_version
+    from millrace.update import documents as documents_
+
+    with as_root():
+        for name in documents_.restore(image_version()):
+            click.echo(f"{name} was written by a later version: this version has it as it left it")
+
+
+@update.command(hidden=True)
+def fetch() -> None:
+    """Download one file to standard output (started by millrace-update-fetch.service, without rights)."""
+    from millrace.system.documents import read_model
+    from millrace.update.fetch import fetch as download
+    from millrace.update.model import Fetch
+
+    directory = os.environ.get("CREDENTIALS_DIRECTORY")
+    if not directory:
+        raise BadInput("this is for millrace-update-fetch.service: millrace update apply")
+    download(read_model(Path(directory) / "fetch", Fetch), sys.stdout.buffer)

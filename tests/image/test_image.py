@@ -55,7 +55,7 @@ EXPOSURE = {
     "millrace-drive.service": 43,
     "millrace-assemble.service": 39,
     "millrace-find.service": 42,
-    "millrace-adopt.service": 55,
+    "millrace-adopt.service": 56,
     "millrace-pool.service": 23,
     "millrace-share.service": 37,
     "millrace-tune.service": 41,

@@ -15,7 +15,15 @@ from millrace.state.model import Share
 from tests.unit.boot.units import before, names, settings, unit
 
 # Directories, of which the table has the files.
-DIRECTORIES = {"run/millrace", "var/lib/millrace", "var/lib/millrace/keep", "var/lib/millrace/history"}
+DIRECTORIES = {
+    "run/millrace",
+    "var/lib/millrace",
+    "var/lib/millrace/keep",
+    "var/lib/millrace/history",
+    "var/lib/millrace/update",
+    "var/lib/millrace/update/staged",
+    "var/lib/millrace/by-version",
+}
 # Not below the directories of Millrace.
 ELSEWHERE = {"var/lib/millrace-alert/state.json", "run/millrace-alert/report.json"}
 

@@ -3,6 +3,7 @@
 
 from pydantic import BaseModel
 
+from millrace.adopt.model import Adoption
 from millrace.alert.model import Acknowledgements, Routes, Secrets, State
 from millrace.bench.result.client import BenchClients
 from millrace.bench.result.model import Run
@@ -28,11 +29,13 @@ from millrace.rescue.model import Rescue
 from millrace.state.history import Change
 from millrace.state.model import Config
 from millrace.tune.pace import PriorityDocument
+from millrace.update.model import FailedVersions, LastUpdate, Source, Trial
 
 STATE = "var/lib/millrace"
 
 # By the name of its record in released/: the paths that it has below the root directory, and its model.
 DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
+    "adoption.json": ((f"{STATE}/adoption.json",), Adoption),
     "alert-acknowledged.json": ((f"{STATE}/alert/acknowledged.json",), Acknowledgements),
     "alert-routes.json": ((f"{STATE}/alert/routes.json",), Routes),
     "alert-secrets.json": ((f"{STATE}/alert/secrets.json",), Secrets),
@@ -67,10 +70,18 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "transaction.json": ((f"{STATE}/transaction.json",), Transaction),
     "trim.json": ((f"{STATE}/trim.json",), TrimRecord),
     "unclean.json": ((f"{STATE}/unclean.json",), UncleanStarts),
+    "update-before.json": ((f"{STATE}/update/before.json",), Trial),
+    "update-failed.json": ((f"{STATE}/update/failed.json",), FailedVersions),
+    "update-last.json": ((f"{STATE}/update/last.json",), LastUpdate),
+    "update-source.json": ((f"{STATE}/update/source.json",), Source),
 }
 
 # What writes documents with `write_model`, by module, and the records of them; none for what ends with the boot.
 WRITERS: dict[str, set[str]] = {
+    # the key is that of the room keep, the configuration that of the state
+    "adopt/adopt.py": {"adoption.json", "keep-key.json"},
+    "adopt/restore.py": {"config.json"},
+    "adopt/verbs.py": set(),
     "alert/listing.py": {"alert-acknowledged.json"},
     "alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
     "alert/service.py": {"alert-state.json"},
@@ -112,6 +123,9 @@ WRITERS: dict[str, set[str]] = {
     "state/store.py": {"config.json"},
     "tune/originals.py": set(),
     "tune/settings.py": {"settings.json"},
+    "update/install.py": set(),
+    "update/records.py": {"update-before.json", "update-failed.json", "update-last.json", "update-source.json"},
+    "update/stage.py": set(),
 }
 # These are written in another way: with the certificate and its key at once, and within a generation.
 BESIDE = {"certificate.json", "keep-manifest.json"}

@@ -11,6 +11,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from millrace import __version__, paths
+from millrace.adopt.model import Adoption
 from millrace.alert.model import (
     Acknowledgement,
     Acknowledgements,
@@ -50,6 +51,7 @@ from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
 from millrace.rescue.model import STEPS, Judgement, NewLog, Rescue
 from millrace.system.documents import read_model
 from millrace.tune.pace import PriorityDocument
+from millrace.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
 from tests.fakes.files.box import POLICY, Box
 from tests.fakes.files.running import server
 from tests.unit.bench.remotes import client
@@ -65,7 +67,7 @@ def documents() -> dict[str, BaseModel]:
     """Every document that `Box` does not write by itself, with something in each of its fields."""
     with tempfile.TemporaryDirectory() as root, server(Path(root)) as box:
         made = box.provision()
-        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_others()}
+        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_of_updates(), **_others()}
 
 
 def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
@@ -166,6 +168,31 @@ def _of_alerts() -> dict[str, BaseModel]:
             open=[alert],
             queue=[Queued(route="ops", message=message, attempts=1, not_before=1.5)],
             deliveries=[Delivery(route="ops", delivered=AT, problem="refused", dropped=1, daily="2026-11-20")],
+        ),
+    }
+
+
+def _of_updates() -> dict[str, BaseModel]:
+    serving = Serving(
+        pool=True, arrays={"data": 10, "log": 2}, nfs=True, smb=True, exported=["/srv/pool/models"], console=True
+    )
+    new, before, problems = "0.1.1", "0.1.0", ["NFS does not answer."]
+    return {
+        "update-before.json": Trial(
+            version=new, before=before, at=AT, by="admin", serving=serving, tries=1, problems=problems
+        ),
+        "update-failed.json": FailedVersions(versions=[FailedVersion(version=new, at=AT, problems=problems)]),
+        "update-last.json": LastUpdate(
+            version=new, before=before, state="failed", at=AT, by="admin", problems=problems
+        ),
+        "update-source.json": Source(url="https://files.example/millrace/"),
+        "adoption.json": Adoption(
+            pool="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            generation=2,
+            by="admin",
+            at=AT,
+            secrets=True,
+            ports={"02:00:00:00:00:01": "02:00:00:00:00:02"},
         ),
     }
 

@@ -67,6 +67,8 @@ KEPT = [
     Kept(f"{STATE}/metrics", "the endpoint of metrics", "tree", secret=True),
     Kept("accounts/shadow", "passwords of users and of the administrator, as hashes", "shadow", secret=True),
     Kept("accounts/quotas.json", "which trees have their quota project, so that none is walked again", "quotas"),
+    Kept(f"{STATE}/update/source.json", "the URL of updates"),
+    Kept(f"{STATE}/update/failed.json", "versions that failed here", decided=False),
     # identities
     Kept("var/lib/samba/private/secrets.tdb", "SID of the machine, secret of the domain", "tdb", secret=True),
     # a wrong password is counted in it
@@ -94,6 +96,11 @@ LEFT = [
     Left(f"{STATE}/transaction.json", "it ends when the pool exists"),
     Left(f"{STATE}/history/*/*", "how the pool was made; pool.json and plan.json have the result"),
     Left(f"{STATE}/adoption.*", "it ends when the pool is adopted"),
+    Left(f"{STATE}/update/before.json", "it ends when a version is accepted; another boot drive has its own versions"),
+    Left(f"{STATE}/update/last.json", "how the last update of this boot drive ended"),
+    Left(f"{STATE}/update/incoming", "a download under way"),
+    Left(f"{STATE}/update/staged/*", "files of a release, until they are installed"),
+    Left(f"{STATE}/by-version/*", "documents as the version in the other slot of this boot drive left them"),
     Left(f"{STATE}/drive-change.json", "a change under way: the drives themselves show how far it came"),
     Left(f"{STATE}/rescue.json", "a rescue under way, in which the pool is not mounted"),
     Left(f"{STATE}/unrepaired", "a rescue under way, in which the pool is not mounted"),

@@ -38,11 +38,11 @@ def restore(version: str) -> list[str]:
 
     A document that both read stays as it is: it has what people decided since.
     """
-    where = paths.by_version_dir() / version
+    where, state = paths.by_version_dir() / version, paths.state_dir()
     restored = []
     for copy in _documents(where) if where.is_dir() else []:
         name = copy.relative_to(where)
-        path = paths.state_dir() / name
+        path = state / name
         mine = _schema(copy)
         if mine is None or not path.is_file():
             continue

@@ -28,7 +28,7 @@ class Server(Commands):
         "systemctl start millrace-update.service",
         "systemctl start millrace-update-fetch.service",
         "systemctl --no-block reboot",
-        "systemctl list-jobs --output=json",
+        "systemctl list-jobs --no-legend --plain",
         "shutdown --reboot * *",
         "/usr/lib/systemd/systemd-sysupdate update *",
     )
@@ -37,7 +37,7 @@ class Server(Commands):
         super().__init__()
         self.root, self.serving = root, WELL
         self.active: set[str] = set()
-        self.jobs = "[]"
+        self.jobs = ""
         self.written: dict[str, bytes] = {}
         (root / ESP).mkdir(parents=True)
         self.runs("0.1.0")

@@ -19,6 +19,15 @@ class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
 
+    def do_GET(self) -> None:
+        """Redirect what is said to be elsewhere."""
+        if self.path == "/elsewhere":
+            self.send_response(302)
+            self.send_header("Location", "/SHA256SUMS")
+            self.end_headers()
+            return
+        super().do_GET()
+
 
 @pytest.fixture
 def url(tmp_path: Path) -> Iterator[str]:
@@ -40,6 +49,13 @@ def test_file_is_written_as_it_is(url: str) -> None:
 def test_larger_file_is_not_taken(url: str) -> None:
     with pytest.raises(Failed, match="more than the 4999 bytes"):
         fetch(Fetch(url=f"{url}/SHA256SUMS", limit=4999), io.BytesIO())
+
+
+def test_redirect_is_not_followed(url: str) -> None:
+    out = io.BytesIO()
+    with pytest.raises(Failed, match="redirects to /SHA256SUMS; set the URL that has the files"):
+        fetch(Fetch(url=f"{url}/elsewhere", limit=5000), out)
+    assert out.getvalue() == b""
 
 
 def test_missing_file_and_missing_server_are_named(url: str) -> None:

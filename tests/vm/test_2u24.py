@@ -86,9 +86,10 @@ def test_occupied_drives_are_not_written(box: Box, machine: Appliance, before: d
     assert occupied.written(machine, SERVER.drives) == []
 
 
-# The drives that are left
+# The drives that are left. Plan and steps are those of tests/unit: the arrays of 24 drives are built by hand only.
 
 
+@pytest.mark.soak
 def test_plan_is_ready_after_the_occupied_drives_are_pulled(box: Box, machine: Appliance) -> None:
     machine.pull(*occupied.DRIVES)
     assert box.shown("plan --again --json")["proposal"]["verdict"] == "ready"
@@ -96,6 +97,7 @@ def test_plan_is_ready_after_the_occupied_drives_are_pulled(box: Box, machine: A
     assert box.machine.run("test -e /var/lib/millrace/pool.json", check=False).status == 1
 
 
+@pytest.mark.soak
 def test_approved_hash_builds_the_pool(box: Box) -> None:
     # over the console, as an administrator in front of it would
     digest = box.read_json("cat /run/millrace/plan.json")["sha256"]
@@ -104,6 +106,7 @@ def test_approved_hash_builds_the_pool(box: Box) -> None:
     assert box.pool["plan_sha256"] == digest
 
 
+@pytest.mark.soak
 def test_data_is_a_stripe_over_two_legs_of_nine_drives(box: Box) -> None:
     arrays = {array["name"]: array for array in box.plan["arrays"]}
     for leg in ("leg0", "leg1"):
@@ -117,6 +120,7 @@ def test_data_is_a_stripe_over_two_legs_of_nine_drives(box: Box) -> None:
     assert box.array_detail("log")["MD_LEVEL"] == "raid1"
 
 
+@pytest.mark.soak
 def test_leg_stays_within_one_numa_node(box: Box) -> None:
     for leg in ("leg0", "leg1"):
         script = f"""
@@ -126,27 +130,32 @@ done"""
         assert len(set(box.say(script).split())) == 1
 
 
+@pytest.mark.soak
 def test_file_system_is_aligned_to_the_legs(box: Box) -> None:
     geometry = box.xfs_geometry()
     assert geometry["data.sunit"] * geometry["data.bsize"] == 1024 * KIB
     assert geometry["data.swidth"] == 2 * geometry["data.sunit"]
 
 
+@pytest.mark.soak
 def test_allocation_groups_begin_on_both_legs(box: Box) -> None:
     geometry = box.xfs_geometry()
     units, rest = divmod(geometry["meta-data.agsize"], geometry["data.sunit"])
     assert (units % 2, rest) == (1, 0)
 
 
+@pytest.mark.soak
 def test_pool_is_served_without_a_failed_unit(box: Box) -> None:
     box.wait_booted()
     assert box.failed_units() == []
     assert "/srv/pool/data" in box.say("exportfs -s")
 
 
+@pytest.mark.soak
 def test_every_setting_equals_the_plan(box: Box) -> None:
     promises.everything(box)
 
 
+@pytest.mark.soak
 def test_pulled_drives_are_unchanged(machine: Appliance, before: dict[str, str]) -> None:
     assert occupied.checksums(machine) == before

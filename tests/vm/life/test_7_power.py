@@ -35,6 +35,7 @@ def test_synced_data_survives_a_power_cut(box: Box, client: Machine) -> None:
         client.run("rm -f /run/synced; cat > /run/writer.py", stdin=WRITER)
         client.run("systemd-run --unit=writer python3 /run/writer.py")
         client.wait_command("test $(wc -l < /run/synced) -ge 40", "forty records synced", 300)
+        measured.leave_a_run_behind(box)
         box.machine.power_cut()
         # what the client was told to be safe before the power went
         synced = client.run("tail -n 1 /run/synced").out.strip()

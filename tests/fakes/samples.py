@@ -37,7 +37,7 @@ READING = (
     "systemctl --failed --output=json",
     "systemctl is-system-running",
     "systemctl show --property=ActiveState --value *",
-    "systemctl show --property=InactiveExitTimestamp --value *",
+    "systemctl show --property=InactiveExitTimestamp --property=InactiveExitTimestampMonotonic srv-pool.mount",
     "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
 )
 

@@ -137,16 +137,19 @@ def set_md(root: Path, device: str, **attributes: str) -> None:
         (root / "sys/class/block" / device / "md" / name).write_text(f"{text}\n")
 
 
-def host(**answers: Result) -> Host:
-    """`host(show=Result(…))` replaces the answer of systemctl show, and so on."""
+def host(uptime: float = 60, **answers: Result) -> Host:
+    """`host(show=Result(…))` replaces the answer of systemctl show, and so on; `uptime` in seconds."""
     names = {
         "running": "systemctl is-system-running",
         "failed": "systemctl --failed",
         "show": "systemctl show --property=ActiveState",
+        "mount": "systemctl show --property=ActiveState --value srv-pool.mount",
+        "smbd": "systemctl show --property=ActiveState --value smbd.service",
         "since": "systemctl show --property=InactiveExitTimestamp",
         "heartbeat": "systemctl start millrace-heartbeat.service",
     }
-    return Host(Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}}), ANSWERING)
+    tools = Tools({**WELL, **{names[key]: answer for key, answer in answers.items()}})
+    return Host(tools, ANSWERING, lambda: uptime)
 
 
 def deaf(nfs: str | None = None, smb: str | None = None) -> Host:

@@ -137,7 +137,8 @@ class TestFilesystem:
     def test_being_mounted_takes_its_time_and_says_so(self, serving: Path) -> None:
         unmount_all(serving)
         mount(serving, "/dev/sda1", "/", "ext4", "rw")
-        slow = host(show=Result(0, "activating\n", ""), since=Result(0, "Sat 2026-11-21 23:50:07 UTC\n", ""))
+        began = "InactiveExitTimestamp=Sat 2026-11-21 23:50:07 UTC\nInactiveExitTimestampMonotonic=9000000\n"
+        slow = host(show=Result(0, "activating\n", ""), since=Result(0, began, ""))
         [finding] = filesystem.check(slow)
         assert finding.level is Level.WARN
         assert finding.sentence == (

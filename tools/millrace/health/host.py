@@ -2,6 +2,7 @@
 """What the checks read, at most once in each run."""
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,14 +31,19 @@ class Probes:
 
 REPLACE = "millrace drive replace"
 
+BOOT_SECONDS = 600
+"""A boot that takes longer is no excuse any more: systemd says "starting" for as long as one of its jobs hangs."""
+
 PROBES = Probes(probes.nfs, probes.smb)
 
 
 class Host:
     """This server during one run of the checks."""
 
-    def __init__(self, run: Runner = quickly, probes: Probes | None = None) -> None:
-        self._run = run
+    def __init__(
+        self, run: Runner = quickly, probes: Probes | None = None, uptime: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._run, self._uptime = run, uptime
         self.probes = probes or PROBES
 
     @cached_property
@@ -94,8 +100,15 @@ class Host:
         return net.entries(self._run)
 
     @cached_property
+    def uptime(self) -> float:
+        """Seconds since this server was started."""
+        return self._uptime()
+
+    @cached_property
     def starting(self) -> bool:
-        """Whether the boot is still under way: what is missing may still appear."""
+        """Whether the boot is still under way: what is missing may still appear. After BOOT_SECONDS it never is."""
+        if self.uptime > BOOT_SECONDS:
+            return False
         # Without a status: is-system-running exits with 1 for every answer but "running".
         return self._run(["systemctl", "is-system-running"]).out.strip() in ("initializing", "starting")
 

@@ -19,6 +19,8 @@ SCARCE, FULL = 90, 98
 _SHUT_DOWN = "EIO"
 # A shutdown ends with a mount, and a mount needs the log: unmounting under NFS and SMB takes a restart.
 _RECOVER = "Put missing drives back in, then restart the server: systemctl reboot"
+# Most replays take seconds. This one takes hours, or hangs.
+MOUNT_SECONDS = 900
 _ROOM = "Delete or move what is not needed any more."
 
 
@@ -36,13 +38,21 @@ def not_mounted(host: Host) -> list[Finding]:
     mountpoint = host.pool.filesystem.mountpoint
     found = mounted(mountpoint)
     if found is None:
-        if host.active_state(UNIT) == "activating":
+        if _is_mounting(host, mountpoint):
             return [_mounting(host, mountpoint)]
         return [host.absent(NAME, f"{mountpoint} is not mounted.", f"systemctl status {UNIT} millrace-pool.service")]
     if "ro" in found.options:
         todo = "journalctl -k | grep XFS; then restart the server, and repair offline if it comes back like this"
         return [Finding(check=NAME, level=Level.FAIL, sentence=f"{mountpoint} is mounted read-only.", todo=todo)]
     return []
+
+
+def waiting(host: Host, check: str, who: str) -> list[Finding]:
+    """Return WARN for a server that starts when the pool is mounted, while it is being mounted; else empty."""
+    if host.pool is None or not _is_mounting(host, host.pool.filesystem.mountpoint):
+        return []
+    sentence = f"{who} are served when {host.pool.filesystem.mountpoint} is mounted."
+    return [Finding(check=check, level=Level.WARN, sentence=sentence, todo=f"systemctl status {UNIT}")]
 
 
 def unserved(host: Host, check: str, who: str) -> list[Finding]:
@@ -84,16 +94,33 @@ def _failure(host: Host) -> Finding | None:
     return Finding(check=NAME, level=Level.FAIL, sentence=sentence, todo=todo)
 
 
+def _is_mounting(host: Host, mountpoint: str) -> bool:
+    return mounted(mountpoint) is None and host.active_state(UNIT) == "activating"
+
+
 def _mounting(host: Host, mountpoint: str) -> Finding:
-    """There is no time limit on a mount: the finding reports what it does."""
-    began = host.query(["systemctl", "show", "--property=InactiveExitTimestamp", "--value", UNIT]).out
-    clock = re.search(r"\b\d\d:\d\d", began)
+    """There is no time limit on a mount: the finding reports what it does, and is a failure where that takes long."""
+    stamps = ["InactiveExitTimestamp", "InactiveExitTimestampMonotonic"]
+    shown = host.query(["systemctl", "show", *(f"--property={one}" for one in stamps), UNIT]).out
+    found = dict(line.split("=", 1) for line in shown.splitlines() if "=" in line)
+    clock = re.search(r"\b\d\d:\d\d", found.get(stamps[0], ""))
     since = f" since {clock[0]}" if clock else ""
+    # Where systemd does not tell, from the start of the server on. In microseconds, by a clock that is never put right.
+    began = found.get(stamps[1], "")
+    if host.uptime - int(began if began.isdecimal() else 0) / 10**6 <= MOUNT_SECONDS:
+        return Finding(
+            check=NAME,
+            level=Level.WARN,
+            sentence=f"{mountpoint} is being mounted{since}: XFS is replaying its log or counting quotas.",
+            todo="Wait: clients are served as soon as it is done. Progress: journalctl -k | grep XFS",
+        )
     return Finding(
         check=NAME,
-        level=Level.WARN,
-        sentence=f"{mountpoint} is being mounted{since}: XFS is replaying its log or counting quotas.",
-        todo="Wait: clients are served as soon as it is done. Progress: journalctl -k | grep XFS",
+        level=Level.FAIL,
+        sentence=f"{mountpoint} is still being mounted{since}, and no client is served: to replay the log of XFS or to "
+        "count quotas may take hours.",
+        todo="Do not restart the server: the mount would begin again. "
+        "Drives and arrays that hang: journalctl -k | grep -E 'XFS|md|nvme'",
     )
 
 

@@ -22,7 +22,9 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return []
     if not nfsd.is_serving():
-        return [host.absent(NAME, "The NFS server is not running.", "systemctl status nfs-server.service")]
+        return filesystem.waiting(host, NAME, "Clients of NFS") or [
+            host.absent(NAME, "The NFS server is not running.", "systemctl status nfs-server.service")
+        ]
     listeners = nfsd.lines("portlist")
     if "tcp 2049" not in listeners:
         return [host.absent(NAME, "The NFS server does not listen on TCP.", "systemctl restart nfs-server.service")]

@@ -30,7 +30,9 @@ def check(host: Host) -> list[Finding]:
         return failed or _answer(host, [one.ip for port in ports for one in port.addresses])
     if state == "activating":
         return [Finding(check=NAME, level=Level.WARN, sentence="The SMB server is starting.")]
-    return [host.absent(NAME, f"The SMB server is {state}.", "systemctl status smbd.service millrace-share.service")]
+    return filesystem.waiting(host, NAME, "Clients of SMB") or [
+        host.absent(NAME, f"The SMB server is {state}.", "systemctl status smbd.service millrace-share.service")
+    ]
 
 
 def _answer(host: Host, addresses: Sequence[Address]) -> list[Finding]:

@@ -24,6 +24,7 @@ def test_each_route_gets_the_beginning_and_the_end_once() -> None:
     state = known()
     for seconds in (0, 30):
         state = queue.follow(state, health(finding(), seconds=seconds), ROUTES)
+        state = queue.released(state, stamp(seconds), ["chat", "log"])
     assert waiting(state) == [("chat", "opened", 1), ("log", "opened", 1)]
     for seconds in (60, 90, 120):
         state = queue.follow(state, health(seconds=seconds), ROUTES)
@@ -38,8 +39,33 @@ def test_same_document_is_followed_once() -> None:
 
 def test_many_at_once_are_one_message_for_each_route() -> None:
     shelf = [finding("drives", f"S{number}", Level.FAIL) for number in range(12)]
-    state = queue.follow(known(), health(*shelf), ROUTES)
+    state = queue.released(queue.follow(known(), health(*shelf), ROUTES), stamp(5), ["chat", "log"])
     assert waiting(state) == [("chat", "opened", 12), ("log", "opened", 12)]
+
+
+def test_what_is_held_is_reported_as_it_is_when_it_is_released() -> None:
+    state = queue.follow(known("chat"), health(finding()), [HOOK])
+    state = queue.follow(state, health(finding(level=Level.FAIL), seconds=2), [HOOK])
+    assert waiting(state) == []
+    state = queue.released(state, stamp(5), ["chat"])
+    assert waiting(state) == [("chat", "opened", 1)] and state.queue[0].message.alerts[0].level is Level.FAIL
+    state = queue.follow(state, health(finding(), seconds=30), [HOOK])
+    state = queue.follow(state, health(finding(level=Level.FAIL), seconds=60), [HOOK])
+    assert waiting(state)[1:] == [("chat", "worse", 1)]
+
+
+def test_end_of_what_is_still_held_does_not_overtake_its_beginning() -> None:
+    state = queue.follow(known("chat"), health(finding()), [HOOK])
+    for seconds in (30, 60):
+        state = queue.follow(state, health(seconds=seconds), [HOOK])
+    assert waiting(state) == [("chat", "opened", 1), ("chat", "closed", 1)]
+    assert state.held == []
+
+
+def test_route_that_is_added_while_news_is_held_gets_it_once() -> None:
+    state = queue.follow(known("log"), health(finding()), [LOG])
+    state = queue.routed(state, [HOOK, LOG], BEGAN)
+    assert sorted(waiting(state)) == [("chat", "opened", 1), ("log", "opened", 1)] and state.held == []
 
 
 def test_later_message_waits_for_the_earlier_one_of_its_route() -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.alert import service
+from millrace.alert import queue, service
 from millrace.alert.model import Report, Route, Routes, Secrets, State, TestRequest
 from millrace.alert.send import Parcel
 from millrace.alert.service import Service
-from millrace.health.model import Finding
+from millrace.health.model import Finding, Level
 from millrace.system.documents import read_model, write_model
 from tests.unit.alert.samples import BEGAN, HOOK, LOG, URL, finding, health
 
@@ -58,10 +58,16 @@ class World:
     def now(self) -> datetime:
         return BEGAN + timedelta(seconds=self.seconds)
 
-    def look(self, *findings: Finding) -> None:
+    def document(self, *findings: Finding) -> None:
         """Health is checked now, and the service looks."""
         write_model(paths.health_file(), health(*findings, seconds=self.seconds))
         self.service.step()
+
+    def look(self, *findings: Finding) -> None:
+        """The same, and what began is held no longer."""
+        self.document(*findings)
+        if self.service.state.held:
+            self.later(queue.HOLD_SECONDS)
 
     def later(self, seconds: float) -> None:
         self.seconds += seconds
@@ -95,6 +101,45 @@ def test_problem_is_delivered_when_it_begins_and_when_it_ends(world: World) -> N
     world.later(30)
     assert world.report.open == [] and world.report.queued == {}
     assert world.report.deliveries[0].delivered is not None
+
+
+def test_shelf_that_goes_in_several_documents_is_one_message(world: World) -> None:
+    lost: list[Finding] = []
+    for array in ("data0", "data1", "data2", "log"):
+        lost.append(finding("arrays", array, Level.FAIL))
+        world.document(*lost)
+        world.seconds += 1
+    assert world.events == []
+    world.document(*lost, finding("filesystem", "", Level.FAIL), finding("nfs", "", Level.FAIL))
+    world.later(1)
+    assert [len(one.parcel.message.alerts) for one in world.begun] == [6]
+
+
+def test_news_is_held_for_five_seconds_from_the_first_and_no_longer(world: World) -> None:
+    """A problem in each second, for half a minute: the first is not kept back by those that follow."""
+    lost: list[Finding] = []
+    for number in range(6):
+        lost.append(finding("drives", f"S{number}"))
+        world.document(*lost)
+        assert world.events == ([] if number < 5 else ["opened"])
+        world.seconds += 1
+    world.begun[0].end()
+    assert len(world.begun[0].parcel.message.alerts) == 6
+    # what comes after it has five seconds of its own
+    world.document(*lost, finding("nfs", ""))
+    world.later(4)
+    assert world.events == ["opened"]
+    world.later(1)
+    assert world.events == ["opened", "opened"]
+
+
+def test_news_that_is_held_survives_a_restart(world: World) -> None:
+    world.document(finding())
+    world.service = world.start()
+    world.later(0)
+    assert world.events == ["opened"]
+    world.later(60)
+    assert len(world.begun) == 1
 
 
 def test_message_waits_over_a_restart_and_comes_once(world: World) -> None:
@@ -185,6 +230,7 @@ def test_health_that_is_not_checked_any_more_is_an_alert_of_its_own(world: World
     world.later(service.STALE_SECONDS)
     assert world.events == []
     world.later(1)
+    world.later(queue.HOLD_SECONDS)
     [one] = world.begun
     assert one.parcel.message.alerts[0].key == "health/stopped"
     world.later(30)
@@ -216,6 +262,7 @@ def test_boot_drive_that_is_full_keeps_no_alert_back(world: World, monkeypatch: 
     monkeypatch.setattr(service, "write_model", full)
     write_model(paths.health_file(), health(finding("root", "")))
     world.service.step()
+    world.later(queue.HOLD_SECONDS)
     assert world.events == ["opened"]
 
 

@@ -14,13 +14,13 @@ from millrace.health.checks import arrays
 from millrace.health.collect import collect
 from millrace.health.host import Host
 from millrace.health.model import Level
-from millrace.inventory.model import DriveState
+from millrace.inventory.model import DriveState, Inventory
 from millrace.pool.arrays import live_arrays
 from millrace.provision.model import MemberRecord, Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.unit.drive.servers import DATA, NEEDED, drive, examined, server
-from tests.unit.health.servers import host, place, sentences, set_md, well
+from tests.unit.health.servers import host, place, sentences, serial, set_md, well
 from tests.unit.tune.fake_sysfs import add_member
 
 FILES = "Show the damaged files: millrace pool scrub files"
@@ -50,6 +50,39 @@ def with_spare(serial: str) -> None:
     spare = MemberRecord(serial=serial, wwid="", partuuid="", label="")
     data = pool.arrays[0].model_copy(update={"spares": [spare]})
     write_model(paths.pool_file(), pool.model_copy(update={"arrays": [data, *pool.arrays[1:]]}))
+
+
+def behind_switches(*serials: str, other: str | None = "0000:81:00.0") -> None:
+    """These drives of the pool were behind one PCIe switch at boot, the others behind another one."""
+    inventory = read_model(paths.inventory_file(), Inventory)
+    names = [serial(number) for number in range(12)]
+    drives = [
+        one.model_copy(update={"serial": name, "switch": "0000:41:00.0" if name in serials else other})
+        for name, one in zip(names, [one for one in inventory.drives if one.state is not DriveState.BOOT], strict=True)
+    ]
+    boot = [one for one in inventory.drives if one.state is DriveState.BOOT]
+    write_model(paths.inventory_file(), inventory.model_copy(update={"drives": [*drives, *boot]}))
+
+
+def test_missing_drives_behind_one_switch_are_named_with_it(serving: Path) -> None:
+    behind_switches("D0", "D1", "D2")
+    lose(serving, "md127", 2, 3)
+    assert "drive D0, drive D1 are missing (all behind PCIe switch 0000:41:00.0); the next" in sentences(
+        arrays.check(host())
+    )
+
+
+def test_switch_that_is_above_all_drives_or_above_some_of_the_missing_is_not_named(serving: Path) -> None:
+    lose(serving, "md127", 2, 3)
+    for behind, other in ([], "0000:41:00.0"), (["D0"], "0000:81:00.0"), ([], None):
+        behind_switches(*behind, other=other)
+        assert "drive D0, drive D1 are missing; the next" in sentences(arrays.check(host()))
+
+
+def test_inventory_that_cannot_be_read_hides_no_missing_drive(serving: Path) -> None:
+    lose(serving, "md127", 2, 3)
+    paths.inventory_file().write_text("{")
+    assert "drive D0, drive D1 are missing; the next" in sentences(arrays.check(host()))
 
 
 def test_healthy_arrays_have_a_sentence_each(serving: Path) -> None:

@@ -133,12 +133,16 @@ class Delivery(Contract):
 
 
 class State(Contract):
-    """What millrace-alert.service keeps over a restart. `health_at` is the document that was followed last."""
+    """What millrace-alert.service keeps over a restart.
+
+    `health_at` is the document that was followed last, `held` the keys of open alerts that wait for others.
+    """
 
     schema_version: Literal[1] = 1
     number: Count = 0
     health_at: str | None = None
     open: list[Alert] = Field(default_factory=list)
+    held: list[str] = Field(default_factory=list)
     queue: list[Queued] = Field(default_factory=list)
     deliveries: list[Delivery] = Field(default_factory=list)
 

@@ -13,23 +13,37 @@ MOST = 200
 # A message that was lost on the way is tried again after 15 s, then after twice as long each time, at most 5 minutes:
 # a receiver that is back after a night has what it missed before an administrator asks for it.
 FIRST_SECONDS, LONGEST_SECONDS = 15.0, 300.0
+HOLD_SECONDS = 5.0
+"""So long the first of new alerts waits for others: drives of a shelf that loses its power go one after the other."""
 
 
 def follow(state: State, health: Health, routes: Sequence[Route]) -> State:
-    """Update the alerts from a health document: they begin and end, and each route gets its messages."""
+    """Update the alerts from a health document: they begin and end. What begins is held until `released`."""
     if state.health_at == health.at:
         return state
+    names = [one.name for one in routes]
     found = difference(state.open, health)
-    state = state.model_copy(update={"open": found.open, "health_at": health.at})
-    for event, alerts in _news(found):
-        state = say(state, event, health.at, alerts, [one.name for one in routes])
+    if any(one.key in state.held for one in found.closed):
+        # no end without a beginning
+        state = released(state, health.at, names)
+    held = [*state.held, *(one.key for one in found.opened)]
+    state = state.model_copy(update={"open": found.open, "held": held, "health_at": health.at})
+    for event, alerts in _news(found, held):
+        state = say(state, event, health.at, alerts, names)
     return state
 
 
-def _news(found: Difference) -> Iterable[tuple[Event, list[Alert]]]:
-    for alerts in grouped(found.opened):
-        yield "opened", alerts
-    for alerts in grouped(found.worse):
+def released(state: State, at: str, routes: Sequence[str]) -> State:
+    """Queue what is held, as it is now: a few apart, many in one message."""
+    alerts = [one for one in state.open if one.key in state.held]
+    state = state.model_copy(update={"held": []})
+    for together in grouped(alerts):
+        state = say(state, "opened", at, together, routes)
+    return state
+
+
+def _news(found: Difference, held: Sequence[str]) -> Iterable[tuple[Event, list[Alert]]]:
+    for alerts in grouped([one for one in found.worse if one.key not in held]):
         yield "worse", alerts
     for alerts in grouped(found.closed):
         yield "closed", alerts
@@ -66,6 +80,7 @@ def routed(state: State, routes: Sequence[Route], now: datetime) -> State:
     """Follow a change of the routes: what a removed one had is dropped, a new one gets what is open now."""
     names = [one.name for one in routes]
     known = [one.route for one in state.deliveries]
+    state = released(state, now.astimezone().isoformat(timespec="seconds"), known)
     state = state.model_copy(
         update={
             "queue": [one for one in state.queue if one.route in names],

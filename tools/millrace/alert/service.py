@@ -79,6 +79,7 @@ class Service:
         self._testing: list[tuple[TestResult, Delivering]] = []
         self._results: list[TestResult] = []
         self._kept: dict[Path, BaseModel] = {}
+        self._held_from: float | None = None
         # What kept the messages from their receiver may have been mended before the restart.
         self.state = queue.at_once(queue.routed(_recorded(), list(self._routes.values()), self._now()), self._routes)
 
@@ -88,6 +89,7 @@ class Service:
         health = self._health_now()
         if health is not None:
             self.state = queue.follow(self.state, health, routes)
+        self._release()
         self.state = queue.greeted(self.state, routes, health, self._now().astimezone())
         self._finish()
         # Before an attempt begins: what is delivered twice is better than what is forgotten.
@@ -95,6 +97,15 @@ class Service:
         for one in queue.due(self.state, self._under_way, self._now().timestamp()):
             self._under_way[one.route] = (one, self._begin(self._parcel(one.route, one.message)))
         self._test()
+
+    def _release(self) -> None:
+        """Queue what began, once documents that follow at once have been awaited."""
+        if self.state.held and self._held_from is None:
+            self._held_from = self._uptime()
+        if self._held_from is not None and self._uptime() - self._held_from >= queue.HOLD_SECONDS:
+            self.state = queue.released(self.state, self._stamp(), list(self._routes))
+        if not self.state.held:
+            self._held_from = None
 
     def _health_now(self) -> Health | None:
         """The health document; one that has not changed for too long says so first."""

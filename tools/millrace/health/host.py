@@ -7,16 +7,18 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.health import heartbeats
 from millrace.health.heartbeats import Heartbeat
 from millrace.health.model import Finding, Level
-from millrace.inventory.model import Drive
+from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.inventory.present import present
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
 from millrace.system import net, probes
+from millrace.system.documents import read_model
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
 
@@ -74,6 +76,22 @@ class Host:
         """Return `bay 7 (S6XYZ123)`, or `drive S6XYZ123` where its bay is not known."""
         bay = self.bays.get(serial)
         return f"bay {bay} ({serial})" if bay else f"drive {serial}"
+
+    def shared(self, serials: Sequence[str]) -> str:
+        """Return ` (all behind PCIe switch 0000:41:00.0)`; empty where that is not known, or true of every drive."""
+        if len(serials) < 2:
+            return ""
+        try:
+            found = read_model(paths.inventory_file(), Inventory).drives
+        except MillraceError:
+            return ""
+        drives = [one for one in found if one.state is not DriveState.BOOT]
+        above = {one.serial: one.switch for one in drives}
+        switches = {above.get(one) for one in serials}
+        switch = switches.pop()
+        if switches or switch is None or all(one.switch == switch for one in drives):
+            return ""
+        return f" (all behind PCIe switch {switch})"
 
     @cached_property
     def refilled(self) -> dict[str, str]:

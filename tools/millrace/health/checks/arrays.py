@@ -162,12 +162,13 @@ def _gone(now: LiveArray) -> list[Member]:
 
 
 def _named(host: Host, members: Sequence[Member]) -> str:
-    """`bay 4 (S3) and bay 6 (S5) are missing, bay 7 (S6) is faulty`; empty without members."""
+    """`bay 4 (S3) and bay 6 (S5) are missing, bay 7 (S6) is faulty`, with what they share; empty without members."""
     parts = []
     for state in _GONE:
-        which = [host.place(one.serial) for one in members if one.state == state]
+        which = [one.serial for one in members if one.state == state]
         if which:
-            parts.append(f"{several(which)} {'are' if len(which) > 1 else 'is'} {state}")
+            places = several([host.place(one) for one in which])
+            parts.append(f"{places} {'are' if len(which) > 1 else 'is'} {state}{host.shared(which)}")
     return ", ".join(parts)
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is open is listed for everybody; an acknowledgement is for one alert as it is now."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import ClassVar
 
@@ -14,7 +15,7 @@ from millrace.health.model import Level
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
-from tests.unit.alert.samples import HOOK, LOG, alert, finding, health, stamp
+from tests.unit.alert.samples import BEGAN, HOOK, LOG, alert, finding, health, stamp
 
 ACTIVE = "systemctl is-active --quiet millrace-alert.service"
 
@@ -66,6 +67,43 @@ def test_acknowledgement_names_who_and_stays_until_the_alert_changes() -> None:
     says(alert("arrays/data", Level.WARN))
     assert acknowledged() == {"arrays/data": "ann"}
     says(alert("arrays/data", Level.WARN).model_copy(update={"since": stamp(60)}))
+    assert acknowledged() == {"arrays/data": None}
+
+
+def restarted(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """The server was started at this time."""
+    monkeypatch.setattr(listing, "booted_at", lambda: BEGAN + timedelta(seconds=seconds))
+
+
+def check(seconds: float, level: Level = Level.WARN) -> None:
+    """The health document says that the problem of the array began at this time of this boot."""
+    problem = finding(level=level).model_copy(update={"since": stamp(seconds)})
+    write_model(paths.health_file(), health(problem, seconds=seconds + 900))
+
+
+def test_without_a_route_an_acknowledgement_survives_restarts(monkeypatch: pytest.MonkeyPatch) -> None:
+    restarted(monkeypatch, -60)
+    check(0)
+    listing.acknowledge(["arrays/data"])
+    for start in (86400, 2 * 86400):
+        restarted(monkeypatch, start)
+        check(start + 40)
+        assert acknowledged() == {"arrays/data": "ann"}
+    check(2 * 86400 + 40, Level.FAIL)
+    assert acknowledged() == {"arrays/data": None}
+
+
+def test_without_a_route_what_begins_later_in_a_boot_is_not_what_was_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    restarted(monkeypatch, -60)
+    check(0)
+    listing.acknowledge(["arrays/data"])
+    # in the same boot, and hours after a restart
+    check(300)
+    assert acknowledged() == {"arrays/data": None}
+    restarted(monkeypatch, 86400)
+    check(86400 + 7200)
     assert acknowledged() == {"arrays/data": None}
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The open alerts with their acknowledgements, and tests of routes, for the command line."""
 
+import time
 import uuid
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from millrace import paths
@@ -21,6 +22,7 @@ from millrace.alert.model import (
 )
 from millrace.alert.service import TEST_FILE
 from millrace.errors import Failed, MillraceError, Refused
+from millrace.health.host import BOOT_SECONDS
 from millrace.health.model import SEVERITY, Health
 from millrace.state.store import config_lock
 from millrace.system import locks
@@ -33,6 +35,12 @@ from millrace.system.wait import wait_until
 
 # Longer than an attempt may take (attempt.SECONDS), as one may be under way.
 TEST_SECONDS = 75
+STARTED = timedelta(seconds=BOOT_SECONDS)
+
+
+def booted_at() -> datetime:
+    """When this server was started, by the clock of now."""
+    return datetime.now(UTC) - timedelta(seconds=time.monotonic())
 
 
 def acknowledged_file() -> Path:
@@ -55,7 +63,7 @@ def alerts() -> AlertList:
     """
     last = report()
     found = last.open if last else diff.difference([], read_model(paths.health_file(), Health)).open
-    known = _acknowledged()
+    known = _acknowledged() if last else [_of_this_boot(one, found) for one in _acknowledged()]
     listed = [_listed(one, known) for one in sorted(found, key=lambda one: SEVERITY.index(one.level), reverse=True)]
     return AlertList(alerts=listed, waiting=sum(last.queued.values()) if last else 0)
 
@@ -115,6 +123,19 @@ def _acknowledged() -> list[Acknowledgement]:
     if not acknowledged_file().exists():
         return []
     return read_model(acknowledged_file(), Acknowledgements).acknowledged
+
+
+def _of_this_boot(known: Acknowledgement, found: Sequence[Alert]) -> Acknowledgement:
+    """An acknowledgement from before a restart is for the alert of its key that was there when the server came up.
+
+    Health documents begin again with each boot; the service keeps since when an alert is open, and does not run here.
+    """
+    booted = booted_at()
+    for one in found:
+        began = datetime.fromisoformat(one.since)
+        if one.key == known.key and datetime.fromisoformat(known.since) < booted and began <= booted + STARTED:
+            return known.model_copy(update={"since": one.since})
+    return known
 
 
 def _listed(alert: Alert, known: Sequence[Acknowledgement]) -> ListedAlert:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The alert rules that docs/examples offers, read and tried by Prometheus' own promtool."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -15,10 +16,24 @@ CASES = Path(__file__).parent / "metrics/rules-cases.yml"
 
 @pytest.fixture(scope="module")
 def program() -> str:
-    found = promtool.command(layout.caches())
+    return needed(promtool.command(layout.caches()))
+
+
+def needed(found: str | None) -> str:
+    """The program; where there is none, the rules are not tried, which is a failure where CI is set."""
     if found is None:
-        pytest.skip("promtool is not installed and cannot be fetched: apt install prometheus")
+        why = "promtool is not installed and cannot be fetched: apt install prometheus"
+        pytest.fail(why) if os.environ.get("CI") else pytest.skip(why)
     return found
+
+
+@pytest.mark.parametrize(("where", "outcome"), [("true", pytest.fail.Exception), ("", pytest.skip.Exception)])
+def test_missing_promtool_is_a_failure_where_ci_is_set(
+    monkeypatch: pytest.MonkeyPatch, where: str, outcome: type[BaseException]
+) -> None:
+    monkeypatch.setenv("CI", where)
+    with pytest.raises(outcome, match="apt install prometheus"):
+        needed(None)
 
 
 @pytest.fixture

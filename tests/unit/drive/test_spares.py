@@ -16,11 +16,24 @@ from millrace.provision import change_journal, in_sync
 from millrace.provision import removed as removals
 from millrace.provision.assemble import assemble
 from millrace.provision.change_model import DrivePlan
+from millrace.provision.change_steps import LostDrive
 from millrace.provision.pool_file import load_pool
 from millrace.provision.returned import readd
 from millrace.system.run import Result
 from tests.fakes.drives.world import World
-from tests.unit.drive.pools import applied, drop, fail, members, new_disk, pool_of, put_in, replaced, spares
+from tests.unit.drive.pools import (
+    applied,
+    confirmed,
+    drop,
+    fail,
+    members,
+    new_disk,
+    pool_of,
+    proposed,
+    put_in,
+    replaced,
+    spares,
+)
 from tests.unit.provision.conftest import root
 from tests.unit.provision.drive_life import die, plug_in
 from tests.unit.provision.plans import planned, raid6_plan, raid50_plan
@@ -178,6 +191,25 @@ def test_faulty_member_is_taken_out(world: World) -> None:
     assert members() == ["D0", "D1", "D2", "D3"]
     plan = _last()
     assert (plan.verb, plan.new, plan.leaves) == ("remove", None, ["data"])
+
+
+def test_new_drive_that_failed_during_its_rebuild_is_taken_out_and_not_replaced(world: World) -> None:
+    die(world, "D1")
+    drop(world, "D1")
+    put_in(world, "N1")
+    confirmed(world, "D1")
+    waits = world.wait
+    world.wait = lambda seconds: fail(world, "data", "N1")  # type: ignore[method-assign]
+    with pytest.raises(LostDrive):
+        applied(world)
+    assert members() == ["D0", "D1", "D2", "D3"]
+    with pytest.raises(Refused, match=r"N1 never was in sync in RAID6 data .*: millrace drive remove N1"):
+        proposed(world, "N1")
+    assert "RAID6 data: N1 removed" in removed(world, "N1")
+    world.wait = waits  # type: ignore[method-assign]
+    put_in(world, "N2")
+    replaced(world, "D1", "N2")
+    assert members() == ["D0", "N2", "D2", "D3"]
 
 
 def test_member_in_use_is_not_taken_out(world: World) -> None:

@@ -35,7 +35,8 @@ def proposed(system: System, decide: Decide, old: str | None) -> DriveProposal:
     """
     pool = load_pool()
     if old is not None:
-        require_member(pool, old)
+        # before the drives are examined, which takes a while
+        require_member(pool, arrays_now(system, pool), old)
     server = server_with(system, examined(system))
     plan = decide(server)
     return DriveProposal(

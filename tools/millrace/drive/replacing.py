@@ -68,18 +68,31 @@ def needed(server: Server, old: str) -> Need:
 
     Refused: it is no member, or its arrays do not allow it now; one sentence with the remedy.
     """
-    require_member(server.pool, old)
+    require_member(server.pool, server.arrays, old)
     records = arrays_of(server, old)
     for one in records:
         _is_copied(server, one, old)
+    if not recorded(server.pool, old):
+        raise Refused(
+            f"drive {old} never was in sync in {md.title(records[0].array)} and holds no place to replace; to take it "
+            f"out: millrace drive remove {old}"
+        )
     layout = _layout(server.pool, old, records)
     return Need(sum(one.size for one in layout.partitions), sector(server, records))
 
 
-def require_member(pool: Pool, serial: str) -> None:
-    """Verify that a drive is recorded as a member or hot spare of an array. Refused: it is not."""
-    if not any(one.serial == serial for record in pool.arrays for one in (*record.members, *record.spares)):
+def require_member(pool: Pool, arrays: Mapping[str, ArrayNow], serial: str) -> None:
+    """Verify that a drive is recorded as a member or hot spare of an array, or that md has it in one of the `arrays`.
+
+    Refused: neither.
+    """
+    if not recorded(pool, serial) and all(one.member(serial) is None for one in arrays.values()):
         raise Refused(f"no array of the pool has a member {shown(serial)}; for all drives: millrace drive list")
+
+
+def recorded(pool: Pool, serial: str) -> bool:
+    """Whether pool.json has a drive as a member or hot spare of an array; one that never came into sync it has not."""
+    return any(one.serial == serial for record in pool.arrays for one in (*record.members, *record.spares))
 
 
 def changed(server: Server, serial: str, records: Sequence[ArrayRecord]) -> ChangedDrive:
@@ -110,14 +123,14 @@ def arrays_of(server: Server, serial: str) -> list[ArrayRecord]:
     for record in server.pool.arrays:
         if record.array.over_arrays:
             continue
-        recorded = any(one.serial == serial for one in (*record.members, *record.spares))
+        expected = any(one.serial == serial for one in (*record.members, *record.spares))
         now = server.arrays.get(record.array.name)
-        if recorded and now is None:
+        if expected and now is None:
             raise Refused(
                 f"{md.title(record.array)} does not run, so that its drives cannot be changed; "
                 "see `systemctl status millrace-assemble`"
             )
-        if recorded or (now is not None and now.member(serial) is not None):
+        if expected or (now is not None and now.member(serial) is not None):
             found.append(record)
     return found
 

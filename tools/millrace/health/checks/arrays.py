@@ -4,6 +4,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from millrace.health.checks.scrub import repair
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Role
@@ -87,7 +88,10 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
     faulty = [one for one in now.members if one.state == "faulty"]
     if faulty:
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
-        return _finding(now, Level.WARN, sentence, _replace(host, faulty))
+        # pool.json has no place of one that failed before it was in sync
+        places = [one for one in faulty if one.planned]
+        todo = _replace(host, places) if places else f"Take it out: millrace drive remove {faulty[0].serial}"
+        return _finding(now, Level.WARN, sentence, todo)
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
 
@@ -137,7 +141,6 @@ def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
     sectors = int(_text(md / "mismatch_cnt") or 0)
     if not sectors or now.sync is not None or _text(md / "last_sync_action") != "check":
         return []
-    device = f"/dev/md/millrace-{now.name}"
     # md(4): a mirror may differ where memory changed while it was written, which is not read back.
     what = (
         "its copies differ, which on a mirror may be harmless"
@@ -145,8 +148,7 @@ def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
         else "data and parity do not match: a power cut or a drive that returns wrong data"
     )
     sentence = f"{_title(now)}: the last check found {sectors} sectors where {what}."
-    todo = f"mdadm --action=repair {device}; when that is done, mdadm --action=check {device}"
-    return [_finding(now, Level.WARN, sentence, todo, "mismatch")]
+    return [_finding(now, Level.WARN, sentence, repair(now.name), "mismatch")]
 
 
 def _finding(now: LiveArray, level: Level, sentence: str, todo: str | None = None, kind: str = "") -> Finding:

@@ -45,6 +45,7 @@ class Tools(Hardware, Commands):
         "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
+        "systemctl stop millrace-scrub.service",
     )
 
     def __init__(self, disks: list[Disk], writable: set[str]) -> None:
@@ -55,7 +56,11 @@ class Tools(Hardware, Commands):
         Hardware.__init__(self, disks, writable)
 
     def _systemctl(self, words: list[str], _: str) -> Result:
-        return GOOD if words == ["daemon-reload"] else Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
+        return (
+            GOOD
+            if words[0] in ("daemon-reload", "stop")
+            else Result(0, "yes\n" if self.knows_older_mount else "no\n", "")
+        )
 
     # Reading tools
 

@@ -7,6 +7,7 @@ import pytest
 
 from millrace import paths
 from millrace.drive import changes
+from millrace.drive.spares import removal
 from millrace.errors import BadInput, Failed, Refused
 from millrace.plan.policy import LayoutPolicy, LogPolicy, Policy
 from millrace.provision import change_journal, discard
@@ -74,6 +75,31 @@ def test_readable_drive_stays_in_the_array_until_it_is_copied(world: World) -> N
     assert members() == ["D0", "N1", "D2", "D3"]
     (device,) = [name for name, one in world.arrays.items() if one.name == "millrace-data"]
     assert {world.identity(one.name).serial for one in world.md_members(device)} == {"D0", "N1", "D2", "D3"}
+
+
+def test_check_ends_before_a_drive_joins_and_goes_on_while_one_leaves(world: World) -> None:
+    put_in(world, "N1")
+    replaced(world, "D1")
+    lines = [line for line in map(" ".join, world.calls) if "--add" in line or line.startswith("systemctl stop")]
+    assert lines[0] == "systemctl stop millrace-scrub.service" and "--add" in lines[1]
+    fail(world, "data", "D2")
+    proposal = changes.proposed(world, lambda server: removal(server, "D2"), "D2")
+    changes.confirm(world, proposal, proposal.sha256, "admin")
+    applied(world)
+    assert len(world.called("systemctl stop")) == 1
+
+
+def test_check_that_does_not_end_stops_the_change_before_a_write(world: World) -> None:
+    put_in(world, "N1")
+    confirmed(world, "D1")
+    written = len(world.called("sfdisk --lock"))
+    world.broken["systemctl stop"] = Result(1, "", "Job timed out")
+    with pytest.raises(Failed, match="Job timed out"):
+        applied(world)
+    assert len(world.called("sfdisk --lock")) == written and paths.drive_change_file().exists()
+    del world.broken["systemctl stop"]
+    applied(world)
+    assert members() == ["D0", "N1", "D2", "D3"]
 
 
 def test_faulty_drive_is_removed_at_the_end(world: World) -> None:

@@ -12,10 +12,12 @@ from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub
 from millrace.pool.scrub_record import ArrayScrub, ScrubRecord, load
+from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model
 from tests.fakes.files.running import server
+from tests.unit.drive.test_change_words import AT, plan
 from tests.unit.pool.md_check import SECTORS, STEP, Md
 
 POLICY = ScrubPolicy(window="Sun 01:00-07:00", every="month", rate_kib=50_000)
@@ -211,6 +213,58 @@ def test_benchmark_keeps_all_from_being_checked(md: Md) -> None:
     md.benchmark = True
     with pytest.raises(Refused, match="a benchmark is running"):
         scrub.begin(pool(), md.run)
+
+
+def test_change_of_drives_stops_the_check_which_goes_on_after_it(md: Md) -> None:
+    journals: list[ChangeJournal] = []
+
+    def confirm() -> None:
+        if md.get("data", "sync_completed").startswith("2000 ") and not journals:
+            journals.append(ChangeJournal.open(plan(), "admin", AT))
+
+    md.during = confirm
+    stopped, reason = carry_on(md).stopped, "the replacement of OLD by NEW is not finished"
+    assert stopped is not None and (stopped.by, stopped.reason) == ("array", reason)
+    assert md.get("data", "sync_action") == "idle"
+    with pytest.raises(Refused, match=reason):
+        scrub.begin(pool(), md.run)
+    assert carry_on(md).stopped is not None
+    # one that an error stopped is not waited for, which may be for ever
+    journals[0].stopped("mdadm failed")
+    assert carry_on(md).round is None and md.begun[-1] == ("data", 2000)
+
+
+def test_change_of_drives_that_cannot_be_read_keeps_all_from_being_checked(md: Md) -> None:
+    paths.drive_change_file().write_text("{")
+    with pytest.raises(Refused, match=r"drive-change\.json"):
+        scrub.begin(pool(), md.run)
+
+
+def test_check_gives_way_with_its_position_and_its_limits(md: Md) -> None:
+    def killed() -> None:
+        if md.get("data", "sync_completed").startswith("3000 "):
+            raise KeyboardInterrupt
+
+    md.during = killed
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(scrub, "settle", lambda pool: load())
+        carry_on(md)
+    scrub.give_way(pool(), md.run)
+    begun = of("data").under_way
+    assert begun is not None and begun.sector == 3000
+    assert (md.stopped, md.get("data", "sync_action"), md.get("data", "sync_speed_max")) == (1, "idle", "4000000")
+
+
+def test_check_that_mdadm_began_gives_way(md: Md) -> None:
+    md.box.md("log", sync_action="check", sync_completed="100 / 1600")
+    scrub.give_way(pool(), md.run)
+    assert (md.get("log", "sync_action"), load()) == ("idle", ScrubRecord())
+
+
+def test_repair_does_not_give_way_as_it_would_begin_again(md: Md) -> None:
+    md.box.md("data", sync_action="repair", sync_completed="100 / 16000")
+    scrub.give_way(pool(), md.run)
+    assert md.get("data", "sync_action") == "repair"
 
 
 def test_drive_that_fails_during_the_check_stops_it_with_the_reason(md: Md) -> None:

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Watching millrace-drive.service: closing the terminal or the page does not stop it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from millrace.drive.change_model import ChangeProgress
 from millrace.errors import Failed
 from millrace.pool.arrays import sync
-from millrace.pool.model import Sync
+from millrace.pool.model import Action, Sync
 from millrace.provision import change_journal
 from millrace.provision.change_model import DriveChange
 from millrace.provision.devices import array_device
@@ -19,6 +19,8 @@ POLL = 1.0
 """Seconds between two looks."""
 
 REBUILD = "rebuild "
+FILLING: Collection[Action] = ("first synchronisation", "rebuild", "reshape")
+"""What md does with an array while it fills a member."""
 
 
 def now(change: DriveChange, rebuild: Callable[[str], Sync | None] | None = None) -> ChangeProgress:
@@ -27,6 +29,9 @@ def now(change: DriveChange, rebuild: Callable[[str], Sync | None] | None = None
     open_steps = [step.name for step in change.steps if step.state != "done"]
     step = open_steps[0] if open_steps and not change.ended else None
     running = (rebuild or _sync)(step.removeprefix(REBUILD)) if step and step.startswith(REBUILD) else None
+    if running and running.action not in FILLING:
+        # a check has a progress of its own
+        running = None
     return ChangeProgress(
         change=change,
         done=states.count("done"),

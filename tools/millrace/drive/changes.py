@@ -12,6 +12,7 @@ from millrace.errors import BadInput, MillraceError, Refused
 from millrace.inventory.model import Inventory
 from millrace.plan.audit import differences
 from millrace.plan.model import Role
+from millrace.pool import scrub
 from millrace.provision.change import carry_out_change
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange, DrivePlan, DriveProposal
@@ -79,6 +80,8 @@ def apply(system: System, report: Report) -> DriveChange | None:
                 _verify(system, drives.inventory, journal)
             report("going on with an interrupted change" if journal.begun else f"change {journal.change.id}")
             journal.stopped(None)
+            if journal.change.plan.joins:
+                scrub.give_way(load_pool(), system.attempt)
             carry_out_change(system, drives, journal, report)
         except (Refused, LostDrive) as error:
             if journal.begun and not isinstance(error, LostDrive):

@@ -28,7 +28,7 @@ from millrace.pool.scrub_record import (
 )
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
-from millrace.system.run import Runner
+from millrace.system.run import Runner, must
 from millrace.tune import check
 from millrace.tune.check import Limits
 
@@ -102,6 +102,18 @@ def stop(pool: Pool) -> ScrubRecord:
     if record.round is None:
         return record
     return _stop(ScrubStop(at=stamp(now_here()), by="administrator", reason="an administrator stopped it"))
+
+
+def give_way(pool: Pool, run: Runner) -> None:
+    """End a check that runs, also one of mdadm's, before drives are changed: md gives none a place meanwhile.
+
+    It goes on from where it was in the next window. Failed: the service does not end.
+    """
+    must(run, ["systemctl", "stop", due.CHECKING])
+    settle(pool)
+    for one in due.arrays(pool):
+        if device := array_device(one.array.name):
+            _cancel(device)
 
 
 def settle(pool: Pool) -> ScrubRecord:

@@ -3,10 +3,12 @@
 
 from datetime import datetime, timedelta
 
+from millrace.errors import BadInput
 from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.window import parse_window
 from millrace.pool.scrub_record import ScrubRecord, ScrubStop, StoppedBy, stamp
+from millrace.provision import change_journal
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
@@ -14,7 +16,7 @@ from millrace.system.run import Runner
 from millrace.system.units import is_active
 from millrace.tune import check
 
-BENCHMARK = "millrace-bench.service"
+BENCHMARK, CHECKING = "millrace-bench.service", "millrace-scrub.service"
 
 # A month is four windows of a week, so that a check begins at the same hour of the same day.
 DAYS = {"week": 7, "month": 28, "quarter": 84}
@@ -70,13 +72,26 @@ def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datet
 
 
 def obstacle(pool: Pool, run: Runner, now: datetime) -> ScrubStop | None:
-    """Return what keeps any array from being checked now: one that is degraded or works, or a benchmark."""
+    """Return what keeps any array from being checked now: one that is degraded or works, a change of drives that is to
+    begin or to go on, or a benchmark.
+    """
+    if sentence := _changing():
+        return _stopped("array", sentence, now)
     for one in pool.arrays:
         if sentence := _busy(one):
             return _stopped("array", sentence, now)
     if is_active(BENCHMARK, run):
         return _stopped("benchmark", "a benchmark is running", now)
     return None
+
+
+def _changing() -> str | None:
+    """md gives no drive a place in an array that is being checked."""
+    try:
+        change = change_journal.running()
+    except BadInput as error:
+        return str(error)
+    return f"{change_journal.in_words(change.plan)} is not finished" if change else None
 
 
 def _busy(one: ArrayRecord) -> str | None:

@@ -7,6 +7,7 @@ import click
 
 from millrace.plan.policy_in_force import in_force
 from millrace.pool import scrub as checks
+from millrace.pool.scrub_due import CHECKING
 from millrace.pool.scrub_record import ScrubRecord
 from millrace.pool.scrub_status import lines, status
 from millrace.provision.pool_file import load_pool
@@ -16,8 +17,6 @@ from millrace.system.users import as_root, only_root
 
 if TYPE_CHECKING:
     from millrace.pool.scrub_status import ScrubStatus
-
-UNIT = "millrace-scrub.service"
 
 
 @click.group()
@@ -31,9 +30,9 @@ def start(show: Output) -> None:
     """Start a check of all arrays now, or go on with one that was stopped; the window does not end it."""
     only_root()
     # one that runs in its window goes on without it
-    must(attempt, ["systemctl", "stop", UNIT])
+    must(attempt, ["systemctl", "stop", CHECKING])
     checks.begin(load_pool(), quickly)
-    must(attempt, ["systemctl", "start", UNIT])
+    must(attempt, ["systemctl", "start", CHECKING])
     show(_status(), lines)
 
 
@@ -42,7 +41,7 @@ def start(show: Output) -> None:
 def stop(show: Output) -> None:
     """Stop the check; the next window, or `start`, goes on from where it was."""
     only_root()
-    must(attempt, ["systemctl", "stop", UNIT])
+    must(attempt, ["systemctl", "stop", CHECKING])
     checks.stop(load_pool())
     show(_status(), lines)
 

@@ -16,7 +16,6 @@ from millrace.system.run import Runner
 from millrace.system.units import is_active
 from millrace.tune import check
 
-CHECK = "millrace-scrub.service"
 # fstrim(8): "a sufficient trimming frequency is once a week"
 EVERY = timedelta(days=7)
 
@@ -76,7 +75,7 @@ def obstacle(pool: Pool, policy: Policy, run: Runner, now: datetime) -> TrimStop
 def _between_two_checks(run: Runner) -> bool:
     """Whether millrace-scrub.service is about to check the next array. Mostly it starts and has nothing to do."""
     record = scrub_record.load()
-    return record.round is not None and record.stopped is None and is_active(CHECK, run)
+    return record.round is not None and record.stopped is None and is_active(scrub_due.CHECKING, run)
 
 
 def stopped(by: TrimStoppedBy, reason: str, now: datetime) -> TrimStop:

@@ -78,6 +78,7 @@ EXPOSURE = {
     "millrace-locate@.service": 15,
     "millrace-members.service": 20,
     "millrace-readd.service": 26,
+    "millrace-refill.service": 35,
     "millrace-replace.service": 35,
     "millrace-unclean.service": 15,
     "millrace-unreadable.service": 27,

@@ -73,6 +73,19 @@ def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_p
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
 
 
+def test_drive_that_was_put_in_before_the_boot_is_looked_for_once_and_the_boot_does_not_wait() -> None:
+    found = unit("millrace-refill.service")
+    assert (OWN / "multi-user.target.wants/millrace-refill.service").resolve() == OWN / "millrace-refill.service"
+    assert found["ExecStart"] == ["/usr/bin/millrace drive inserted --boot"]
+    assert {"millrace-inventory.service", "millrace-assemble.service"} <= set(found["After"][0].split())
+    needed = (paths.inventory_file(), paths.pool_file())
+    assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]
+    # the job of a oneshot lasts until it ends, and the boot with it
+    assert found["Type"] == ["exec"] and "Before" not in found
+    same = ("ProtectSystem", "ReadWritePaths", "SystemCallFilter", "CapabilityBoundingSet", "RestrictAddressFamilies")
+    assert [found[one] for one in same] == [unit("millrace-replace.service")[one] for one in same]
+
+
 @pytest.mark.parametrize(
     ("resident", "asking", "path", "words"),
     [

@@ -9,16 +9,18 @@ import pytest
 
 from millrace import paths
 from millrace.drive import change_follow, history
-from millrace.drive.inserted import inserted, matches
+from millrace.drive.inserted import inserted, inserted_before, matches
 from millrace.drive.replacing import Server
 from millrace.errors import Refused
 from millrace.inventory.model import Inventory
 from millrace.plan.policy import DrivesPolicy, Policy
 from millrace.provision import change_journal, removed
+from millrace.provision.assemble import assemble
 from millrace.provision.change_model import DriveChange
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import System
-from millrace.system.documents import read_model
+from millrace.provision.writer import writing
+from millrace.system.documents import read_model, write_model
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.world import World
 from tests.unit.drive.pools import applied, confirmed, drop, fail, members, new_disk, pool_of, put_in
@@ -104,6 +106,65 @@ def test_drive_that_does_not_fit_starts_nothing(
     change, said = ran(world, disk)
     assert change is None and not paths.drive_change_file().exists() and started == []
     assert len(said) == (words is not None) and all(words in line for line in said if words)
+
+
+def booted(world: World, *disks: Disk, policy: Policy = SAME_BAY) -> tuple[DriveChange | None, list[str]]:
+    """Drives are put in while the server is off; it boots, examines all, and the service of the boot runs."""
+    world.disks += disks
+    world.writable |= {disk.serial for disk in disks}
+    world.boot()
+    assemble(world, lambda _: None)
+    write_model(paths.inventory_file(), world.scan())
+    world.calls.clear()
+    said: list[str] = []
+    return inserted_before(world, policy, said.append), said
+
+
+def test_drive_that_was_put_in_while_the_server_was_off_takes_the_place(world: World, started: list[System]) -> None:
+    change, said = booted(world, blank())
+    assert change is not None and (change.by, started) == ("policy", [world])
+    assert said == ["drive N1 in bay 1 replaces D1: `millrace drive progress`"]
+    applied(world)
+    assert members() == ["D0", "N1", "D2", "D3"]
+
+
+def test_drive_that_was_put_in_while_the_server_was_off_is_proposed(world: World, started: list[System]) -> None:
+    change, said = booted(world, blank(), policy=Policy())
+    assert change is None and said == ["a blank drive (N1) is in bay 1: millrace drive replace D1"]
+    assert started == [] and not paths.drive_change_file().exists()
+
+
+def test_boot_examines_no_drive_again_where_no_bay_was_filled(
+    world: World, started: list[System], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.disks.append(blank(bay="7"))
+    world.boot()
+    write_model(paths.inventory_file(), world.scan())
+    monkeypatch.setattr(world, "scan", lambda: pytest.fail("examined"))
+    assert inserted_before(world, SAME_BAY, pytest.fail) is None
+    assert started == []
+
+
+def test_boot_with_all_members_starts_nothing(world: World, started: list[System]) -> None:
+    world.disks.append(blank(serial="D1"))
+    change, said = booted(world, blank(bay="9"))
+    assert (change, said, started) == (None, [], [])
+
+
+def test_boot_goes_on_with_an_open_change_alone_and_does_not_wait_for_it(world: World) -> None:
+    put_in(world, "N9")
+    confirmed(world, "D1", "N9")
+    write_model(paths.inventory_file(), world.scan())
+    said: list[str] = []
+    with writing("the replacement of D1 by N9 is running"):
+        assert inserted_before(world, SAME_BAY, said.append) is None
+    assert len(said) == 1 and "is open; see `millrace drive progress`" in said[0]
+
+
+def test_boot_that_finds_another_writer_refuses_and_does_not_wait(world: World) -> None:
+    with writing("returned members are being re-added"):
+        change, said = booted(world, blank())
+    assert (change, said) == (None, ["returned members are being re-added"])
 
 
 def test_excluded_drive_is_never_used(world: World) -> None:

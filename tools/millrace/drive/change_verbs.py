@@ -100,16 +100,19 @@ def apply(show: Output) -> None:
 
 
 @click.command(hidden=True)
-def inserted() -> None:
-    """Examine drives that were put in; millrace-replace.service calls it."""
+@click.option("--boot", is_flag=True, help="Use the inventory of this boot: drives that were put in before it.")
+def inserted(boot: bool) -> None:
+    """Examine drives that were put in; millrace-replace.service calls it, and with --boot millrace-refill.service."""
     from millrace.drive.inserted import inserted as examine_inserted
+    from millrace.drive.inserted import inserted_before
     from millrace.plan.policy_in_force import in_force
     from millrace.provision.system import Linux
     from millrace.system.users import as_root, only_root
 
     only_root()
     with as_root():
-        examine_inserted(Linux(), in_force(), lambda line: click.echo(line, err=True))
+        find = inserted_before if boot else examine_inserted
+        find(Linux(), in_force(), lambda line: click.echo(line, err=True))
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A drive that was put in while the server runs: examined, and used in the place of a missing one where policy says so.
+"""A drive that was put in: examined, and used in the place of a missing one where the policy says so.
 
-millrace-replace.service runs this for each drive that appears.
+millrace-replace.service runs `inserted` for each drive that appears while the server runs, millrace-refill.service
+`inserted_before` once at each boot.
 """
 
 from collections.abc import Collection, Sequence
@@ -11,7 +12,7 @@ from millrace import paths
 from millrace.drive import change_follow, changes
 from millrace.drive.replacing import Server, replacement
 from millrace.errors import Refused
-from millrace.inventory.model import Drive, DriveState
+from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.drives import unsuitable
 from millrace.plan.policy import Policy
 from millrace.provision import removed
@@ -20,7 +21,7 @@ from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.change_model import DriveChange
 from millrace.provision.system import Report, System
 from millrace.provision.writer import EXAMINING, writing
-from millrace.system.documents import write_model
+from millrace.system.documents import read_model, write_model
 
 BY = "policy"
 """Who confirms a replacement that the policy allows, in the journal of the change."""
@@ -45,6 +46,21 @@ def inserted(system: System, policy: Policy, report: Report) -> DriveChange | No
     with writing(EXAMINING, wait=True):
         inventory = changes.examined(system)
         write_model(paths.inventory_file(), inventory)
+    return _replaced(system, policy, inventory, report)
+
+
+def inserted_before(system: System, policy: Policy, report: Report) -> DriveChange | None:
+    """Start the replacement that the policy allows for a drive that was put in while the server was off; return it.
+
+    The inventory of this boot has it: drives are examined again only before a replacement. Waits for nothing.
+
+    Refused: there is no pool. BadInput: no inventory of this boot can be read. Failed: the unit of the change does not
+    start.
+    """
+    return _replaced(system, policy, read_model(paths.inventory_file(), Inventory), report)
+
+
+def _replaced(system: System, policy: Policy, inventory: Inventory, report: Report) -> DriveChange | None:
     if (journal := ChangeJournal.load()) is not None:
         report(f"change {journal.change.id} is open; see `millrace drive progress`")
         return None

@@ -49,6 +49,16 @@ const row = async (serial: string) => {
 };
 const print = (call: Call | undefined, document: object) => call?.print(`${JSON.stringify(document)}\n`);
 
+test("the dialog says that a new drive is found in its slot only after a restart", async () => {
+    serverIs("1u12-degraded");
+    const what = "hot plug is off in its slot: put the new drive in while the server is off";
+    const { drives } = golden("1u12-degraded", "drive list");
+    says("drive list", { schema_version: 1, drives: drives.map((one) => (one.serial === OLD ? { ...one, what } : one)) });
+    render(<App />);
+    await userEvent.click((await row(OLD)).getByRole("button", { name: `Replace drive ${OLD}` }));
+    expect((await replaceDialog()).getByText(new RegExp(`missing: ${what}`))).toBeTruthy();
+});
+
 test("a missing drive is replaced: the new one arrives, the plan is shown, confirmed by its hash, and followed to its end", async () => {
     degraded();
     let replacing: Call | undefined;

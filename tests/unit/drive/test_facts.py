@@ -10,6 +10,7 @@ import pytest
 from millrace import paths
 from millrace.drive.facts import Contents, contents, facts
 from millrace.drive.rows import rows
+from tests.fakes.drives.slots import WINDOW, add_slot
 from tests.fakes.files.box import NOW, Box, serial
 from tests.fakes.files.running import server
 
@@ -81,6 +82,16 @@ def test_a_member_that_is_back_has_returned(box: Box) -> None:
     known_to_udev(box, "nvme3n1p2", ID_FS_TYPE="linux_raid_member", ID_FS_UUID=data.uuid.replace(":", "-"))
     (one,) = [each for each in rows(facts()) if each.serial == serial(3)]
     assert (one.verdict, one.actions) == ("returned", ["locate"])
+
+
+def test_slots_without_hot_plug_are_known_by_their_numbers(box: Box) -> None:
+    assert not facts().unplugged
+    add_slot(box.root, "0000:20:01.0", 4)
+    add_slot(box.root, "0000:20:02.0", 5, window=WINDOW)
+    assert facts().unplugged == {"4"}
+    box.pull("data", 3)
+    (gone,) = [each for each in rows(facts()) if each.verdict == "missing"]
+    assert gone.bay == "4" and (gone.what or "").startswith("hot plug is off")
 
 
 def test_records_that_are_missing_or_torn_leave_the_rest_known(box: Box) -> None:

@@ -65,6 +65,16 @@ def test_a_missing_member_keeps_its_bay_by_the_record_after_a_restart() -> None:
     assert (found.name, found.verdict, found.role, found.last_seen) == (None, "missing", "data", "2026-11-21")
 
 
+def test_a_missing_member_says_that_hot_plug_is_off_in_its_slot() -> None:
+    facts = dataclasses.replace(server(without=["D1"], history=[known("D1", "7")]), unplugged={"7"})
+    found = by_serial(rows(facts))["D1"]
+    assert found.what == "hot plug is off in its slot: put the new drive in while the server is off"
+    other = dataclasses.replace(facts, unplugged={"8"})
+    assert by_serial(rows(other))["D1"].what is None
+    # where no bay is known
+    assert by_serial(rows(dataclasses.replace(facts, history={})))["D1"].what is None
+
+
 def test_a_missing_member_without_a_record_is_what_it_was_at_boot_or_not_known() -> None:
     at_boot = [examined("D1", DriveState.OURS, "Millrace partition", slot="4")]
     found = by_serial(rows(server(without=["D1", "D2"], at_boot=at_boot)))

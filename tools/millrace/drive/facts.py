@@ -4,7 +4,7 @@
 No privileges are needed, and a drive that hangs delays no caller.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 
@@ -15,6 +15,7 @@ from millrace.drive.smart import DriveSmart
 from millrace.errors import MillraceError
 from millrace.inventory import udev
 from millrace.inventory.drives import block_dir
+from millrace.inventory.hotplug import without_addresses
 from millrace.inventory.model import Drive, Inventory
 from millrace.inventory.partitions import are_ours, partitions
 from millrace.inventory.present import present
@@ -43,7 +44,7 @@ class Facts:
     """A server. `contents` by kernel name; `examined` as the last inventory found each drive, `history` and `smart` by
     serial; `unfinished` is why a drive whose erasure began is not blank, `removed` when one was taken out of the pool,
     both by serial. `changing`: a change of drives is not finished and was not stopped by an error, so that another one
-    is refused.
+    is refused. `unplugged`: the numbers of the empty slots in which hot plug is off.
     """
 
     present: Sequence[Drive]
@@ -57,6 +58,7 @@ class Facts:
     unfinished: Mapping[str, str] = field(default_factory=dict)
     changing: bool = False
     removed: Mapping[str, str] = field(default_factory=dict)
+    unplugged: Collection[str] = ()
 
 
 def facts() -> Facts:
@@ -74,6 +76,7 @@ def facts() -> Facts:
         unfinished=erasure.unfinished(),
         changing=_changing(),
         removed=removed.load(),
+        unplugged={str(one.number) for one in without_addresses(paths.ROOT) if one.number is not None},
     )
 
 

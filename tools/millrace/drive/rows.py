@@ -14,6 +14,8 @@ from millrace.inventory.model import Drive
 from millrace.plan.model import Role
 from millrace.system.text import shown
 
+UNPLUGGED = "hot plug is off in its slot: put the new drive in while the server is off"
+
 
 @dataclass(frozen=True)
 class Identity:
@@ -34,7 +36,7 @@ def rows(facts: Facts) -> list[DriveRow]:
     judged = [(one, judge.drive(one)) for one in facts.present if one.size]
     possible = PossibleChanges(facts, judged)
     present = [(_present(facts, one), judgement) for one, judgement in judged]
-    gone = [(_gone(facts, one), Judgement("missing")) for one in judge.gone]
+    gone = [(one, _missing(facts, one)) for one in (_gone(facts, serial) for serial in judge.gone)]
     found = [
         _row(facts, one, judgement, *_changes(facts, judge, one.serial, judgement, possible))
         for one, judgement in present + gone
@@ -76,6 +78,11 @@ def _gone(facts: Facts, serial: str) -> Identity:
     if was := next((one for one in facts.examined if one.serial == serial), None):
         return Identity(serial, None, was.bay or was.slot, was.model, was.firmware, was.size, None)
     return Identity(serial, None, None, "", "", None, None)
+
+
+def _missing(facts: Facts, one: Identity) -> Judgement:
+    """A drive that is put into an empty slot without hot plug is not found before the next start."""
+    return Judgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
 
 
 def _row(facts: Facts, one: Identity, judgement: Judgement, needs: int | None, actions: list[DriveAction]) -> DriveRow:

@@ -90,7 +90,7 @@ export function driveVerdict({ verdict, what, too_small_by }: DriveRow): string 
     case "rebuilding": return _("rebuilding");
     case "spare": return _("hot spare");
     case "faulty": return _("faulty");
-    case "missing": return _("missing");
+    case "missing": return what === null ? _("missing") : format(_("$0: $1"), _("missing"), what);
     case "returned": return what === null ? _("returned, not in its array") : format(_("$0: $1"), _("returned, not in its array"), what);
     case "blank": return _("blank");
     case "too small": return format(_("too small by $0"), bytes(too_small_by));

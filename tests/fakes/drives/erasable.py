@@ -18,6 +18,7 @@ from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands, takes
 
 ABLE = {"sanicap": SANICAP_BLOCK | SANICAP_CRYPTO, "oacs": OACS_FORMAT | OACS_NAMESPACES, "fna": FNA_CRYPTO}
+SANITIZING = 2
 NONE = {"sanicap": 0, "oacs": OACS_NAMESPACES, "fna": 0}
 
 
@@ -89,14 +90,15 @@ class ErasableDrive(Commands):
             return Result(1, "", "NVMe status: INVALID_FIELD: a reserved coded value (0x2002)\n")
         if method not in able.lies:
             self._clear(method)
-        self.status = 2
+        self.status = SANITIZING
         return GOOD
 
     def _sanitize_log(self) -> Result:
-        if self.abilities.busy:
-            self.abilities.busy -= 1
-        else:
-            self.status = 1
+        if self.status == SANITIZING:
+            if self.abilities.busy:
+                self.abilities.busy -= 1
+            else:
+                self.status = 1
         status = {"global_erased": 0, "no_cmplted_passes": 0, "status": f"({self.status}) words"}
         return Result(0, json.dumps({"nvme0": {"sprog": 1 << 15, "sstat": status}}), "")
 

@@ -52,6 +52,24 @@ def erasing(root_user: Path) -> Callable[..., Erasing]:
     return lambda *given, **more: Erasing(root_user, *given, **more)
 
 
+def test_drive_that_still_sanitizes_after_a_kill_says_so_and_is_erased_afterwards(
+    erasing: Callable[..., Erasing],
+) -> None:
+    made = erasing(Abilities(busy=1))
+    made.tools.status = 2
+    with pytest.raises(Refused, match=r"drive S still erases itself \(50 % done\); when that has ended, run it again"):
+        made.erase()
+    # nothing was recorded, and nothing written
+    assert made.at_begin == [] and not made.is_zero()
+    assert made.erase().method == "sanitize-block"
+
+
+def test_drive_without_sanitize_has_no_log_of_it(erasing: Callable[..., Erasing]) -> None:
+    made = erasing(Abilities(controller=NONE))
+    made.erase()
+    assert made.tools.called("nvme sanitize-log") == []
+
+
 def test_first_method_that_is_offered_erases(erasing: Callable[..., Erasing]) -> None:
     made = erasing(Abilities())
     done = made.erase()

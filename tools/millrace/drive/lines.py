@@ -38,6 +38,7 @@ def details(drive: DriveRow) -> list[str]:
         "Media errors": _unit(drive.media_errors),
         "Power-on hours": _unit(drive.power_on_hours),
         "Last seen": drive.last_seen,
+        "Possible now": ", ".join(drive.actions) or "nothing",
     }
     return [f"{name + ':':<16}{text or 'unknown'}" for name, text in values.items()]
 

@@ -59,11 +59,14 @@ class Eraser:
     def erase(self, attached: str | None, began: Callable[[], None]) -> Erased:
         """Erase it; `began` is called before the first write.
 
-        Refused: it is in use, or another drive than `attached`. Failed: it cannot be written or read.
+        Refused: it is in use, another drive than `attached`, or it still erases itself after an erase that was killed.
+        Failed: it cannot be written or read.
         """
         support = EraseSupport()
         if self._drive.transport == "nvme":
             support = erase_support(self._device, self._system.attempt)
+        if any(one in SANITIZE_ACTIONS for one in support.methods):
+            self._refuse_sanitizing()
         with exclusively(self._device, self._drive.size) as raw:
             if attached is None or self._system.diskseq(self._drive.name) != attached:
                 raise Refused(f"drive {self._drive.serial} was removed or replaced meanwhile; nothing was written")
@@ -97,7 +100,7 @@ class Eraser:
         return None if done.status == 0 else last_words(done)
 
     def _sanitize(self, action: str) -> str | None:
-        controller = f"/dev/{identify(block_dir(paths.ROOT, self._drive.name)).device.name}"
+        controller = self._controller()
         done = self._system.attempt(["nvme", "sanitize", controller, f"--sanact={action}", "--force"])
         if done.status != 0:
             return last_words(done)
@@ -108,18 +111,35 @@ class Eraser:
         return None if status in SANITIZED else f"the drive reports the status {status} of its sanitize"
 
     def _sanitize_status(self, controller: str) -> int | None:
-        """SSTAT bits 2:0 of the sanitize log, which nvme-cli prints as `(1) text`; None where it cannot be read."""
-        said = self._system.attempt(["nvme", "sanitize-log", controller, "--output-format=json"])
-        try:
-            (log,) = json.loads(said.out).values()
-            status, progress = int(log["sstat"]["status"][1]), int(log["sprog"])
-        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-            return None
+        status, progress = self._sanitize_log(controller)
         if status == SANITIZING:
             self._tell(
                 "the drive erases itself (sanitize)", self._drive.size * progress // SPROG_FULL, self._drive.size
             )
         return status
+
+    def _refuse_sanitizing(self) -> None:
+        """A sanitize goes on without the program that began it, and nothing can be read or written before its end."""
+        status, progress = self._sanitize_log(self._controller())
+        if status == SANITIZING:
+            raise Refused(
+                f"drive {self._drive.serial} still erases itself ({100 * progress // SPROG_FULL} % done); "
+                "when that has ended, run it again"
+            )
+
+    def _sanitize_log(self, controller: str) -> tuple[int | None, int]:
+        """SSTAT bits 2:0 of the sanitize log, which nvme-cli prints as `(1) text`, and SPROG; None where it cannot be
+        read.
+        """
+        said = self._system.attempt(["nvme", "sanitize-log", controller, "--output-format=json"])
+        try:
+            (log,) = json.loads(said.out).values()
+            return int(log["sstat"]["status"][1]), int(log["sprog"])
+        except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+            return None, 0
+
+    def _controller(self) -> str:
+        return f"/dev/{identify(block_dir(paths.ROOT, self._drive.name)).device.name}"
 
     def _overwrite(self, raw: RawDrive) -> Erased:
         self._began = self._clock()

@@ -2742,6 +2742,7 @@ export interface Outputs {
     "drive remove --dry-run": DriveProposal;
     "drive replace": DriveProposal | ChangeProgress | DriveChange;
     "drive replace --dry-run": DriveProposal;
+    "drive resume": DriveProposal | ChangeProgress | DriveChange;
     "drive show": DriveReport;
     "group create": AccountReport;
     "group list": GroupList;
@@ -2816,4 +2817,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "watch";

@@ -76,6 +76,11 @@ def test_last_change_is_shown_with_its_end() -> None:
     journal = ChangeJournal.open(plan(), "admin", AT)
     assert list(progress_lines([now(journal.change)])) == ["0/6 partition NEW"]
     journal.stopped("sfdisk failed")
-    assert list(progress_lines([now(journal.change)])) == ["stopped: sfdisk failed"]
+    assert list(progress_lines([now(journal.change)])) == [
+        "stopped: sfdisk failed",
+        "to go on when the cause is corrected: millrace drive resume",
+    ]
+    failed = journal.change.model_copy(update={"ended": AT})
+    assert list(progress_lines([now(failed)])) == ["failed: sfdisk failed"]
     journal.end(AT)
     assert list(progress_lines([now(journal.change)])) == [f"drive NEW (bay 7) has replaced OLD ({AT})"]

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from millrace.cli import run
+from millrace.drive import change_follow
+from millrace.drive.change_model import ChangeProgress
 from millrace.provision.change_journal import ChangeJournal
+from millrace.provision.change_model import DriveChange
+from millrace.provision.system import System
 from tests.fakes.files.box import Box, serial
 from tests.fakes.files.running import server
 from tests.unit.drive.test_change_words import AT, plan
@@ -60,7 +64,34 @@ def test_last_change_of_drives_is_shown(box: Box, capsys: pytest.CaptureFixture[
     journal = ChangeJournal.open(plan(), "admin", AT)
     journal.stopped("sfdisk failed")
     assert run(["drive", "progress"]) == 0
-    assert capsys.readouterr().out == "stopped: sfdisk failed\n"
+    assert capsys.readouterr().out.startswith("stopped: sfdisk failed\n")
     assert run(["drive", "progress", "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)["change"]
     assert (shown["step"], shown["change"]["error"]) == ("partition NEW", "sfdisk failed")
+
+
+def test_stopped_change_is_resumed_and_followed_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with server(tmp_path) as made:
+        made.provision()
+        assert run(["drive", "resume"]) == 1
+        assert "no change of drives is open; how the last one ended: millrace drive progress" in capsys.readouterr().err
+        journal = ChangeJournal.open(plan(), "admin", AT)
+        journal.stopped("sfdisk failed")
+        followed: list[str] = []
+
+        def end(system: System, change: DriveChange) -> Iterator[ChangeProgress]:
+            followed.append(change.id)
+            journal.end(AT)
+            yield change_follow.now(journal.change)
+
+        monkeypatch.setattr(change_follow, "start_and_follow", end)
+        assert run(["drive", "resume"]) == 0
+        assert followed == [journal.change.id]
+        assert capsys.readouterr().out == "drive NEW (bay 7) has replaced OLD\n"
+
+
+def test_resuming_a_change_requires_root(box: Box, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["drive", "resume"]) == 1
+    assert "requires root" in capsys.readouterr().err

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace drive replace`, `add`, `remove` and `progress`."""
+"""`millrace drive replace`, `add`, `remove`, `progress` and `resume`."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -13,6 +13,8 @@ from millrace.system.prompt import confirm
 if TYPE_CHECKING:
     from millrace.drive.change_model import ChangeProgress
     from millrace.drive.changes import Decide
+    from millrace.provision.change_model import DriveChange
+    from millrace.provision.system import System
 
 
 def _confirmed(verb: Callable[..., None]) -> Callable[..., None]:
@@ -85,6 +87,22 @@ def progress(show: Output) -> None:
     show(found, lambda one: progress_lines([one.change] if one.change else []))
 
 
+@click.command()
+@prints("millrace.drive.change_model:ChangeLine", lines=True, words="Print JSON lines: progress, the change.")
+def resume(show: Output) -> None:
+    """Go on with a change of drives that an error stopped, as after the next boot.
+
+    Correct the cause first: `millrace drive progress` shows it. A change that runs is followed.
+    """
+    from millrace.drive import changes
+    from millrace.provision.system import Linux
+    from millrace.system.users import as_root, only_root
+
+    only_root()
+    with as_root():
+        _followed(Linux(), changes.stopped(), show)
+
+
 @click.command(hidden=True)
 @prints("millrace.drive.change_model:LastChange")
 def apply(show: Output) -> None:
@@ -125,8 +143,8 @@ class _Confirmation:
 
 
 def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Output) -> None:
-    from millrace.drive import change_follow, changes
-    from millrace.drive.change_words import proposal_lines, result
+    from millrace.drive import changes
+    from millrace.drive.change_words import proposal_lines
     from millrace.provision.system import Linux
     from millrace.system.users import as_root, invoking_user, only_root
 
@@ -140,9 +158,16 @@ def _change(old: str | None, decide: "Decide", given: _Confirmation, show: Outpu
         if not (given.yes or given.digest):
             confirm("Write to these drives?", "--yes or --plan HASH")
         change = changes.confirm(system, proposal, given.digest or proposal.sha256, invoking_user())
-        last = show.each(change_follow.start_and_follow(system, change), _bar)
-        if last is not None:
-            show(last.change, lambda one: [result(one)])
+        _followed(system, change, show)
+
+
+def _followed(system: "System", change: "DriveChange", show: Output) -> None:
+    from millrace.drive import change_follow
+    from millrace.drive.change_words import result
+
+    last = show.each(change_follow.start_and_follow(system, change), _bar)
+    if last is not None:
+        show(last.change, lambda one: [result(one)])
 
 
 def _bar(lines: "Iterable[ChangeProgress]") -> "ChangeProgress | None":

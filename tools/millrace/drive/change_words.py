@@ -75,8 +75,11 @@ def progress_lines(found: Sequence[ChangeProgress]) -> Iterator[str]:
     if not found:
         yield "no drive was changed yet"
     for now in found:
-        if now.change.error:
+        if now.change.error and now.change.ended:
+            yield f"failed: {now.change.error}"
+        elif now.change.error:
             yield f"stopped: {now.change.error}"
+            yield "to go on when the cause is corrected: millrace drive resume"
         elif now.change.ended:
             yield f"{result(now.change)} ({now.change.ended})"
         else:

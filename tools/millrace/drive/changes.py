@@ -62,6 +62,14 @@ def confirm(system: System, proposal: DriveProposal, digest: str, by: str) -> Dr
         return ChangeJournal.open(proposal.plan, by, system.now()).change
 
 
+def stopped() -> DriveChange:
+    """Return the change that is to go on. Refused: none is open. BadInput: it cannot be read."""
+    journal = ChangeJournal.load()
+    if journal is None:
+        raise Refused("no change of drives is open; how the last one ended: millrace drive progress")
+    return journal.change
+
+
 def apply(system: System, report: Report) -> DriveChange | None:
     """Carry out the confirmed change, or go on with an interrupted one; None where there is none.
 

@@ -3,7 +3,7 @@
 
 import click
 
-from millrace.drive.change_verbs import add, apply, inserted, progress, remove, replace
+from millrace.drive.change_verbs import add, apply, inserted, progress, remove, replace, resume
 from millrace.system.output import Output, prints
 
 
@@ -12,7 +12,7 @@ def drive() -> None:
     """List, show, replace, add, remove, locate and erase the drives of this server."""
 
 
-for verb in (replace, add, remove, progress, apply, inserted):
+for verb in (replace, add, remove, progress, resume, apply, inserted):
     drive.add_command(verb)
 
 

@@ -30,7 +30,7 @@ class ChangeJournal(StepLog):
         if before is not None:
             raise Refused(
                 f"{in_words(before.plan)} is not finished; see `millrace drive progress`; "
-                "if it does not go on: systemctl start millrace-drive"
+                "if it does not go on: millrace drive resume"
             )
         digest = plan.digest()
         journal = cls(

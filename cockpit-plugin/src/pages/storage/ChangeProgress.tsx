@@ -16,7 +16,7 @@ import { changeResult, changeState, changeTitle, stepWord } from "./change-words
 import { mayFail } from "./words";
 
 /** Goes on with a change that a tool stopped. */
-const GO_ON = "systemctl start millrace-drive";
+const GO_ON = "millrace drive resume";
 
 /** What may still fail while an array is changed. */
 export function Redundancy({ names, arrays }: { names: string[]; arrays: LiveArray[] }): JSX.Element {

@@ -163,8 +163,14 @@ def test_kernel_command_line_is_the_one_of_the_configuration(uki: Path) -> None:
     words = pe.section(uki, ".cmdline").decode().strip("\0\n ").split()
     for word in ("root=dissect", "mount.usr=dissect", "iommu=pt", "numa_balancing=disable", "console=ttyS0,115200"):
         assert word in words
+    assert {"panic=30", "systemd.crash_action=reboot"} <= set(words)
     assert any(word.startswith("usrhash=") for word in words)
     assert not any(word.startswith("mitigations=") for word in words)
+
+
+def test_initrd_leaves_emergency_mode_by_itself(initrd_names: set[str]) -> None:
+    units = "usr/lib/systemd/system"
+    assert {f"{units}/emergency.target.d/10-millrace.conf", f"{units}/millrace-emergency.timer"} <= initrd_names
 
 
 @pytest.mark.parametrize("module", ["nvme", "vmd", "megaraid_sas", "mpt3sas", "mpi3mr", "smartpqi", "ahci"])

@@ -13,7 +13,7 @@ from millrace.system.run import Result
 from millrace.update import install, obstacles, records, stage, trial
 from millrace.update.install import SYSUPDATE
 from millrace.update.model import Order
-from tests.unit.update.conftest import WELL, Server, make_release
+from tests.unit.update.conftest import ESP, WELL, Server, make_release
 
 
 def install_(server: Server, version: str = "0.2.0", **options: object) -> None:
@@ -80,6 +80,28 @@ def test_older_and_running_versions_are_refused(server: Server, version: str, wo
         install_(server, version)
     if word == "--older":
         install_(server, version, older=True)
+
+
+def test_older_version_starts_next_and_the_running_one_after_it_failed(server: Server) -> None:
+    install_(server, "0.0.9", older=True)
+    # systemd-boot starts the newest version that has tries left
+    assert server.entries == ["millrace_0.0.9+3-0.efi", "millrace_0.1.0+0.efi"]
+    server.root.joinpath(ESP, "millrace_0.0.9+3-0.efi").rename(server.root / ESP / "millrace_0.0.9+0-3.efi")
+    trial.judge(server, server.measure)
+    assert server.entries == ["millrace_0.0.9+0-3.efi", "millrace_0.1.0.efi"]
+
+
+def test_older_version_that_did_not_run_yet_is_rolled_back(server: Server) -> None:
+    install_(server, "0.0.9", older=True)
+    install.rollback(server, "admin")
+    assert server.entries == ["millrace_0.0.9+0.efi", "millrace_0.1.0.efi"]
+
+
+def test_running_version_stays_first_where_an_older_one_cannot_be_installed(server: Server) -> None:
+    server.broken[SYSUPDATE] = Result(1, "", "No space left on device")
+    with pytest.raises(Failed):
+        install_(server, "0.0.9", older=True)
+    assert server.entries == ["millrace_0.1.0.efi"]
 
 
 @pytest.mark.parametrize(

@@ -77,6 +77,9 @@ def rollback(run: Runner, by: str) -> LastUpdate:
             # It has not run yet: it need not be tried at all.
             if other is not None:
                 boot_entries.put_last(other)
+            if mine is not None:
+                # it was put last where the other one is older
+                boot_entries.accept(mine)
             records.end_trial()
             return _record(under_trial.version, running, by, "rolled-back")
         if other is None or mine is None:
@@ -109,7 +112,10 @@ def _install(wanted: Order, run: Runner, measure: Measure) -> None:
     trial.begin(found.version, wanted.by, measure(run))
     try:
         _transfer(found.version, run)
-    except MillraceError:
+        if release.number(found.version) < release.number(running):
+            # systemd-boot would start the newest one, which has no number of tries
+            _put_last(running, run)
+    except (MillraceError, OSError):
         _remove(found.version, run)
         records.end_trial()
         raise
@@ -130,6 +136,12 @@ def _transfer(version: str, run: Runner) -> None:
     entry = boot_entries.of(version, boot_entries.entries(run))
     if entry is None or entry.left != TRIES:
         raise Failed(f"version {version} was written, and is not among the versions that start: bootctl list")
+
+
+def _put_last(version: str, run: Runner) -> None:
+    entry = boot_entries.of(version, boot_entries.entries(run))
+    if entry is not None:
+        boot_entries.put_last(entry)
 
 
 def _remove(version: str, run: Runner) -> None:

@@ -85,7 +85,11 @@ def _starting(run: Runner) -> bool:
 
 def _back(trial: Trial, running: str, run: Runner) -> list[str]:
     """Another version runs than the one on trial: that failed, was not installed to its end, or was rolled back."""
-    entry = boot_entries.of(trial.version, boot_entries.entries(run))
+    found = boot_entries.entries(run)
+    entry, mine = boot_entries.of(trial.version, found), boot_entries.of(running, found)
+    if mine is not None:
+        # it was put last where the other one is older
+        boot_entries.accept(mine)
     if entry is None:
         _end(trial, "interrupted", ["The installation was interrupted."])
         return [f"version {trial.version} was not installed completely; {running} runs as before"]

@@ -95,6 +95,7 @@ EXPOSURE = {
     "millrace-update.service": 45,
     "millrace-update-fetch.service": 12,
     "millrace-boot-check.service": 30,
+    "millrace-trial.service": 30,
     "millrace-documents.service": 14,
 }
 

@@ -27,6 +27,7 @@ class Server(Commands):
         "systemctl is-active --quiet *",
         "systemctl start millrace-update.service",
         "systemctl start millrace-update-fetch.service",
+        "systemctl start millrace-trial.service",
         "systemctl --no-block reboot",
         "systemctl list-jobs --no-legend --plain",
         "shutdown --reboot * *",

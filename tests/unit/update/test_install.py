@@ -34,6 +34,7 @@ def test_installed_version_is_on_trial_with_how_the_one_before_served(server: Se
     last = records.last()
     assert last is not None and (last.state, last.by) == ("installed", "admin")
     assert (paths.by_version_dir() / "0.1.0/config.json").is_file()
+    assert server.called("systemctl start") == ["systemctl start millrace-trial.service"]
     # nothing of it stays: it has the size of the boot drive
     assert not paths.update_staged_dir().exists() and not paths.update_order_file().exists()
 

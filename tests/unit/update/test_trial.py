@@ -2,12 +2,14 @@
 """A new version is accepted when it serves no worse; else the one before runs again and records why."""
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from millrace import paths
-from millrace.errors import Failed
-from millrace.update import documents, records, trial
+from millrace.errors import BadInput, Failed
+from millrace.update import documents, records, serving, trial
+from millrace.update.model import Serving
 from millrace.update.serving import worse
 from tests.unit.update.conftest import WELL, Server
 
@@ -86,6 +88,64 @@ def test_version_that_never_came_up_failed_too(installed: Server) -> None:
     boot(installed, "0.1.0", 0)
     assert "did not come up far enough" in judged(installed)
     assert records.failed().versions[0].version == "0.2.0"
+
+
+def test_member_lost_before_the_reboot_is_not_the_fault_of_the_new_version(installed: Server) -> None:
+    installed.serving = WELL.model_copy(update={"arrays": {"log": 2, "data": 7}})
+    trial.last_look(installed, installed.measure)
+    boot(installed, "0.2.0", 2)
+    assert "is accepted" in judged(installed)
+
+
+@pytest.mark.parametrize(("version", "pool"), [("0.1.0", False), ("0.2.0", True)])
+def test_stopped_arrays_and_the_new_version_itself_do_not_count(installed: Server, version: str, pool: bool) -> None:
+    installed.runs(version)
+    installed.serving = WELL.model_copy(update={"arrays": {}, "pool": pool})
+    trial.last_look(installed, installed.measure)
+    found = records.trial()
+    assert found is not None and found.serving == WELL
+
+
+def test_shutdown_without_a_trial_measures_nothing(server: Server) -> None:
+    trial.last_look(server, lambda run: pytest.fail("it was measured"))
+    assert records.trial() is None
+
+
+def test_share_that_was_removed_since_is_not_missed(installed: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = SimpleNamespace(filesystem=SimpleNamespace(mountpoint="/srv/pool"))
+    models = SimpleNamespace(path="/srv/pool/models", exports=[])
+    monkeypatch.setattr(serving, "known_pool", lambda: pool)
+    monkeypatch.setattr(serving, "shares", lambda pool: [models])
+    before = WELL.model_copy(update={"exported": ["/srv/pool/gone", "/srv/pool/models", "/mnt"]})
+    assert serving.still_wanted(before).exported == ["/mnt"]
+    boot(installed, "0.2.0", 2)
+    installed.serving = WELL.model_copy(update={"exported": []})
+    assert "is accepted" in judged(installed)
+
+
+def test_share_that_is_still_wanted_is_missed(installed: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = SimpleNamespace(filesystem=SimpleNamespace(mountpoint="/srv/pool"))
+    models = SimpleNamespace(path="/srv/pool/models", exports=["10.0.0.0/8"])
+    monkeypatch.setattr(serving, "known_pool", lambda: pool)
+    monkeypatch.setattr(serving, "shares", lambda pool: [models])
+    assert serving.still_wanted(WELL) == WELL
+
+    def unreadable(pool: object) -> None:
+        raise Failed("config.json is damaged")
+
+    monkeypatch.setattr(serving, "shares", unreadable)
+    assert serving.still_wanted(WELL) == WELL
+
+
+def test_pool_document_that_cannot_be_read_is_the_reason(installed: Server) -> None:
+    def unreadable(run: object) -> Serving:
+        raise BadInput("pool.json cannot be read")
+
+    boot(installed, "0.2.0", 2)
+    with pytest.raises(Failed, match=r"not known: pool\.json cannot be read\."):
+        trial.judge(installed, unreadable, lambda seconds: None)
+    found = records.trial()
+    assert found is not None and (found.tries, "pool.json" in found.problems[0]) == (1, True)
 
 
 def test_interrupted_installation_is_no_failed_version(installed: Server) -> None:

@@ -119,6 +119,8 @@ def _install(wanted: Order, run: Runner, measure: Measure) -> None:
         _remove(found.version, run)
         records.end_trial()
         raise
+    # without it the measure from before the installation counts
+    run(["systemctl", "start", trial.LAST_LOOK])
 
 
 def _keep(run: Runner) -> None:

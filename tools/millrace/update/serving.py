@@ -4,9 +4,11 @@
 from collections.abc import Callable
 
 from millrace import paths
+from millrace.errors import MillraceError
 from millrace.pool.arrays import live_arrays
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
+from millrace.share.desired import shares
 from millrace.system import probes
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
@@ -30,6 +32,24 @@ def serving(run: Runner, nfs: Probe = probes.nfs, smb: Probe = probes.smb) -> Se
         exported=_exported(),
         console=is_active(CONSOLE, run),
     )
+
+
+def still_wanted(before: Serving) -> Serving:
+    """Return how this server served, without the shares that were removed or closed since.
+
+    BadInput: the pool's document cannot be read.
+    """
+    pool = known_pool()
+    if pool is None:
+        return before
+    try:
+        wanted = {share.path for share in shares(pool) if share.exports}
+    except (MillraceError, OSError):
+        # it is not known what is wanted: all of it counts
+        return before
+    below = f"{pool.filesystem.mountpoint}/"
+    exported = [path for path in before.exported if path in wanted or not path.startswith(below)]
+    return before.model_copy(update={"exported": exported})
 
 
 def worse(before: Serving, now: Serving) -> list[str]:

@@ -9,13 +9,13 @@ and after the third time systemd-boot starts the version before, which records w
 import time
 from collections.abc import Callable
 
-from millrace.errors import BadInput, Failed
+from millrace.errors import BadInput, Failed, MillraceError
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 from millrace.system.wait import wait_until
 from millrace.update import boot_entries, records
 from millrace.update.model import LastUpdate, Outcome, Serving, Trial
-from millrace.update.serving import serving, worse
+from millrace.update.serving import serving, still_wanted, worse
 
 STEP = 5.0
 LONGEST = 10 * 60.0
@@ -25,12 +25,29 @@ IDLE = 90.0
 
 OWN = "millrace-boot-check.service"
 
+LAST_LOOK = "millrace-trial.service"
+
 Measure = Callable[[Runner], Serving]
 
 
 def begin(version: str, by: str, before: Serving) -> None:
     """Record that a version is about to be installed, and how the running one serves."""
     records.save_trial(Trial(version=version, before=image_version(), at=records.now(), by=by, serving=before))
+
+
+def last_look(run: Runner, measure: Measure = serving) -> None:
+    """Count the members of the arrays once more, before the server goes down for the version on trial.
+
+    What failed since the installation is not that version's fault. BadInput: a record cannot be read.
+    """
+    trial = records.trial()
+    if trial is None or trial.version == image_version():
+        return
+    now = measure(run)
+    if now.pool:
+        # without the pool its arrays are stopped already
+        before = trial.serving.model_copy(update={"arrays": now.arrays})
+        records.save_trial(trial.model_copy(update={"serving": before}))
 
 
 def judge(
@@ -62,7 +79,10 @@ def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float],
     def look() -> list[str]:
         nonlocal idle
         idle = 0.0 if _starting(run) else idle + STEP
-        return worse(trial.serving, measure(run))
+        try:
+            return worse(still_wanted(trial.serving), measure(run))
+        except MillraceError as error:
+            return [f"How this server serves is not known: {error}."]
 
     pauses = [STEP] * int(LONGEST / STEP)
     problems = wait_until(look, lambda found: not found or idle > IDLE, pauses, pause)

@@ -167,6 +167,16 @@ def judge() -> None:
 
 
 @update.command(hidden=True)
+def measure() -> None:
+    """Count the members of the arrays before another version is tried (the end of millrace-trial.service)."""
+    from millrace.system.run import quickly
+    from millrace.update import trial
+
+    with as_root():
+        trial.last_look(quickly)
+
+
+@update.command(hidden=True)
 def documents() -> None:
     """Give this version its documents back after a later one ran (started by millrace-documents.service)."""
     from millrace.system.os_release import image_version

@@ -137,6 +137,23 @@ def test_share_that_is_still_wanted_is_missed(installed: Server, monkeypatch: py
     assert serving.still_wanted(WELL) == WELL
 
 
+def test_check_that_hangs_is_a_try_with_a_reason(installed: Server) -> None:
+    class Ended(BaseException):
+        """The unit was killed."""
+
+    def hangs(run: object) -> Serving:
+        raise Ended
+
+    for tries in (2, 1, 0):
+        boot(installed, "0.2.0", tries)
+        with pytest.raises(Ended):
+            trial.judge(installed, hangs)
+    found = records.trial()
+    assert found is not None and found.tries == 3
+    boot(installed, "0.1.0", 0)
+    assert "0.2.0 failed and 0.1.0 runs again: It was not known in time how it serves." in judged(installed)
+
+
 def test_pool_document_that_cannot_be_read_is_the_reason(installed: Server) -> None:
     def unreadable(run: object) -> Serving:
         raise BadInput("pool.json cannot be read")

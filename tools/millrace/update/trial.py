@@ -25,6 +25,7 @@ IDLE = 90.0
 
 OWN = "millrace-boot-check.service"
 
+NOT_JUDGED = "It was not known in time how it serves."
 LAST_LOOK = "millrace-trial.service"
 
 Measure = Callable[[Runner], Serving]
@@ -75,6 +76,9 @@ def judge(
 
 def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float], None]) -> list[str]:
     idle = 0.0
+    # until it is known: a look that hangs ends in a reboot by systemd
+    trial = trial.model_copy(update={"tries": trial.tries + 1, "problems": [NOT_JUDGED]})
+    records.save_trial(trial)
 
     def look() -> list[str]:
         nonlocal idle
@@ -87,7 +91,7 @@ def _tried(trial: Trial, run: Runner, measure: Measure, pause: Callable[[float],
     pauses = [STEP] * int(LONGEST / STEP)
     problems = wait_until(look, lambda found: not found or idle > IDLE, pauses, pause)
     if problems:
-        records.save_trial(trial.model_copy(update={"tries": trial.tries + 1, "problems": problems}))
+        records.save_trial(trial.model_copy(update={"problems": problems}))
         raise Failed(f"version {trial.version} serves worse than {trial.before}: {' '.join(problems)}")
     records.forget_failed(trial.version)
     _end(trial, "accepted", [])

@@ -4,6 +4,7 @@
 import io
 import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import partial
 from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
@@ -11,13 +12,27 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import BadInput, Failed
+from millrace.update import fetch as fetch_module
+from millrace.update import layout
 from millrace.update.fetch import checked_url, fetch
 from millrace.update.model import Fetch
+
+DRIPS = 10
+NEVER = threading.Event()
 
 
 class Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
+
+    def drip(self) -> None:
+        """Send a byte now and then, for half a second in all."""
+        self.send_response(200)
+        self.send_header("Content-Length", str(DRIPS))
+        self.end_headers()
+        for _ in range(DRIPS):
+            NEVER.wait(0.05)
+            self.wfile.write(b"x")
 
     def do_GET(self) -> None:
         """Redirect what is said to be elsewhere."""
@@ -25,6 +40,10 @@ class Quiet(SimpleHTTPRequestHandler):
             self.send_response(302)
             self.send_header("Location", "/SHA256SUMS")
             self.end_headers()
+            return
+        if self.path == "/drips":
+            with suppress(BrokenPipeError, ConnectionResetError):
+                self.drip()
             return
         super().do_GET()
 
@@ -56,6 +75,16 @@ def test_redirect_is_not_followed(url: str) -> None:
     with pytest.raises(Failed, match="redirects to /SHA256SUMS; set the URL that has the files"):
         fetch(Fetch(url=f"{url}/elsewhere", limit=5000), out)
     assert out.getvalue() == b""
+
+
+def test_server_that_drips_a_small_file_is_left(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fetch_module, "SMALL_SECONDS", 0.15)
+    with pytest.raises(Failed, match=r"/drips cannot be downloaded: it took longer than 0\.15 s; check the network"):
+        fetch(Fetch(url=f"{url}/drips", limit=layout.SMALL), io.BytesIO())
+    out = io.BytesIO()
+    # half of /usr takes as long as it takes
+    fetch(Fetch(url=f"{url}/drips", limit=layout.SMALL + 1), out)
+    assert out.getvalue() == b"x" * DRIPS
 
 
 def test_missing_file_and_missing_server_are_named(url: str) -> None:

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Download one file to standard output; what it is worth is for others to find out."""
 
+import signal
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, BinaryIO
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 
 from millrace.errors import BadInput, Failed
+from millrace.update import layout
 from millrace.update.model import Fetch
 
 BLOCK = 1 << 20
 SECONDS = 60.0
 """So long a server may say nothing."""
+SMALL_SECONDS = 60.0
+"""So long a small file may take in all; the lock of updates is held meanwhile."""
 
 REDIRECTS = {301, 302, 303, 307, 308}
 
@@ -44,7 +50,10 @@ def fetch(wanted: Fetch, to: BinaryIO) -> None:
     done = 0
     try:
         # The scheme was checked where the URL was set (checked_url).
-        with urllib.request.build_opener(_NoRedirect).open(checked_url(wanted.url), timeout=SECONDS) as answer:
+        with (
+            _at_most(SMALL_SECONDS if wanted.limit <= layout.SMALL else 0),
+            urllib.request.build_opener(_NoRedirect).open(checked_url(wanted.url), timeout=SECONDS) as answer,
+        ):
             while block := answer.read(BLOCK):
                 done += len(block)
                 if done > wanted.limit:
@@ -61,3 +70,20 @@ def fetch(wanted: Fetch, to: BinaryIO) -> None:
         reason = getattr(error, "reason", None) or error
         raise Failed(f"{wanted.url} cannot be downloaded: {reason}; check the network and the source") from error
     to.flush()
+
+
+@contextmanager
+def _at_most(seconds: float) -> Iterator[None]:
+    """Raise TimeoutError in the block after so many seconds, also between the bytes of a header; 0 is no limit."""
+
+    def ended(number: int, frame: object) -> None:
+        raise TimeoutError(f"it took longer than {seconds:g} s")
+
+    before = signal.signal(signal.SIGALRM, ended)
+    # again and again: a connection that ends so is tried at the next address of the server
+    signal.setitimer(signal.ITIMER_REAL, seconds, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)

@@ -92,7 +92,6 @@ RULES = {
         "Transaction.model_validate_json(text)",
         {
             "alert/send.py": "it comes through a pipe, not from a file",
-            "keep/generation.py": "it comes out of an archive",
             "config/portable.py": "the file may be anything: its kind, its schema and its size are looked at first",
             "bench/result/live.py": "a line of a file that grows",
         },

@@ -20,3 +20,11 @@ class BadInput(MillraceError):
     """Wrong usage or an input that cannot be read (exit 2)."""
 
     exit_code = 2
+
+
+class LaterRelease(BadInput):
+    """A document that a later release wrote: it is not damaged. `release` is which one, where the document names it."""
+
+    def __init__(self, sentence: str, release: str | None = None) -> None:
+        super().__init__(sentence)
+        self.release = release

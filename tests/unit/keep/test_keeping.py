@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace import paths
+from millrace import __version__, paths
 from millrace.errors import BadInput, Refused
-from millrace.keep import generation, generations, keeping, seal
+from millrace.keep import generation, generations, keeping, listing, seal
 from millrace.system import files
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
@@ -374,3 +374,51 @@ def test_size_of_a_generation_is_small(server: Server) -> None:
     server.keep()
     assert (server.where / "state-000001.tar.gz").stat().st_size < 20_000
     assert generation.LARGEST_ALL > 50 * (512 << 10)
+
+
+def of_later_release(server: Server, path: Path, release: str = "0.9.0") -> None:
+    """The generation as a release with another schema of the manifest writes it."""
+    found = generations.read(path)
+    later = found.manifest.model_copy(update={"schema_version": 2, "release": release})
+    path.write_bytes(generation.pack(later, found.stored))
+
+
+def test_state_of_a_later_release_is_not_damaged_and_no_older_one_stands_for_it(server: Server) -> None:
+    server.keep()
+    server.rename("second")
+    server.keep()
+    of_later_release(server, server.where / "state-000002.tar.gz")
+    with pytest.raises(generations.LaterState) as stopped:
+        generations.newest(server.where)
+    assert str(stopped.value) == (
+        "state-000002.tar.gz, a kept state on the pool, was written by Millrace 0.9.0, later than this one "
+        f"({__version__}): boot an image of Millrace 0.9.0 or later"
+    )
+    assert [one.problem is None for one in listing.listed(server.where).generations] == [False, True]
+
+
+def test_release_that_was_rolled_back_to_keeps_its_own_state_and_calls_none_damaged(server: Server) -> None:
+    server.keep()
+    of_later_release(server, server.where / "state-000001.tar.gz")
+    status = server.keep()
+    assert (status.generation, status.problem, status.damaged) == (2, None, [])
+    assert server.keep().generation == 2
+    assert server.kept() == ["state-000001.tar.gz", "state-000002.tar.gz"]
+
+
+def test_generation_torn_after_one_of_a_later_release_is_damaged(server: Server) -> None:
+    server.keep()
+    server.rename("second")
+    server.keep()
+    of_later_release(server, server.where / "state-000001.tar.gz")
+    (server.where / "state-000002.tar.gz").write_bytes(b"")
+    status = server.keep()
+    assert (status.generation, status.damaged) == (3, ["/srv/pool/.millrace/keep/state-000002.tar.gz"])
+
+
+def test_passphrase_leaves_no_readable_state_of_a_later_release(server: Server) -> None:
+    server.keep()
+    of_later_release(server, server.where / "state-000001.tar.gz")
+    seal.choose("a long passphrase")
+    assert server.keep().generation == 2
+    assert server.kept() == ["state-000002.tar.gz"]

@@ -12,13 +12,13 @@ import stat
 import tarfile
 import zlib
 from dataclasses import dataclass
+from pathlib import Path
 
-from pydantic import ValidationError
-
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, LaterRelease, Refused
 from millrace.keep import seal
 from millrace.keep.gather import LARGEST, Content
 from millrace.keep.model import KeyFile, Manifest, Member
+from millrace.system.documents import parse_model
 
 MANIFEST, DIGEST, BELOW = "manifest.json", "manifest.sha256", "files/"
 # All of it, and how many files: far above 50 changes of 1000 shares.
@@ -79,7 +79,10 @@ def pack(manifest: Manifest, stored: dict[str, bytes]) -> bytes:
 
 
 def unpack(data: bytes) -> Generation:
-    """Return the generation in these bytes. BadInput: it is torn, damaged, of a later release or not one of ours."""
+    """Return the generation in these bytes. BadInput: it is torn, damaged or not one of ours.
+
+    LaterRelease: it is as a later release wrote it, and this one cannot read it.
+    """
     try:
         found = _entries(data)
     except (tarfile.TarError, OSError, EOFError, zlib.error, ValueError) as error:
@@ -100,12 +103,10 @@ def unpack(data: bytes) -> Generation:
 
 def _manifest(text: bytes) -> Manifest:
     try:
-        # Written by us, and perhaps by a later release with more keys.
-        return Manifest.model_validate_json(text, extra="ignore")
-    except ValidationError as error:
-        first = error.errors()[0]["loc"]
-        if "schema_version" in first:
-            raise BadInput("it was written by a release with another schema: start that release again") from error
+        return parse_model(text, Path(MANIFEST), Manifest)
+    except LaterRelease:
+        raise
+    except BadInput as error:
         raise BadInput("its manifest is not one of Millrace") from error
 
 

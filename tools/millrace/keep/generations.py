@@ -10,16 +10,31 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace import paths
-from millrace.errors import BadInput, Failed
+from millrace import __version__, paths
+from millrace.errors import BadInput, Failed, LaterRelease
 from millrace.keep.generation import LARGEST_ALL, Generation, unpack
 from millrace.keep.model import Seal
 from millrace.system.files import sync, write_bytes
+from millrace.system.text import one_line
 
 KEPT = 30
 DIRECTORY = f"{paths.POOL_OWN}/keep"
 
 _NUMBERED = re.compile(r"state-(\d{6,9})\.tar\.gz")
+
+
+class LaterState(LaterRelease):
+    """A generation, by its file, that a later release wrote. It is not damaged, and no older one stands for it."""
+
+    def __init__(self, path: Path, release: str | None) -> None:
+        which = f"Millrace {one_line(release)}" if release else "a version of Millrace"
+        image = f"{which} or later" if release else "that version"
+        super().__init__(
+            f"{path.name}, a kept state on the pool, was written by {which}, later than this one ({__version__}): boot "
+            f"an image of {image}",
+            release,
+        )
+        self.path = path
 
 
 @dataclass(frozen=True)
@@ -73,7 +88,7 @@ def write(where: Path, number: int, data: bytes) -> Path:
 
 
 def read(path: Path) -> Generation:
-    """Return a generation. BadInput: it cannot be read; names the file and the reason."""
+    """Return a generation. BadInput: it cannot be read; names file and reason. LaterState: a later release wrote it."""
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         with os.fdopen(descriptor, "rb") as opened:
@@ -87,12 +102,17 @@ def read(path: Path) -> Generation:
         raise BadInput(f"{path} cannot be read: {error.strerror}") from error
     try:
         return unpack(data)
+    except LaterRelease as error:
+        raise LaterState(path, error.release) from error
     except BadInput as error:
         raise BadInput(f"{path} is damaged: {error}") from error
 
 
 def newest(where: Path) -> Newest | None:
-    """Return the newest generation that can be read; None where there is none at all. BadInput: none can be read."""
+    """Return the newest generation that can be read; None where there is none at all. BadInput: none can be read.
+
+    LaterState: a later release wrote the newest that is not damaged; what an older one has is not the state of now.
+    """
     if where.is_symlink() or where.parent.is_symlink():
         raise BadInput(f"{where} leads elsewhere: it is not a kept state")
     damaged: dict[Path, str] = {}
@@ -100,6 +120,8 @@ def newest(where: Path) -> Newest | None:
         path = file(where, number)
         try:
             return Newest(number, read(path), damaged)
+        except LaterState:
+            raise
         except BadInput as error:
             damaged[path] = str(error)
     if damaged:

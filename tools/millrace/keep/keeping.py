@@ -120,9 +120,15 @@ def _completed(everything: Gathered, last: Generation | None, key: KeyFile | Non
 
 
 def _last(where: Path) -> tuple[Generation | None, list[Path]]:
-    """The newest generation that can be read, and the files of those after it that cannot."""
+    """The newest generation that can be read, and the files of those after it that cannot.
+
+    One of a later release, which was rolled back here, stays as it is; that of this release comes after it.
+    """
     try:
         found = generations.newest(where)
+    except generations.LaterState as error:
+        files = [generations.file(where, number) for number in generations.numbers(where)]
+        return None, files[: files.index(error.path)]
     except BadInput:
         return None, [generations.file(where, number) for number in generations.numbers(where)]
     return (found.generation, list(found.damaged)) if found else (None, [])

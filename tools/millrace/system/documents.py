@@ -9,7 +9,7 @@ from typing import Annotated, Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from millrace.errors import BadInput
+from millrace.errors import BadInput, LaterRelease
 from millrace.system.files import write_text
 from millrace.system.text import shown
 
@@ -58,14 +58,17 @@ def read_model(path: Path, kind: type[Model]) -> Model:
     """Read a document that Millrace wrote. BadInput: it is not valid; names the file and the first wrong key.
 
     Keys that this release does not know are ignored and the schema may be the one before (see `migration`): an update
-    or a rollback must not stop a server. A document of a later schema is refused, as its meaning is not known; the
+    or a rollback must not stop a server. LaterRelease: a document of a later schema, whose meaning is not known; the
     release that wrote it is named where the document has it.
     """
     return parse_model(_text(path), path, kind)
 
 
 def parse_model(text: str | bytes, path: Path, kind: type[Model]) -> Model:
-    """Return a document that Millrace wrote, from its text; `path` stands in errors. BadInput: as for `read_model`."""
+    """Return a document that Millrace wrote, from its text; `path` stands in errors.
+
+    BadInput, LaterRelease: as for `read_model`.
+    """
     try:
         return kind.model_validate_json(text, extra="ignore")
     except ValidationError as error:
@@ -132,11 +135,12 @@ def _migrated(path: Path, text: str | bytes, kind: type[BaseModel]) -> str | Non
     if found == own - 1 and kind in _MIGRATIONS:
         return json.dumps({**_MIGRATIONS[kind](document), "schema_version": own})
     if found > own:
-        release = document.get("release")
-        which = f"release {shown(release)}, a later one" if isinstance(release, str) else "a later release"
-        raise BadInput(
+        release = document.get("release") if isinstance(document.get("release"), str) else None
+        which = f"release {shown(release)}, a later one" if release else "a later release"
+        raise LaterRelease(
             f"{path} was written by {which} (schema {found}, this release reads schema {own}): "
-            "start the later release again"
+            "start the later release again",
+            release,
         )
     raise BadInput(f"{path} was written by an earlier release (schema {found}), which this release does not read")
 

@@ -12,11 +12,10 @@ from millrace.errors import BadInput, Failed
 from millrace.etc import rendered
 from millrace.keep.model import Manifest, Member
 from millrace.state import store
-from millrace.state.model import User, first_config
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
-
-SHADOW = b"admin:$y$admin:20000:::::\nanna:$y$anna:20000:::::\nmallory:$y$x:1:::::\n"
+from tests.unit.adopt import states
+from tests.unit.adopt.states import manifest
 
 
 class Tools(Commands):
@@ -42,37 +41,14 @@ class Tools(Commands):
 
 @pytest.fixture
 def contents(root: Path) -> dict[str, bytes]:
-    config = first_config().model_copy(update={"serial": 7, "users": [User(name="anna", uid=3000)]})
     (root / "proc/sys/kernel").mkdir(parents=True)
     (root / "proc/sys/kernel/hostname").write_text("millrace-fresh")
-    return {
-        "var/lib/millrace/config.json": config.model_dump_json().encode(),
-        "var/lib/millrace/pool.json": b"{}",
-        "var/lib/millrace/nfs-handles.key": b"key",
-        "var/lib/samba/private/secrets.tdb.dump": b"SID",
-        "etc/hostname": b"filer\n",
-        "accounts/shadow": SHADOW,
-        "accounts/quotas.json": b'{"/srv/pool/data": "1 1G"}',
-    }
+    return states.kept()
 
 
-def manifest(contents: dict[str, bytes], **more: Member) -> Manifest:
-    members = [
-        Member(path=path, mode=0o600 if "key" in path else 0o644, secret=False, size=len(data), sha256="")
-        for path, data in contents.items()
-    ]
-    return Manifest(
-        generation=3,
-        written="2026-11-23T10:00:00+00:00",
-        release="0.1.0",
-        host="filer",
-        pool="b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11",
-        pool_generation=1,
-        seal=None,
-        decided="",
-        records="",
-        members=[*members, *more.values()],
-    )
+def with_member(contents: dict[str, bytes], member: Member) -> Manifest:
+    found = manifest(contents)
+    return found.model_copy(update={"members": [*found.members, member]})
 
 
 def test_files_accounts_and_identities_come_back_and_pool_json_does_not_yet(
@@ -104,7 +80,7 @@ def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:
 def test_file_that_is_not_kept_stops_all_of_it(root: Path, contents: dict[str, bytes], path: str) -> None:
     strange = Member(path=path, mode=0o644, secret=False, size=0, sha256="")
     with pytest.raises(BadInput, match="which is not kept by this release"):
-        restore.restore(manifest(contents, strange=strange), {**contents, path: b"x"}, {}, Tools())
+        restore.restore(with_member(contents, strange), {**contents, path: b"x"}, {}, Tools())
     assert not (root / "var/lib/millrace/nfs-handles.key").exists()
 
 
@@ -113,7 +89,7 @@ def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], l
     path = "var/lib/millrace/certificate/current"
     strange = Member(path=path, mode=0o777, secret=False, size=0, sha256="", link=link)
     with pytest.raises(BadInput, match="leads elsewhere"):
-        restore.restore(manifest(contents, strange=strange), {**contents, path: b""}, {}, Tools())
+        restore.restore(with_member(contents, strange), {**contents, path: b""}, {}, Tools())
 
 
 def test_what_is_encrypted_and_not_opened_is_named(contents: dict[str, bytes]) -> None:

@@ -35,6 +35,15 @@ def test_interrupted_provisioning_goes_on_in_the_next_boot() -> None:
     assert names(provision, "Requires") == set()
 
 
+def test_journal_of_an_adoption_that_is_over_is_removed_in_the_next_boot() -> None:
+    # systemd.unit(5): of the conditions with a bar one must hold, and of those without all
+    assert unit("millrace-adopt.service")["ConditionPathExists"] == [
+        "|!/var/lib/millrace/pool.json",
+        "|/var/lib/millrace/adoption.json",
+        "!/var/lib/millrace/transaction.json",
+    ]
+
+
 @pytest.mark.parametrize(
     ("of_systemd", "only"),
     [

@@ -119,6 +119,13 @@ def test_work_on_the_pool_comes_first(server: Server, name: str, word: str) -> N
         install_(server)
 
 
+def test_adoption_that_is_over_is_no_obstacle(server: Server) -> None:
+    for name in ("adoption.json", "pool.json"):
+        server.file(f"var/lib/millrace/{name}", "{}")
+    with pytest.raises(BadInput, match=r"pool\.json"):
+        install_(server)
+
+
 def test_benchmark_comes_first(server: Server) -> None:
     server.active.add("millrace-bench.service")
     with pytest.raises(Refused, match="millrace bench stop"):

@@ -4,7 +4,7 @@
 from collections.abc import Mapping
 
 from millrace import paths
-from millrace.adopt import restore
+from millrace.adopt import journal, restore
 from millrace.adopt.arrays import of_one_pool, on_drives
 from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see
 from millrace.adopt.model import Adopted, Adoption
@@ -15,8 +15,7 @@ from millrace.keep.generation import Generation
 from millrace.keep.model import KeyFile
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System
-from millrace.system.documents import read_model, write_model
-from millrace.system.files import write_bytes
+from millrace.system.documents import write_model
 from millrace.system.run import Runner, must
 
 SERVE = "millrace-assemble.service"
@@ -51,14 +50,8 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
     if key is not None:
         # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.
         write_model(paths.keep_key_file(), key, mode=0o600)
-    write_bytes(paths.adoption_state_file(), _bytes(seen), 0o600)
-    write_model(paths.adoption_file(), adoption)
+    journal.begin(adoption, _bytes(seen))
     return adoption
-
-
-def under_way() -> Adoption | None:
-    """Return the adoption that a power cut interrupted; None without one. BadInput: its journal cannot be read."""
-    return read_model(paths.adoption_file(), Adoption) if paths.adoption_file().exists() else None
 
 
 def finish(adoption: Adoption, run: Runner) -> Adopted:
@@ -72,8 +65,8 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
     newest = generations.Newest(adoption.generation, found, {})
     config = config_of(newest)
     save_pool(pool_of(newest))
-    for path in (paths.adoption_file(), paths.adoption_state_file(), paths.found_file()):
-        path.unlink(missing_ok=True)
+    journal.end()
+    paths.found_file().unlink(missing_ok=True)
     return Adopted(
         pool=adoption.pool,
         generation=adoption.generation,

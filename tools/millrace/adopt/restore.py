@@ -85,8 +85,9 @@ def _database(path: Path, dump: bytes, run: Runner) -> None:
     made.unlink(missing_ok=True)
     try:
         must(run, ["tdbrestore", str(made)], dump.decode())
-        made.chmod(0o600)
-        made.replace(path)
+        # tdbrestore does not sync what it writes, and nothing restores it again once pool.json is there
+        write_bytes(path, made.read_bytes(), 0o600)
+        path.chmod(0o600)
     finally:
         made.unlink(missing_ok=True)
 

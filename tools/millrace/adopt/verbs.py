@@ -48,7 +48,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
     """
     from millrace.adopt import adopt as adopting
-    from millrace.adopt import listing, look
+    from millrace.adopt import journal, listing, look
     from millrace.provision.system import Linux
     from millrace.system import locks
 
@@ -59,7 +59,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     system = Linux()
     with as_root():
         with locks.held(paths.provision_lock_file()):
-            adoption = adopting.under_way()
+            adoption = journal.under_way()
             if adoption is None:
                 found = look.find(system, attempt)
                 if found.pool is None or found.problem:
@@ -80,13 +80,17 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
 def adopting(show: Output) -> None:
     """Go on with an interrupted adoption, or adopt as the credential says (started by millrace-adopt.service)."""
     from millrace.adopt import adopt as adopting_
-    from millrace.adopt import listing
+    from millrace.adopt import journal, listing
     from millrace.provision.system import Linux
     from millrace.system import locks
 
     system = Linux()
     with as_root(), locks.held(paths.provision_lock_file()):
-        adoption = adopting_.under_way()
+        adoption = journal.under_way()
+        if adoption is None and paths.pool_file().exists():
+            journal.end()
+            click.echo("this server has its pool; no adoption is under way", err=True)
+            return
         if adoption is None:
             wanted = _credential()
             if wanted is None:

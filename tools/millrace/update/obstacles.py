@@ -4,6 +4,7 @@
 import os
 
 from millrace import paths
+from millrace.adopt import journal
 from millrace.errors import MillraceError
 from millrace.pool.arrays import live_arrays
 from millrace.provision import change_journal
@@ -30,7 +31,7 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
     if paths.transaction_file().exists():
         return "the pool is being created; wait until that is done"
-    if paths.adoption_file().exists():
+    if journal.is_under_way():
         return "a pool is being adopted; wait until that is done"
     if paths.rescue_file().exists():
         return "the pool is being rescued; finish that first: millrace pool rescue"

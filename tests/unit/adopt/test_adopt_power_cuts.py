@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""After a power cut before or after any write an adoption goes on or is over; it never restores a state again."""
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from millrace import paths
+from millrace.adopt import adopt as adopting
+from millrace.adopt import journal, look, verbs
+from millrace.adopt.look import Seen
+from millrace.adopt.model import Found, FoundPool
+from millrace.errors import Refused
+from millrace.keep.generations import Newest
+from millrace.provision.pool_file import load_pool
+from millrace.state import files, store
+from millrace.system.documents import write_model
+from tests.fakes.drives.hardware import PowerCut
+from tests.fakes.samples import pool
+from tests.unit.adopt import states
+from tests.unit.adopt.conftest import Drives
+from tests.unit.adopt.power import Accounts, BootDrive
+from tests.unit.provision.test_apply_power_cuts import reset
+
+
+def fresh(root: Path) -> None:
+    """A new boot drive."""
+    reset(root)
+    for name in ("run/millrace", "var/lib/millrace", "proc/sys/kernel", "etc"):
+        (root / name).mkdir(parents=True)
+    (root / "proc/sys/kernel/hostname").write_text("millrace-fresh")
+
+
+def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
+    """The pool is on drives that can be read; the boot drive is written."""
+    drives, uuid = Drives(), pool().filesystem_uuid
+    drives.array("data", "11111111:1:1:1", "raid5", ["a1", "b1", "c1"])
+    newest = Newest(3, states.generation(states.kept()), {})
+    drive.wire(patch)
+    patch.setattr(drives, "now", lambda: "2026-11-24T10:00:00+00:00", raising=False)
+    patch.setattr("millrace.provision.system.Linux", lambda: drives)
+    patch.setattr(adopting, "see", lambda system, arrays: Seen(list(arrays), uuid, newest))
+    patch.setattr(look, "find", found)
+    patch.setattr(verbs, "attempt", Accounts(drive))
+    patch.setattr(adopting, "serve", lambda run: None)
+
+
+def found(*_: object) -> Found:
+    look.refuse_if_pool()
+    return Found(pool=FoundPool(uuid=pool().filesystem_uuid, arrays=[], missing=0, kept=None, problem=None))
+
+
+def by_hand() -> Result:
+    return CliRunner().invoke(verbs.adopt, ["--yes"], catch_exceptions=False)
+
+
+def boot(drive: BootDrive) -> None:
+    """The next boot, with millrace-adopt.service; its conditions are in tests/unit/boot."""
+    drive.boot()
+    if not paths.pool_file().exists() or paths.adoption_file().exists():
+        assert CliRunner().invoke(verbs.adopting, [], catch_exceptions=False).exit_code == 0
+
+
+@pytest.mark.parametrize("forgets", [True, False])
+def test_one_cut_at_every_moment(root: Path, monkeypatch: pytest.MonkeyPatch, forgets: bool) -> None:
+    moment, over = 0, 0
+    while True:
+        moment += 1
+        fresh(root)
+        drive = BootDrive(root, forgets)
+        with monkeypatch.context() as patch:
+            wire(patch, drive)
+            drive.cut_at = moment
+            try:
+                by_hand()
+            except PowerCut:
+                boot(drive)
+            else:
+                break
+            if not paths.pool_file().exists():
+                assert not paths.adoption_file().exists(), f"cut at moment {moment}"
+                by_hand()
+            else:
+                over += 1
+            where = f"cut at moment {moment}"
+            assert load_pool() == pool(), where
+            assert not paths.adoption_file().exists() and not paths.adoption_state_file().exists(), where
+            assert store.read().config.serial == 7, where
+            assert (root / "var/lib/samba/private/secrets.tdb").read_text() == "database of SID", where
+            assert (root / "var/lib/millrace/nfs-handles.key").read_bytes() == b"key", where
+    assert moment > 40 and over > 20
+
+
+def test_journal_that_survived_pool_json_never_restores_the_state_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fresh(root)
+    drive = BootDrive(root, forgets=False)
+    wire(monkeypatch, drive)
+    assert by_hand().exit_code == 0
+    adoption = adopting.Adoption(
+        pool=pool().filesystem_uuid, generation=3, by="anna", at="2026-11-24", secrets=True, ports={}
+    )
+    journal.begin(adoption, states.packed(states.kept()))
+    write_model(files.config_file(), store.read().config.model_copy(update={"serial": 8}))
+    with pytest.raises(Refused, match="has a pool already"):
+        by_hand()
+    assert journal.under_way() is None
+    boot(drive)
+    assert store.read().config.serial == 8
+    assert not paths.adoption_file().exists() and not paths.adoption_state_file().exists()

@@ -35,7 +35,7 @@ def fresh(root: Path) -> None:
 def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
     """The pool is on drives that can be read; the boot drive is written."""
     drives, uuid = Drives(), pool().filesystem_uuid
-    drives.array("data", "11111111:1:1:1", "raid5", ["a1", "b1", "c1"])
+    drives.array("data", pool().arrays[0].uuid, "raid5", ["a1", "b1", "c1"])
     newest = Newest(3, states.generation(states.kept()), {})
     drive.wire(patch)
     patch.setattr(drives, "now", lambda: "2026-11-24T10:00:00+00:00", raising=False)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from millrace import paths
 from millrace.adopt import journal, restore
 from millrace.adopt.arrays import of_one_pool, on_drives
-from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see
+from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
 from millrace.errors import BadInput, Failed, Refused
@@ -26,7 +26,7 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
     """Read the pool again and record that its state is to be restored; `wanted` is the file system's UUID, or `auto`.
 
     Refused: there is another pool or none, the passphrase is missing or wrong, `secrets` are wanted and sealed; nothing
-    was written. Failed: arrays or file system do not start.
+    was written. BadInput: the state cannot be restored by this release. Failed: arrays or file system do not start.
     """
     refuse_if_pool()
     arrays = on_drives(system)
@@ -36,16 +36,16 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
     seen = see(system, arrays)
     if wanted not in (AUTO, seen.uuid):
         raise Refused(f"the pool on the drives of this server is {seen.uuid}, not {wanted}; nothing was written")
+    _, config = verify(seen)
     manifest = seen.newest.generation.manifest
     key = _key(seen.newest.generation, passphrase) if manifest.seal and secrets else None
-    pool_of(seen.newest)
     adoption = Adoption(
         pool=seen.uuid,
         generation=seen.newest.number,
         by=by,
         at=system.now(),
         secrets=secrets or manifest.seal is None,
-        ports=replaced(kept_ports(config_of(seen.newest), run), run),
+        ports=replaced(kept_ports(config, run), run),
     )
     if key is not None:
         # What is kept from now on is sealed with the same passphrase, and an interrupted adoption needs no other.

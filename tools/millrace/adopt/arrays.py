@@ -14,6 +14,7 @@ from millrace.provision.superblock import Superblock, examine
 from millrace.provision.system import System
 
 PREFIX = f"{HOMEHOST}:{array_link('')}"
+MIXED = "Nothing was written; leave the drives of one pool in this server and run `millrace pool find` again"
 
 
 @dataclass(frozen=True)
@@ -87,21 +88,22 @@ def _array(system: System, about: Mapping[str, str], names: Sequence[str]) -> On
     )
 
 
+def named(one: OnDrives) -> str:
+    """Return an array as a sentence names it: with its UUID and the drives that it is on."""
+    return f"array {one.name} {one.uuid} on {', '.join(one.serials)}"
+
+
 def of_one_pool(arrays: Sequence[OnDrives]) -> None:
     """Refused: the drives are those of several pools, or too few of one are there to start an array."""
     counts = Counter(one.name for one in arrays)
     several = sorted(name for name, count in counts.items() if count > 1)
     if several:
-        found = "; ".join(
-            f"array {one.name} {one.uuid} on {', '.join(one.serials)}" for one in arrays if one.name in several
-        )
-        raise Refused(
-            f"drives of {max(counts.values())} pools are in this server: {found}. Nothing was written; leave the "
-            "drives of one pool in this server and run `millrace pool find` again"
-        )
+        found = "; ".join(named(one) for one in arrays if one.name in several)
+        raise Refused(f"drives of {max(counts.values())} pools are in this server: {found}. {MIXED}")
     for one in arrays:
         if not one.can_start:
             raise Refused(
                 f"array {one.name} cannot start: {len(one.members)} of {one.slots} members are in this server; "
-                "put the missing drives in and run `millrace pool find` again"
+                "put the missing drives in, or take these out if they are of another pool: "
+                f"{', '.join(one.serials)}. Then run `millrace pool find` again"
             )

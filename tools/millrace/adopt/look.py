@@ -2,19 +2,20 @@
 """Find the pool on the drives of a server that has none, and read the state that it carries. Nothing is written."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from millrace import paths
-from millrace.adopt.arrays import OnDrives, of_one_pool, on_drives
+from millrace.adopt import restore
+from millrace.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
 from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState
 from millrace.adopt.ports import kept_ports
 from millrace.adopt.snapshots import snapshots
-from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.errors import BadInput, Failed, LaterRelease, MillraceError, Refused
 from millrace.keep import generations
-from millrace.keep.generations import Newest
+from millrace.keep.generations import LaterState, Newest
 from millrace.plan.model import Role
 from millrace.provision import md
 from millrace.provision.md import load_modules
@@ -23,7 +24,8 @@ from millrace.provision.signature import signature
 from millrace.provision.system import System
 from millrace.state.model import Config
 from millrace.system import sysfs
-from millrace.system.documents import parse_model
+from millrace.system.documents import Model, parse_model
+from millrace.system.files import describe
 from millrace.system.run import Runner, must
 
 CONFIG, POOL = "var/lib/millrace/config.json", "var/lib/millrace/pool.json"
@@ -31,6 +33,7 @@ NOTHING = "no drive of this server carries a pool of Millrace"
 BY_HAND = (
     "keep the drives as they are: the boot drive of the server that created the pool starts it, on this server too"
 )
+UNTIL_THEN = "nothing was written; keep the drives as they are until then"
 
 
 @dataclass(frozen=True)
@@ -49,24 +52,24 @@ def find(system: System, run: Runner) -> Found:
     """
     refuse_if_pool()
     arrays: list[OnDrives] = []
+    uuid, kept, problem, todo = None, None, None, None
     try:
         arrays = on_drives(system)
         if not arrays:
             return Found(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
         of_one_pool(arrays)
         seen = see(system, arrays)
+        arrays, uuid = seen.arrays, seen.uuid
+        kept = _kept(seen, run)
+    except LaterRelease as error:
+        problem, todo = str(error), UNTIL_THEN
     except MillraceError as error:
-        pool = FoundPool(uuid=None, arrays=_shown(arrays), missing=0, kept=None, problem=str(error))
-        return Found(pool=pool if arrays else None, problem=str(error), todo=BY_HAND)
-    return Found(
-        pool=FoundPool(
-            uuid=seen.uuid,
-            arrays=_shown(seen.arrays),
-            missing=sum(one.missing for one in seen.arrays),
-            kept=_kept(seen.newest, run),
-            problem=None,
-        )
-    )
+        problem, todo = str(error), BY_HAND
+    except OSError as error:
+        problem, todo = describe(error), BY_HAND
+    missing = sum(one.missing for one in arrays)
+    pool = FoundPool(uuid=uuid, arrays=_shown(arrays), missing=missing, kept=kept, problem=problem)
+    return Found(pool=pool, problem=problem, todo=todo)
 
 
 def refuse_if_pool() -> None:
@@ -80,8 +83,8 @@ def refuse_if_pool() -> None:
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     """Start the arrays over snapshots, mount the file system and read the newest kept state that can be read.
 
-    Refused: a member is in use; there is no kept state. BadInput: no kept state can be read. Failed:
-    the arrays or the file system do not start.
+    Refused: a member is in use; there is no kept state; the drives are those of several pools. BadInput: no kept state
+    can be read. LaterState: a later release wrote the newest. Failed: the arrays or the file system do not start.
     """
     names = [name for one in arrays for name in one.members]
     for name in names:
@@ -90,9 +93,11 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     load_modules(system)
     with _private_mounts(system), snapshots(system, names) as devices:
         started = {one.name: _started(system, one, [devices[name] for name in one.members]) for one in arrays}
-        for over in on_drives(system, list(started.values())):
-            started[over.name] = _started(system, over, list(over.members))
-            arrays = [*arrays, over]
+        over = _over(system, arrays, started)
+        # the array over the legs of one pool may have the name of an array of another
+        arrays = [*arrays, *over]
+        of_one_pool(arrays)
+        started |= {one.name: _started(system, one, list(one.members)) for one in over}
         if Role.DATA.value not in started:
             raise Failed("the array with the file system is not on these drives")
         data = f"/dev/{started[Role.DATA.value]}"
@@ -105,6 +110,15 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     if newest.generation.manifest.pool != uuid:
         raise BadInput("the state on the pool is that of another pool")
     return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+
+
+def _over(system: System, arrays: Sequence[OnDrives], started: Mapping[str, str]) -> list[OnDrives]:
+    """The arrays over those that are started, with the drives of these."""
+    serials = {started[one.name]: ", ".join(one.serials) for one in arrays}
+    return [
+        replace(one, members={device: serials[device] for device in one.members})
+        for one in on_drives(system, list(started.values()))
+    ]
 
 
 def _started(system: System, one: OnDrives, devices: Sequence[str]) -> str:
@@ -131,12 +145,18 @@ def _private_mounts(system: System) -> Iterator[None]:
 
 @contextmanager
 def _mounted(system: System, data: str, log: str | None) -> Iterator[Path]:
-    """Mount the file system read-only, with its log replayed; without, where that cannot be."""
+    """Mount the file system read-only, with its log replayed; without, where that cannot be.
+
+    A log that is not of this file system, which may have its own inside, does not keep the state from being read.
+    """
     where = paths.find_dir() / "pool"
     where.mkdir(mode=0o700, exist_ok=True)
-    options = ["ro", "nosuid", "nodev", "noexec", "nouuid", *([f"logdev={log}"] if log else [])]
-    first = system.attempt(["mount", "-t", "xfs", "-o", ",".join(options), data, str(where)])
-    if first.status != 0:
+    own = ["ro", "nosuid", "nodev", "noexec", "nouuid"]
+    options = [*own, *([f"logdev={log}"] if log else [])]
+    for first in (options, own) if log else (options,):
+        if system.attempt(["mount", "-t", "xfs", "-o", ",".join(first), data, str(where)]).status == 0:
+            break
+    else:
         must(system.attempt, ["mount", "-t", "xfs", "-o", ",".join([*options, "norecovery"]), data, str(where)])
     try:
         yield where
@@ -144,19 +164,43 @@ def _mounted(system: System, data: str, log: str | None) -> Iterator[Path]:
         must(system.attempt, ["umount", str(where)])
 
 
+def verify(seen: Seen) -> tuple[Pool, Config]:
+    """Return the pool and the desired state that were kept. Nothing of what is found may stop an adoption halfway.
+
+    LaterState: a later release wrote them. BadInput: the state has what is not kept. Refused: an array on the drives
+    is not one of the pool.
+    """
+    pool, config = pool_of(seen.newest), config_of(seen.newest)
+    restore.verify(seen.newest.generation.manifest)
+    others = [one for one in seen.arrays if not any(md.same_uuid(one.uuid, of.uuid) for of in pool.arrays)]
+    if others:
+        found = "; ".join(map(named, others))
+        raise Refused(f"drives of several pools are in this server: pool {seen.uuid} does not have {found}. {MIXED}")
+    return pool, config
+
+
 def pool_of(newest: Newest) -> Pool:
-    """Return the pool as it was when the state was kept. BadInput: a later release wrote it."""
-    return parse_model(newest.generation.readable().get(POOL, b""), Path(POOL), Pool)
+    """Return the pool as it was when the state was kept. LaterState: a later release wrote it. BadInput: damaged."""
+    return _document(newest, POOL, Pool)
 
 
 def config_of(newest: Newest) -> Config:
-    """Return the desired state that was kept. BadInput: a later release wrote it."""
-    return parse_model(newest.generation.readable().get(CONFIG, b""), Path(CONFIG), Config)
+    """Return the desired state that was kept. LaterState: a later release wrote it. BadInput: damaged."""
+    return _document(newest, CONFIG, Config)
 
 
-def _kept(newest: Newest, run: Runner) -> KeptState:
-    manifest, config = newest.generation.manifest, config_of(newest)
-    pool_of(newest)
+def _document(newest: Newest, path: str, kind: type[Model]) -> Model:
+    try:
+        return parse_model(newest.generation.readable().get(path, b""), Path(path), kind)
+    except LaterRelease as error:
+        # the kept state as a whole says which release that is
+        file = generations.file(Path(), newest.number)
+        raise LaterState(file, newest.generation.manifest.release) from error
+
+
+def _kept(seen: Seen, run: Runner) -> KeptState:
+    newest, manifest = seen.newest, seen.newest.generation.manifest
+    _, config = verify(seen)
     return KeptState(
         generation=newest.number,
         written=manifest.written,

@@ -57,6 +57,12 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     return missing
 
 
+def verify(manifest: Manifest) -> None:
+    """Verify that this release keeps each file of a state. BadInput: it does not, or a link leads elsewhere."""
+    for one in manifest.members:
+        _kept(one)
+
+
 def _kept(member: Member) -> Kept:
     path = PurePosixPath(member.path)
     kept = next((one for one in KEPT if has(one, member.path)), None)

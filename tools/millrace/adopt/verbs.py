@@ -4,6 +4,7 @@
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,25 +15,28 @@ from millrace.system.prompt import confirm, secret
 from millrace.system.run import attempt
 from millrace.system.users import as_root, invoking_user, only_root
 
+if TYPE_CHECKING:
+    from millrace.adopt.model import Found
+    from millrace.provision.system import System
+
 CREDENTIAL = "millrace.adopt"
 WANTED = re.compile(r"auto|[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @click.command()
-@click.option("--write", is_flag=True, hidden=True, help="Write the result for this boot (millrace-find.service).")
 @prints("millrace.adopt.model:Found")
-def find(write: bool, show: Output) -> None:
-    """Find a pool on the drives of a server that has none, and show what its kept state has. Nothing is written."""
-    from millrace.adopt import listing, look
+def find(show: Output) -> None:
+    """Find a pool on the drives of a server that has none, and show what its kept state has. No drive is written.
+
+    Status, banner and web console show the result from then on.
+    """
+    from millrace.adopt import listing
     from millrace.provision.system import Linux
     from millrace.system import locks
-    from millrace.system.documents import write_model
 
     only_root()
     with as_root(), locks.held(paths.provision_lock_file()):
-        found = look.find(Linux(), attempt)
-        if write:
-            write_model(paths.found_file(), found)
+        found = _found(Linux())
     show(found, listing.lines)
 
 
@@ -48,7 +52,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
     POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
     """
     from millrace.adopt import adopt as adopting
-    from millrace.adopt import journal, listing, look
+    from millrace.adopt import journal, listing
     from millrace.provision.system import Linux
     from millrace.system import locks
 
@@ -61,7 +65,7 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
         with locks.held(paths.provision_lock_file()):
             adoption = journal.under_way()
             if adoption is None:
-                found = look.find(system, attempt)
+                found = _found(system)
                 if found.pool is None or found.problem:
                     raise Refused(f"{found.problem}; {found.todo}")
                 if not yes:
@@ -100,6 +104,16 @@ def adopting(show: Output) -> None:
             adoption = adopting_.begin(system, attempt, wanted, "credential", None)
         done = adopting_.finish(adoption, attempt)
     show(done, listing.adopted)
+
+
+def _found(system: "System") -> "Found":
+    """Look for the pool, and record what is found for this boot: what was found before may be out of date."""
+    from millrace.adopt import look
+    from millrace.system.documents import write_model
+
+    found = look.find(system, attempt)
+    write_model(paths.found_file(), found)
+    return found
 
 
 def _valid(wanted: str) -> None:

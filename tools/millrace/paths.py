@@ -157,6 +157,11 @@ def adoption_file() -> Path:
     return state_dir() / "adoption.json"
 
 
+def adopted_file() -> Path:
+    """What the adoption of this boot restored, and what did not come back."""
+    return run_dir() / "adopted.json"
+
+
 def adoption_state_file() -> Path:
     """The kept state that an adoption under way restores."""
     return state_dir() / "adoption.state"

@@ -9,7 +9,7 @@ from millrace.adopt.arrays import of_one_pool, on_drives
 from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.keep import generation, generations, seal
 from millrace.keep.generation import Generation
 from millrace.keep.model import KeyFile
@@ -58,16 +58,23 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
     """Restore the state; pool.json comes last, then the journal is removed. Repeated after a power cut.
 
     BadInput: the state cannot be restored. Failed: a tool fails; the adoption goes on when the command is run again.
+    The journal says why it stopped.
     """
+    try:
+        return _finish(adoption, run)
+    except (MillraceError, OSError) as error:
+        said = str(error) if isinstance(error, MillraceError) else f"{error.filename}: {error.strerror}"
+        write_model(paths.adoption_file(), adoption.model_copy(update={"problem": said}))
+        raise
+
+
+def _finish(adoption: Adoption, run: Runner) -> Adopted:
     found = generation.unpack(paths.adoption_state_file().read_bytes())
     contents = _contents(found, adoption)
     missing = restore.restore(found.manifest, contents, adoption.ports, run)
     newest = generations.Newest(adoption.generation, found, {})
     config = config_of(newest)
-    save_pool(pool_of(newest))
-    journal.end()
-    paths.found_file().unlink(missing_ok=True)
-    return Adopted(
+    done = Adopted(
         pool=adoption.pool,
         generation=adoption.generation,
         host=found.manifest.host,
@@ -75,6 +82,11 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
         users=[one.name for one in config.users],
         missing=missing,
     )
+    write_model(paths.adopted_file(), done)
+    save_pool(pool_of(newest))
+    journal.end()
+    paths.found_file().unlink(missing_ok=True)
+    return done
 
 
 def serve(run: Runner) -> None:

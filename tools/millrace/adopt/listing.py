@@ -3,7 +3,7 @@
 
 from collections.abc import Iterator
 
-from millrace.adopt.model import Adopted, Found, FoundArray, FoundPool, KeptPort, KeptState
+from millrace.adopt.model import Adopted, Adoption, Found, FoundArray, FoundHere, FoundPool, KeptPort, KeptState
 from millrace.system.text import moment
 
 
@@ -23,6 +23,26 @@ def lines(found: Found) -> Iterator[str]:
         yield "nothing was written; to bring it back on this server: millrace pool adopt"
 
 
+def here(state: FoundHere) -> Iterator[str]:
+    """Yield what `pool found` prints."""
+    if state.adoption is not None:
+        yield from _under_way(state.adoption, state.running)
+    elif state.adopted is not None:
+        yield from adopted(state.adopted)
+    elif state.found is not None:
+        yield from lines(state.found)
+    else:
+        yield "no pool was searched for in this boot"
+
+
+def _under_way(one: Adoption, running: bool) -> Iterator[str]:
+    if running:
+        yield f"the adoption of pool {one.pool} is under way, begun {moment(one.at)}"
+        return
+    yield f"the adoption of pool {one.pool} stopped: {one.problem or 'it was interrupted'}"
+    yield "to go on: millrace pool adopt"
+
+
 def question(pool: FoundPool) -> str:
     """Return what is confirmed before an adoption."""
     host = pool.kept.host if pool.kept else "another server"
@@ -39,8 +59,9 @@ def adopted(done: Adopted) -> Iterator[str]:
 def _array(one: FoundArray) -> str:
     state = "complete" if len(one.serials) == one.slots else f"{len(one.serials)} of {one.slots} members"
     away = f"; outdated: {', '.join(one.outdated)}" if one.outdated else ""
+    lost = f"; missing: {', '.join(one.away)}" if one.away else ""
     spare = f"; hot spare: {', '.join(one.spares)}" if one.spares else ""
-    return f"{one.name}: {one.level}, {state}{spare}{away}"
+    return f"{one.name}: {one.level}, {state}{lost}{spare}{away}"
 
 
 def _kept(kept: KeptState) -> Iterator[str]:

@@ -52,7 +52,7 @@ def find(system: System, run: Runner) -> Found:
     """
     refuse_if_pool()
     arrays: list[OnDrives] = []
-    uuid, kept, problem, todo = None, None, None, None
+    uuid, kept, recorded, problem, todo = None, None, None, None, None
     try:
         arrays = on_drives(system)
         if not arrays:
@@ -60,7 +60,7 @@ def find(system: System, run: Runner) -> Found:
         of_one_pool(arrays)
         seen = see(system, arrays)
         arrays, uuid = seen.arrays, seen.uuid
-        kept = _kept(seen, run)
+        kept, recorded = _kept(seen, run), pool_of(seen.newest)
     except LaterRelease as error:
         problem, todo = str(error), UNTIL_THEN
     except MillraceError as error:
@@ -68,7 +68,7 @@ def find(system: System, run: Runner) -> Found:
     except OSError as error:
         problem, todo = describe(error), BY_HAND
     missing = sum(one.missing for one in arrays)
-    pool = FoundPool(uuid=uuid, arrays=_shown(arrays), missing=missing, kept=kept, problem=problem)
+    pool = FoundPool(uuid=uuid, arrays=_shown(arrays, recorded), missing=missing, kept=kept, problem=problem)
     return Found(pool=pool, problem=problem, todo=todo)
 
 
@@ -216,7 +216,7 @@ def _kept(seen: Seen, run: Runner) -> KeptState:
     )
 
 
-def _shown(arrays: Sequence[OnDrives]) -> list[FoundArray]:
+def _shown(arrays: Sequence[OnDrives], kept: Pool | None = None) -> list[FoundArray]:
     return [
         FoundArray(
             uuid=one.uuid,
@@ -226,6 +226,14 @@ def _shown(arrays: Sequence[OnDrives]) -> list[FoundArray]:
             serials=sorted(one.members.values()),
             spares=sorted(one.spares.values()),
             outdated=sorted(one.outdated.values()),
+            away=_away(one, kept),
         )
         for one in arrays
     ]
+
+
+def _away(one: OnDrives, kept: Pool | None) -> list[str]:
+    """The members that the kept state has and that are not there; none of an array that is complete."""
+    records = kept.arrays if kept is not None and one.missing else []
+    members = [member.serial for record in records if record.uuid == one.uuid for member in record.members]
+    return sorted(set(members) - set(one.serials))

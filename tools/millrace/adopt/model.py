@@ -12,7 +12,8 @@ class FoundArray(Contract):
     """An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
 
     `slots` is how many members it has when it is complete, `serials` are the drives whose members are current, `spares`
-    its hot spares, `outdated` those whose members were away when it was last written.
+    its hot spares, `outdated` those whose members were away when it was last written, `away` those that the kept state
+    has and this server has not.
     """
 
     uuid: str
@@ -22,6 +23,7 @@ class FoundArray(Contract):
     serials: list[str]
     spares: list[str] = Field(default_factory=list)
     outdated: list[str] = Field(default_factory=list)
+    away: list[str] = Field(default_factory=list)
 
 
 class KeptPort(Contract):
@@ -81,7 +83,8 @@ class Found(Contract):
 class Adoption(Contract):
     """An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
 
-    `ports` are MAC addresses of the kept state and those of the ports that take their place.
+    `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
+    is why it stopped.
     """
 
     schema_version: Literal[1] = 1
@@ -91,6 +94,7 @@ class Adoption(Contract):
     at: str
     secrets: bool
     ports: dict[str, str]
+    problem: str | None = None
 
 
 class Adopted(Contract):
@@ -103,3 +107,17 @@ class Adopted(Contract):
     shares: list[str]
     users: list[str]
     missing: list[str]
+
+
+class FoundHere(Contract):
+    """The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
+
+    `adoption` is one that is under way, and `running` whether it goes on at the moment. `adopted` is the result of the
+    one of this boot.
+    """
+
+    schema_version: Literal[1] = 1
+    found: Found | None
+    adoption: Adoption | None = None
+    running: bool = False
+    adopted: Adopted | None = None

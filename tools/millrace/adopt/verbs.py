@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace pool find` and `millrace pool adopt`."""
+"""`millrace pool find`, `millrace pool found` and `millrace pool adopt`."""
 
 import os
 import re
@@ -41,18 +41,29 @@ def find(show: Output) -> None:
 
 
 @click.command()
+@prints("millrace.adopt.model:FoundHere")
+def found(show: Output) -> None:
+    """Show what the search at the boot found, and how far an adoption is. No drive is read."""
+    from millrace.adopt import job, listing
+    from millrace.system.run import quickly
+
+    show(job.state(quickly), listing.here)
+
+
+@click.command()
 @click.argument("wanted", metavar="[POOL]", default="auto")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 @click.option("--passphrase-stdin", is_flag=True, help="Read the passphrase of the state from standard input.")
 @click.option("--without-secrets", is_flag=True, help="Adopt without passwords, keys and SIDs.")
-@prints("millrace.adopt.model:Adopted")
-def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, show: Output) -> None:
+@click.option("--detach", is_flag=True, help="Return when it has begun; `millrace pool found` shows how it goes on.")
+@prints("millrace.adopt.model:Adopted", {"--detach": "millrace.adopt.model:FoundHere"})
+def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool, detach: bool, show: Output) -> None:
     """Bring the pool on the drives back on this server, with its users, shares, keys and addresses.
 
     POOL is the UUID of its file system, as `millrace pool find` shows it; without one there must be one pool.
     """
     from millrace.adopt import adopt as adopting
-    from millrace.adopt import journal, listing
+    from millrace.adopt import job, journal, listing
     from millrace.provision.system import Linux
     from millrace.system import locks
 
@@ -74,9 +85,17 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
                 sealed = found.pool.kept is not None and found.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
                 adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
-            done = adopting.finish(adoption, attempt)
-        adopting.serve(attempt)
-    show(done, listing.adopted)
+            if not detach:
+                done = adopting.finish(adoption, attempt)
+        # the unit takes the lock itself
+        if detach:
+            job.start(adoption, attempt)
+        else:
+            adopting.serve(attempt)
+    if detach:
+        show(job.state(attempt), listing.here)
+    else:
+        show(done, listing.adopted)
 
 
 @click.command(hidden=True)

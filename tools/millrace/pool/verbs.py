@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import click
 
-from millrace.adopt.verbs import adopt, adopting, find
+from millrace.adopt.verbs import adopt, adopting, find, found
 from millrace.pool.scrub_verbs import scrub
 from millrace.pool.trim_verbs import trim
 from millrace.provision import in_sync, suspects, unclean
@@ -27,6 +27,7 @@ pool.add_command(scrub)
 pool.add_command(trim)
 pool.add_command(rescue)
 pool.add_command(find)
+pool.add_command(found)
 pool.add_command(adopt)
 pool.add_command(adopting)
 

@@ -11,6 +11,11 @@ def is_active(unit: str, run: Runner) -> bool:
     return run(["systemctl", "is-active", "--quiet", unit]).status == 0
 
 
+def is_working(unit: str, run: Runner) -> bool:
+    """Whether a oneshot unit runs at the moment: systemd calls it "activating" until it is done, and never active."""
+    return run(["systemctl", "show", "--property=ActiveState", "--value", unit]).out.strip() == "activating"
+
+
 def notify_ready(address: str | None) -> None:
     """Tell systemd at $NOTIFY_SOCKET that the service is up (sd_notify(3)); nothing where nobody waits for it.
 

@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An adoption that a page began goes on without it, and says how far it is and why it stopped."""
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import pytest
+from click.testing import CliRunner, Result
+
+from millrace import paths
+from millrace.adopt import adopt, job, listing, look, verbs
+from millrace.adopt.arrays import OnDrives
+from millrace.adopt.model import Adoption, Found, FoundPool
+from millrace.errors import Failed
+from millrace.keep import generation
+from millrace.keep.model import Manifest, Member
+from millrace.provision.model import MemberRecord
+from millrace.state.model import first_config
+from millrace.system import run
+from millrace.system.documents import read_model, write_model
+from tests.fakes.commands import Commands
+from tests.fakes.samples import pool
+
+POOL = "b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11"
+ADOPTION = Adoption(pool=POOL, generation=3, by="admin", at="2026-11-23T10:00:00+00:00", secrets=True, ports={})
+FOUND = Found(pool=FoundPool(uuid=POOL, arrays=[], missing=0, kept=None, problem=None))
+
+
+class Systemd(Commands):
+    """systemd with the adoption's unit."""
+
+    TAKEN: ClassVar = (
+        f"systemctl show --property=ActiveState --value {job.UNIT}",
+        f"systemctl start --no-block {job.UNIT}",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.state = "inactive"
+
+    def _systemctl(self, words: Sequence[str], _: str) -> run.Result:
+        if words[0] == "start":
+            self.state = "activating"
+        return run.Result(0, f"{self.state}\n" if words[0] == "show" else "", "")
+
+
+@pytest.fixture
+def systemd(root: object, monkeypatch: pytest.MonkeyPatch) -> Systemd:
+    made = Systemd()
+    for module in (verbs, run):
+        monkeypatch.setattr(module, "attempt", made)
+    monkeypatch.setattr(run, "quickly", made)
+    monkeypatch.setattr(verbs, "only_root", lambda: None)
+    return made
+
+
+def say(command: object, *words: str) -> Result:
+    return CliRunner().invoke(command, words, catch_exceptions=False)  # type: ignore[arg-type]
+
+
+def keep_state() -> None:
+    stored = {look.CONFIG: first_config().model_dump_json().encode(), look.POOL: pool().model_dump_json().encode()}
+    members = [
+        Member(path=path, mode=0o644, secret=False, size=len(data), sha256=hashlib.sha256(data).hexdigest())
+        for path, data in stored.items()
+    ]
+    manifest = Manifest(
+        generation=3,
+        written="2026-11-23T10:00:00+00:00",
+        release="0.1.0",
+        host="filer",
+        pool=POOL,
+        pool_generation=1,
+        seal=None,
+        decided="",
+        records="",
+        members=members,
+    )
+    paths.state_dir().mkdir(parents=True, exist_ok=True)
+    paths.adoption_state_file().write_bytes(generation.pack(manifest, stored))
+    write_model(paths.adoption_file(), ADOPTION)
+
+
+def restoring(monkeypatch: pytest.MonkeyPatch, outcome: Callable[[], list[str]]) -> None:
+    monkeypatch.setattr("millrace.adopt.restore.restore", lambda *_: outcome())
+
+
+def test_server_that_was_not_searched_has_found_nothing(systemd: Systemd) -> None:
+    assert json.loads(say(verbs.found, "--json").output) == {
+        "schema_version": 1,
+        "found": None,
+        "adoption": None,
+        "running": False,
+        "adopted": None,
+    }
+    assert say(verbs.found).output == "no pool was searched for in this boot\n"
+
+
+def test_what_the_boot_found_is_shown_without_a_look_at_a_drive(systemd: Systemd) -> None:
+    write_model(paths.found_file(), FOUND)
+    assert json.loads(say(verbs.found, "--json").output)["found"]["pool"]["uuid"] == POOL
+    assert systemd.calls == []
+
+
+def test_begun_adoption_goes_on_in_its_unit(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    def begin(*_: object) -> Adoption:
+        keep_state()
+        return ADOPTION
+
+    monkeypatch.setattr(look, "find", lambda *_: FOUND)
+    monkeypatch.setattr(adopt, "begin", begin)
+    said = json.loads(say(verbs.adopt, POOL, "--yes", "--detach", "--json").output)
+    assert (said["adoption"]["pool"], said["running"]) == (POOL, True)
+    assert ["systemctl", "start", "--no-block", job.UNIT] in systemd.calls
+    assert not paths.pool_file().exists()
+
+
+def test_adoption_that_failed_says_why_and_goes_on_when_it_is_asked_to(
+    systemd: Systemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken() -> list[str]:
+        raise Failed("tdbrestore failed: parse error")
+
+    keep_state()
+    restoring(monkeypatch, broken)
+    with pytest.raises(Failed):
+        adopt.finish(ADOPTION, systemd)
+    found = job.state(systemd)
+    assert found.adoption is not None and found.adoption.problem == "tdbrestore failed: parse error"
+    assert list(listing.here(found)) == [
+        f"the adoption of pool {POOL} stopped: tdbrestore failed: parse error",
+        "to go on: millrace pool adopt",
+    ]
+    assert not paths.pool_file().exists()
+    say(verbs.adopt, "--yes", "--detach")
+    assert read_model(paths.adoption_file(), Adoption).problem is None
+    assert job.state(systemd).running
+
+
+def test_killed_adoption_is_said_to_be_interrupted(systemd: Systemd) -> None:
+    keep_state()
+    assert next(listing.here(job.state(systemd))).endswith("stopped: it was interrupted")
+
+
+def test_what_did_not_come_back_is_shown_after_the_end(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep_state()
+    restoring(monkeypatch, lambda: ["etc/krb5.keytab could not be kept: it does not come back"])
+    adopt.finish(ADOPTION, systemd)
+    found = job.state(systemd)
+    assert found.adoption is None
+    assert found.adopted is not None and found.adopted.missing == [
+        "etc/krb5.keytab could not be kept: it does not come back"
+    ]
+    assert paths.pool_file().exists()
+
+
+def test_members_that_are_away_are_named_by_the_kept_state() -> None:
+    kept = pool()
+    record = kept.arrays[0].model_copy(
+        update={"members": [MemberRecord(serial=one, wwid=one, partuuid=one, label=one) for one in ("A", "B", "C")]}
+    )
+    kept = kept.model_copy(update={"arrays": [record]})
+
+    def shown(slots: int, **members: str) -> list[str]:
+        one = OnDrives(record.uuid, "data", "raid5", slots, members, {}, {})
+        return look._shown([one], kept)[0].away
+
+    assert shown(3, a1="A", c1="C") == ["B"]
+    assert shown(3, a1="A", c1="C", d1="D") == []

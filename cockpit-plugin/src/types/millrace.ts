@@ -48,6 +48,23 @@ export interface Adopted {
     missing: string[];
 }
 
+/**
+ * An adoption under way: which state of which pool is restored. `at` is ISO 8601 in UTC.
+ *
+ * `ports` are MAC addresses of the kept state and those of the ports that take their place. `problem`
+ * is why it stopped.
+ */
+export interface Adoption {
+    schema_version: 1;
+    pool: string;
+    generation: number;
+    by: string;
+    at: string;
+    secrets: boolean;
+    ports: Record<string, string>;
+    problem: string | null;
+}
+
 /** `millrace alert list --json`: the open alerts, the worst first; `waiting` messages are not delivered yet. */
 export interface AlertList {
     schema_version: 1;
@@ -813,7 +830,8 @@ export interface Found {
  * An array on the drives of this server. `uuid` in mdadm's form; `name` is that of the plan: data, log, leg-0.
  *
  * `slots` is how many members it has when it is complete, `serials` are the drives whose members are current, `spares`
- * its hot spares, `outdated` those whose members were away when it was last written.
+ * its hot spares, `outdated` those whose members were away when it was last written, `away` those that the kept state
+ * has and this server has not.
  */
 export interface FoundArray {
     uuid: string;
@@ -823,6 +841,21 @@ export interface FoundArray {
     serials: string[];
     spares: string[];
     outdated: string[];
+    away: string[];
+}
+
+/**
+ * The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
+ *
+ * `adoption` is one that is under way, and `running` whether it goes on at the moment. `adopted` is the result of the
+ * one of this boot.
+ */
+export interface FoundHere {
+    schema_version: 1;
+    found: Found | null;
+    adoption: Adoption | null;
+    running: boolean;
+    adopted: Adopted | null;
 }
 
 /**
@@ -2762,8 +2795,10 @@ export interface Outputs {
     "plan --explain": Explanation;
     "pool acknowledge": UncleanStarts;
     "pool adopt": Adopted;
+    "pool adopt --detach": FoundHere;
     "pool adopting": Adopted;
     "pool find": Found;
+    "pool found": FoundHere;
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;

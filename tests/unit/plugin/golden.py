@@ -12,10 +12,11 @@ from click.testing import CliRunner
 
 from host.layout import REPO
 from millrace import paths
+from millrace.adopt.model import Found, FoundArray, FoundPool, KeptPort, KeptState
 from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
-from millrace.system.documents import read_model
+from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import EMPTY, FAR_PORTS, NOW, Box, Shape
 from tests.fakes.files.running import server
 from tests.unit.plugin import inputs, week
@@ -24,8 +25,8 @@ from tests.unit.watch.clock import watched
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
-    "config history", "config show", "drive list", "drive progress", "group list", "health", "plan", "pool show",
-    "session list", "share list", "share networks list", "status", "topology", "user list",
+    "config history", "config show", "drive list", "drive progress", "group list", "health", "plan", "pool found",
+    "pool show", "session list", "share list", "share networks list", "status", "topology", "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
@@ -93,6 +94,42 @@ def _blank(box: Box) -> None:
     box.look()
 
 
+def _found(box: Box) -> None:
+    """A new boot drive before the drives of a pool, one of which is missing."""
+    box.look()
+    kept = KeptState(
+        generation=42,
+        written="2026-11-20T03:00:00+00:00",
+        host="filer",
+        release="0.1.0",
+        sealed=True,
+        shares=["models", "results"],
+        users=["anna", "ben"],
+        ports=[
+            KeptPort(name="enp1s0", mac="52:54:00:00:00:01", addresses=["10.0.0.5/24"], here="enp1s0", by="mac"),
+            KeptPort(name="enp2s0", mac="52:54:00:00:00:02", addresses=["10.0.1.5/24"], here="enp9s0", by="name"),
+            KeptPort(name="enp3s0", mac="52:54:00:00:00:03", addresses=["10.0.2.5/24"], here=None, by=None),
+        ],
+        domain="corp.example",
+        problems=["etc/krb5.keytab: Input/output error"],
+        damaged=["000043.tar.gz: it is torn or damaged"],
+    )
+    serials = [f"MRD{number:011}" for number in range(1, 11)]
+    arrays = [
+        FoundArray(
+            uuid="11111111:22222222:33333333:44444444",
+            name="data",
+            level="raid6",
+            slots=10,
+            serials=serials[:9],
+            away=serials[9:],
+        ),
+        FoundArray(uuid="11111111:22222222:33333333:55555555", name="log", level="raid1", slots=2, serials=serials[:2]),
+    ]
+    pool = FoundPool(uuid="b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11", arrays=arrays, missing=1, kept=kept, problem=None)
+    write_model(paths.found_file(), Found(pool=pool))
+
+
 def _building(box: Box) -> None:
     box.begin(done=7)
     box.look()
@@ -132,6 +169,7 @@ def _replacing(box: Box) -> None:
 SERVERS: tuple[tuple[str, Shape, int, Callable[[Box], None]], ...] = (
     ("empty", EMPTY, 0, _blank),
     ("1u12-blank", Shape(), 0, _blank),
+    ("1u12-found", Shape(), 0, _found),
     ("1u12-building", Shape(), 0, _building),
     ("1u12-closed", Shape(), 0, _closed),
     ("1u12-provisioned", Shape(), 0, _provisioned),

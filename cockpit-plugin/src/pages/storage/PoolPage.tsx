@@ -12,6 +12,7 @@ import { binary, bytes, moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { go, link, useRoute } from "../../lib/route";
+import { Adopted } from "./Adopting";
 import { ArrayPanel } from "./ArrayPanel";
 import { ChangePanel } from "./ChangeProgress";
 import { DriveAttention } from "./DriveAttention";
@@ -41,6 +42,7 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
     const close = useCallback(() => go(["storage"]), []);
     return (
         <>
+            <Adopted />
             <ChangePanel progress={progress} arrays={arrays} />
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles health={health} />

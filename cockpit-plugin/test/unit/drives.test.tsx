@@ -310,6 +310,62 @@ test("the drive that needs attention comes first on the overview and on the page
     expect(storage.compareDocumentPosition(screen.getByTestId("storage-verdict")) & Node.DOCUMENT_POSITION_FOLLOWING).toBeTruthy();
 });
 
+test("the bay of the drive is drawn among the others, on both pages", async () => {
+    degraded();
+    for (const path of [[], ["storage"]]) {
+        open(path);
+        const { unmount } = render(<App />);
+        const shown = await screen.findByTestId("drive-attention");
+        expect(within(shown).getByRole("img", { name: "Bay 4, in a row of 12" }).querySelector(".mr-bay-fail")?.textContent).toBe("4");
+        unmount();
+    }
+});
+
+test("a drive with new media errors or a critical warning needs attention while it is in sync", async () => {
+    serverIs("1u12-provisioned");
+    const status = golden("1u12-provisioned", "status");
+    const about = (serial: string, level: "WARN" | "FAIL", sentence: string) => ({
+        check: "drives", subject: serial, level, sentence, todo: `Replace the drive: millrace drive replace ${serial}`, key: `drives/${serial}`, since: null,
+    });
+    says("status", { ...status, health: { ...status.health, findings: [
+        ...status.health.findings,
+        about(OTHER, "WARN", "Bay 1: It could not read data back 3 times since 2026-11-01 (media errors)."),
+        about(OLD, "FAIL", "Bay 4: It reports a critical warning."),
+        { ...about("MRD00000000002", "WARN", "The link is slow."), check: "hardware" },
+    ] } });
+    open([]);
+    render(<App />);
+    const [critical, media, ...more] = await screen.findAllByTestId("drive-attention");
+    expect(more).toEqual([]);
+    expect([media?.dataset.serial, media?.dataset.level, critical?.dataset.serial, critical?.dataset.level]).toEqual([OTHER, "WARN", OLD, "FAIL"]);
+    expect(media?.textContent).toContain(`Drive ${OTHER} (bay 1): needs attention`);
+    expect(media?.textContent).toContain("It could not read data back 3 times");
+    expect(critical?.querySelector(".mr-bay-fail")?.textContent).toBe("4");
+    expect(within(media ?? document.body).getByRole("button", { name: `Replace drive ${OTHER} now` })).toBeTruthy();
+    expect(within(media ?? document.body).getByRole("button", { name: `Locate drive ${OTHER}` })).toBeTruthy();
+});
+
+test("a member that is back and not in its array needs attention", async () => {
+    serverIs("1u12-provisioned");
+    const { drives } = golden("1u12-provisioned", "drive list");
+    says("drive list", { schema_version: 1, drives: drives.map((one) => (one.serial !== OLD ? one
+        : { ...one, verdict: "returned", what: "taken out on 2026-11-19, not re-added", needs_bytes: null, actions: ["erase", "locate"] })) });
+    render(<App />);
+    const shown = await screen.findByTestId("drive-attention");
+    expect(shown.dataset.level).toBe("WARN");
+    expect(shown.textContent).toContain("returned, not in its array: taken out on 2026-11-19");
+});
+
+test("a faulty drive that no drive may replace now is shown, too", async () => {
+    serverIs("1u12-degraded");
+    const { drives } = golden("1u12-degraded", "drive list");
+    says("drive list", { schema_version: 1, drives: drives.map((one) => (one.serial === OLD ? { ...one, verdict: "faulty", needs_bytes: null } : one)) });
+    render(<App />);
+    const shown = await screen.findByTestId("drive-attention");
+    expect(shown.textContent).toContain("faulty");
+    expect(within(shown).queryByRole("button", { name: /Replace/ })).toBeNull();
+});
+
 test("rows offer what the program allows: no other replacement in a degraded array", async () => {
     degraded();
     render(<App />);

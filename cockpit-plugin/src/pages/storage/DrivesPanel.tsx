@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /** Every drive of the server, and those that the pool misses. */
-import type { JSX } from "react";
+import { useState, type JSX } from "react";
+import { ExpandableSection } from "@patternfly/react-core/dist/esm/components/ExpandableSection/index.js";
 import type { DriveRow } from "../../types/millrace";
 import type { Outputs } from "../../types/outputs";
 import { DataTable } from "../../components/DataTable";
@@ -18,7 +19,12 @@ export function DrivesPanel({ drives }: { drives: Result<Outputs["drive list"]> 
     return (
         <Panel title={_("Drives")} wide testId="drives">
             <Loaded of={drives} what={_("Loading drives")}>
-                {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : <Drives rows={data.drives} reload={reload} />)}
+                {(data) => (data.drives.length === 0 ? <p>{_("No drives.")}</p> : (
+                    <>
+                        <Drives rows={data.drives} reload={reload} />
+                        <Records rows={data.drives} />
+                    </>
+                ))}
             </Loaded>
         </Panel>
     );
@@ -36,6 +42,27 @@ function Drives({ rows, reload }: { rows: DriveRow[]; reload: () => void }): JSX
             { title: _("Wear"), cell: wear, sort: ({ wear_percent }) => wear_percent ?? -1, figures: true },
             { title: _("Actions"), cell: (one) => <DriveActions drive={one} onDone={reload} /> },
         ]} />
+    );
+}
+
+/** What each drive said of itself last; of one that is gone, before it went. */
+function Records({ rows }: { rows: DriveRow[] }): JSX.Element {
+    const [open, setOpen] = useState(false);
+    const plain = { figures: true } as const;
+    return (
+        <ExpandableSection toggleText={_("Firmware, errors and age")} isExpanded={open} onToggle={(_event, now) => setOpen(now)}>
+            {open && (
+                <DataTable label={_("Firmware, errors and age of the drives")} testId="drives-records" rows={rows} rowKey={({ serial, name }) => `${serial} ${name ?? ""}`} columns={[
+                    { title: _("Bay"), cell: ({ bay }) => bay ?? UNKNOWN, sort: ({ bay }) => bay ?? "~", heads: true },
+                    { title: _("Serial number"), cell: ({ serial, name }) => serial || name, sort: ({ serial, name }) => serial || (name ?? "") },
+                    { title: _("Firmware"), cell: ({ firmware }) => firmware || UNKNOWN, sort: ({ firmware }) => firmware },
+                    { title: _("Spare left"), cell: ({ spare_percent: left }) => (left === null ? UNKNOWN : percent(left / 100)), sort: ({ spare_percent }) => spare_percent ?? -1, ...plain },
+                    { title: _("Media errors"), cell: ({ media_errors }) => number(media_errors), sort: ({ media_errors }) => media_errors ?? -1, ...plain },
+                    { title: _("Power-on hours"), cell: ({ power_on_hours }) => number(power_on_hours), sort: ({ power_on_hours }) => power_on_hours ?? -1, ...plain },
+                    { title: _("Last seen"), cell: ({ last_seen }) => (last_seen === null ? UNKNOWN : day(last_seen)), sort: ({ last_seen }) => last_seen ?? "" },
+                ]} />
+            )}
+        </ExpandableSection>
     );
 }
 

@@ -26,7 +26,8 @@ FILES = REPO / "cockpit-plugin" / "test" / "golden"
 # Each server is asked all of these; a verb that refuses there has no file.
 VERBS = (
     "config history", "config show", "drive list", "drive progress", "group list", "health", "plan", "pool found",
-    "pool show", "session list", "share list", "share networks list", "status", "topology", "user list",
+    "pool scrub status", "pool show", "session list", "share list", "share networks list", "status", "topology",
+    "user list",
 )  # fmt: skip
 PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 

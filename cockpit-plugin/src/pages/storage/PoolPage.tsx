@@ -18,6 +18,7 @@ import { ChangePanel } from "./ChangeProgress";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
+import { ScrubPanel } from "./ScrubPanel";
 import { arrayTones } from "./words";
 
 /** Seconds: a rebuild must be seen to move, and a drive that is waited for to arrive. */
@@ -47,6 +48,7 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
             <DriveAttention rows={drives.data?.drives ?? []} />
             <Troubles health={health} />
             <Loaded of={pool} what={_("Loading pool")}>{(data) => <Shown pool={data} />}</Loaded>
+            <ScrubPanel />
             <DrivesPanel drives={drives} />
             {drives.data && <DriveDialog path={path} rows={drives.data.drives} arrays={arrays} progress={progress} reload={listAgain} onClose={close} />}
         </>

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The checks of the arrays and of the file system: when, what they found and how long ago, started and stopped by hand. */
+import type { JSX } from "react";
+import type { FilesystemScrub, Scrubbed, ScrubOfArray, ScrubStatus } from "../../types/millrace";
+import { AdminButton } from "../../components/AdminButton";
+import { DataTable } from "../../components/DataTable";
+import { HealthLabel } from "../../components/Health";
+import { Panel } from "../../components/Panel";
+import { ProgressEta } from "../../components/ProgressEta";
+import { ErrorAlert, Loaded } from "../../components/States";
+import { bytes, duration, moment, percent, rate, UNKNOWN } from "../../lib/format";
+import { useChange, useVerb } from "../../lib/hooks";
+import { _, format, ngettext } from "../../lib/i18n";
+import { jobTitle } from "../../lib/jobs";
+
+/** Seconds: a check takes hours. */
+const EVERY = 5;
+const KIB = 1024;
+
+export function ScrubPanel(): JSX.Element {
+    const found = useVerb("pool scrub status", [], { every: EVERY });
+    const start = useChange("pool scrub start");
+    const stop = useChange("pool scrub stop");
+    const busy = start.busy || stop.busy;
+    const runs = found.data !== undefined && found.data.round !== null && found.data.stopped === null;
+    const button = runs
+        ? <AdminButton variant="secondary" isLoading={busy} isDisabled={busy} onClick={() => { void stop.go().then(found.reload); }}>{_("Stop check")}</AdminButton>
+        : (
+            <AdminButton variant="secondary" isLoading={busy} isDisabled={busy || found.data === undefined} onClick={() => { void start.go().then(found.reload); }}>
+                {found.data?.round ? _("Continue check") : _("Check now")}
+            </AdminButton>
+        );
+    return (
+        <Panel title={_("Checks")} wide testId="scrub" actions={button}>
+            <ErrorAlert error={start.error ?? stop.error} />
+            <Loaded of={found} what={_("Loading checks")}>{(status) => <Shown status={status} />}</Loaded>
+        </Panel>
+    );
+}
+
+function Shown({ status }: { status: ScrubStatus }): JSX.Element {
+    const { arrays, filesystem, round, stopped } = status;
+    return (
+        <div className="mr-stack">
+            <dl className="mr-definitions">
+                <dt>{_("Window")}</dt>
+                <dd>{status.every === "never" ? _("none: checks are started by hand") : format(_("$0, $1"), every(status.every), status.window)}</dd>
+                <dt>{_("Next check")}</dt><dd>{status.next === null ? UNKNOWN : moment(status.next)}</dd>
+                <dt>{_("Limit")}</dt><dd>{format(_("$0 of each drive"), rate(status.rate_kib * KIB))}</dd>
+            </dl>
+            {round !== null && stopped !== null && <p>{format(_("Stopped $0: $1"), moment(stopped.at), stopped.reason)}</p>}
+            <DataTable label={_("Last checks")} rows={[...arrays, filesystem]} rowKey={(one) => (isArray(one) ? one.kept.uuid : "filesystem")} columns={[
+                { title: _("Checked"), cell: (one) => (isArray(one) ? format(_("Array $0"), one.kept.array) : _("File system (metadata)")), heads: true },
+                { title: _("Last check"), cell: (one) => ended(last(one), moment) },
+                { title: _("Age"), cell: (one) => ended(last(one), age) },
+                { title: _("Result"), cell: (one) => (isArray(one) ? ofArray(one.kept.last) : ofFilesystem(one)) },
+                { title: _("Read"), cell: (one) => (isArray(one) && one.kept.last ? bytes(one.kept.last.bytes) : UNKNOWN), figures: true },
+                { title: _("Now"), cell: (one) => (isArray(one) ? <Now of={one} /> : UNKNOWN) },
+            ]} />
+        </div>
+    );
+}
+
+type Row = ScrubOfArray | FilesystemScrub | null;
+
+const isArray = (one: Row): one is ScrubOfArray => one !== null && "kept" in one;
+const last = (one: Row): { ended: string } | null => (isArray(one) ? one.kept.last : one);
+const ended = (one: { ended: string } | null, words: (when: string) => string) => (one === null ? UNKNOWN : words(one.ended));
+const age = (when: string) => duration((Date.now() - Date.parse(when)) / 1000);
+
+function every(period: ScrubStatus["every"]): string {
+    switch (period) {
+    case "week": return _("every week");
+    case "month": return _("every month");
+    case "quarter": return _("every quarter");
+    case "never": return _("never");
+    }
+}
+
+function ofArray(checked: Scrubbed | null): JSX.Element {
+    if (checked === null) return <HealthLabel level="UNKNOWN">{_("not checked yet")}</HealthLabel>;
+    const { mismatches, bad_areas } = checked;
+    if (mismatches === 0 && bad_areas === 0) return <HealthLabel level="OK">{_("no mismatch")}</HealthLabel>;
+    const found = [
+        mismatches > 0 && format(ngettext("$0 sector does not match", "$0 sectors do not match", mismatches), mismatches),
+        bad_areas > 0 && format(ngettext("$0 area has bad blocks", "$0 areas have bad blocks", bad_areas), bad_areas),
+    ].filter(Boolean).join(", ");
+    return <HealthLabel level="WARN">{found}</HealthLabel>;
+}
+
+function ofFilesystem(checked: FilesystemScrub | null): JSX.Element {
+    if (checked === null) return <HealthLabel level="UNKNOWN">{_("not checked yet")}</HealthLabel>;
+    return checked.problem === null
+        ? <HealthLabel level="OK">{_("sound")}</HealthLabel>
+        : <HealthLabel level="WARN">{checked.problem}</HealthLabel>;
+}
+
+function Now({ of }: { of: ScrubOfArray }): JSX.Element {
+    const { sync, kept } = of;
+    if (sync !== null)
+        return (
+            <ProgressEta title={jobTitle(sync.action)} progress={sync.progress} secondsLeft={sync.seconds_left}
+                detail={sync.bytes_per_second === null ? undefined : rate(sync.bytes_per_second)} />
+        );
+    const begun = kept.under_way;
+    return <>{begun === null ? UNKNOWN : format(_("waits at $0"), percent(begun.sector / Math.max(begun.sectors, 1)))}</>;
+}

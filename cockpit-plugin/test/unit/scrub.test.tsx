@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+/** The checks of the pool on the page Storage. */
+import { render, screen, waitFor, within } from "@testing-library/react";
+import userEvent from "@testing-library/user-event";
+import { beforeEach, expect, test } from "vitest";
+import { App } from "../../src/app";
+import type { ScrubStatus } from "../../src/types/millrace";
+import { golden, serverIs } from "../golden";
+import { does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
+
+const DAY = 86_400_000;
+
+beforeEach(() => { open(["storage"]); serverIs("1u12-degraded"); });
+
+const status = (): ScrubStatus => golden("1u12-degraded", "pool scrub status");
+const RUNNING = (): ScrubStatus => {
+    const found = status();
+    return {
+        ...found,
+        round: { started: "2026-11-22T01:00:00+00:00", by: "policy" },
+        arrays: found.arrays.map((one) => (one.kept.array !== "data" ? one
+            : { ...one, sync: { action: "check", progress: 0.25, bytes_per_second: 205_000_000, seconds_left: 7200 } })),
+    };
+};
+const panel = () => screen.findByTestId("scrub");
+const row = async (name: RegExp) => within(await panel()).getByRole("row", { name }).textContent;
+
+test("window, next check, result and age of each array and of the file system", async () => {
+    const ended = new Date(Date.now() - 9 * DAY).toISOString();
+    const found = status();
+    says("pool scrub status", {
+        ...found,
+        arrays: found.arrays.map((one) => ({ ...one, kept: { ...one.kept, last: one.kept.last && { ...one.kept.last, ended } } })),
+        filesystem: { started: ended, ended, seconds: 60, problem: null },
+    });
+    render(<App />);
+    await screen.findByRole("row", { name: /Array data/ });
+    const text = (await panel()).textContent;
+    expect(text).toContain("every month, Sun 01:00-07:00");
+    expect(text).toMatch(/Next checkDec 1[23], 2026/);
+    expect(text).toContain("205\u00a0MB/s of each drive");
+    expect(await row(/Array data/)).toContain("9 days16 sectors do not match76.8\u00a0TB");
+    expect(await row(/Array log/)).toContain("9 daysno mismatch");
+    expect(await row(/File system/)).toContain("9 dayssound");
+});
+
+test("what was never checked is not known, and not healthy", async () => {
+    const found = status();
+    says("pool scrub status", { ...found, every: "never", next: null, arrays: found.arrays.map((one) => ({ ...one, kept: { ...one.kept, last: null } })) });
+    render(<App />);
+    await screen.findByRole("row", { name: /Array data/ });
+    expect(within(await panel()).queryByText("no mismatch")).toBeNull();
+    expect(within(await panel()).getAllByText("not checked yet")).toHaveLength(3);
+    expect((await panel()).textContent).toContain("checks are started by hand");
+});
+
+test("a check is started as root, followed and stopped", async () => {
+    does("pool scrub start", (call) => { says("pool scrub status", RUNNING()); call.end(JSON.stringify(RUNNING())); });
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Check now" }));
+    await waitFor(async () => expect(await row(/Array data/)).toContain("2 hours left"));
+    expect(started("pool scrub start")[0]?.options.superuser).toBe("require");
+    const stopped: ScrubStatus = {
+        ...RUNNING(),
+        arrays: status().arrays.map((one) => (one.kept.array !== "data" ? one : { ...one, kept: { ...one.kept,
+            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null } } })),
+        stopped: { at: "2026-11-22T02:00:00+00:00", by: "administrator", reason: "an administrator stopped it" },
+    };
+    does("pool scrub stop", (call) => { says("pool scrub status", stopped); call.end(JSON.stringify(stopped)); });
+    await userEvent.click(screen.getByRole("button", { name: "Stop check" }));
+    expect(await screen.findByRole("button", { name: "Continue check" })).toBeTruthy();
+    expect((await panel()).textContent).toContain("an administrator stopped it");
+    expect(await row(/Array data/)).toContain("waits at 25%");
+});
+
+test("a check that cannot be started says why", async () => {
+    refuses("pool scrub start", "array data is degraded: replace the drive first");
+    render(<App />);
+    await userEvent.click(await screen.findByRole("button", { name: "Check now" }));
+    expect((await within(await panel()).findByTestId("error")).textContent).toContain("array data is degraded: replace the drive first");
+});
+
+test("without administrative access a check is shown and cannot be started", async () => {
+    setAdmin(false);
+    render(<App />);
+    const button = await screen.findByRole("button", { name: "Check now" });
+    expect(button.getAttribute("aria-disabled")).toBe("true");
+    await userEvent.click(button);
+    expect(started("pool scrub start")).toHaveLength(0);
+});

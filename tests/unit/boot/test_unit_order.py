@@ -3,7 +3,7 @@
 
 import pytest
 
-from tests.unit.boot.units import before, names, unit
+from tests.unit.boot.units import OWN, before, names, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
 
@@ -59,3 +59,18 @@ def test_no_unit_of_the_way_to_serving_gives_up_too_early() -> None:
     # log replay and counting quotas take as long as they take
     for name in ("millrace-pool.service", "millrace-share.service", "nfs-server.service"):
         assert unit(name)["TimeoutStartSec"] in ([], ["infinity"])
+
+
+def test_missed_check_of_xfs_begins_when_the_pool_is_mounted_and_not_before() -> None:
+    timer = unit("millrace-xfs-scrub.timer")
+    assert timer["Persistent"] == ["yes"]
+    # where it is active before the pool is mounted, the service is skipped and the check counts as done
+    assert "millrace-storage.target" in names(timer, "After")
+    assert "millrace-xfs-scrub.timer" in names(unit("millrace-storage.target"), "Wants")
+    assert not list(OWN.glob("*.target.wants/millrace-xfs-scrub.timer"))
+    # timers.target comes before all that mounts the pool
+    assert timer["DefaultDependencies"] == ["no"]
+
+
+def test_boot_does_not_last_until_a_missed_check_of_xfs_ends() -> None:
+    assert unit("millrace-xfs-scrub.service")["Type"] == ["exec"]

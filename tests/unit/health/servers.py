@@ -5,7 +5,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from millrace import paths
@@ -16,6 +16,7 @@ from millrace.health.model import Finding
 from millrace.inventory.model import Inventory
 from millrace.keep.model import KeepStatus
 from millrace.plan.settings import SettingsFile, planned_settings
+from millrace.pool.scrub_record import FilesystemScrub, change, stamp
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from millrace.tune.settings import record
@@ -90,6 +91,7 @@ def well(root: Path) -> None:
     certify(addresses=["10.0.0.2"])
     beats(40)
     keeps()
+    xfs_checked(0)
     says([drive_smart(number) for number in range(12)])
 
 
@@ -98,6 +100,13 @@ def keeps() -> None:
     now = datetime.now(UTC).isoformat(timespec="seconds")
     about = {"directory": "/srv/pool/.millrace/keep", "generation": 1, "written": now, "verified": now}
     write_model(paths.keep_file(), KeepStatus.model_validate(about))
+
+
+def xfs_checked(days: float, problem: str | None = None) -> None:
+    """XFS was checked so many days ago."""
+    at = stamp(datetime.now(UTC) - timedelta(days=days))
+    last = FilesystemScrub(started=at, ended=at, seconds=60, problem=problem)
+    change(lambda old: old.model_copy(update={"filesystem": last}))
 
 
 def serial(number: int) -> str:
@@ -145,6 +154,7 @@ def host(uptime: float = 60, **answers: Result) -> Host:
         "show": "systemctl show --property=ActiveState",
         "mount": "systemctl show --property=ActiveState --value srv-pool.mount",
         "smbd": "systemctl show --property=ActiveState --value smbd.service",
+        "xfs_scrub": "systemctl show --property=ActiveState --value millrace-xfs-scrub.service",
         "since": "systemctl show --property=InactiveExitTimestamp",
         "heartbeat": "systemctl start millrace-heartbeat.service",
     }

@@ -9,11 +9,12 @@ import pytest
 from millrace import paths
 from millrace.health.checks import scrub
 from millrace.health.model import Level
-from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord, stamp
+from millrace.pool.scrub_record import ArrayScrub, Scrubbed, change, stamp
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
+from millrace.system.run import Result
 from millrace.system.text import moment
-from tests.unit.health.servers import host, sentences, set_md, well
+from tests.unit.health.servers import host, sentences, set_md, well, xfs_checked
 
 
 @pytest.fixture
@@ -40,7 +41,7 @@ def checked(days: int, mismatches: int = 0) -> None:
     arrays = [
         ArrayScrub(array=one.array.name, uuid=one.uuid, last=last) for one in read_model(paths.pool_file(), Pool).arrays
     ]
-    write_model(paths.scrub_file(), ScrubRecord(arrays=arrays))
+    change(lambda old: old.model_copy(update={"arrays": arrays}))
 
 
 def policy(every: str) -> None:
@@ -91,6 +92,58 @@ def test_mismatches_that_the_kernel_knows_are_findings_of_the_array(serving: Pat
     checked(1, mismatches=16)
     set_md(serving, "md127", last_sync_action=action)
     assert not [one for one in scrub.check(host()) if one.subject == "data"]
+
+
+INACTIVE = Result(0, "inactive\n", "")
+
+
+def xfs() -> list[tuple[str, Level, str, str | None]]:
+    found = scrub.check(host(xfs_scrub=INACTIVE))
+    return [(one.key, one.level, one.sentence, one.todo) for one in found if one.kind == "filesystem-late"]
+
+
+def test_xfs_check_that_is_late_is_a_warning_with_the_command(serving: Path) -> None:
+    """A server that is off on Sundays at 03:10."""
+    xfs_checked(15)
+    assert xfs() == []
+    xfs_checked(17)
+    assert xfs() == [
+        (
+            "scrub/filesystem-late//srv/pool",
+            Level.WARN,
+            "XFS on /srv/pool was last checked 17 days ago; it is checked every week, on Sunday or when the server is "
+            "up again.",
+            "Check it now: millrace pool scrub filesystem",
+        )
+    ]
+
+
+def test_xfs_that_was_never_checked_is_late_by_the_age_of_the_pool(serving: Path) -> None:
+    paths.scrub_file().unlink()
+    created(15)
+    assert xfs() == []
+    created(17)
+    [(_, level, sentence, _)] = xfs()
+    assert level is Level.WARN and sentence.startswith("XFS on /srv/pool has not been checked in 17 days;")
+
+
+def test_xfs_check_that_is_late_and_under_way_asks_for_no_other(serving: Path) -> None:
+    xfs_checked(17)
+    [found] = scrub.check(host(xfs_scrub=Result(0, "active\n", "")))
+    assert found.sentence == "XFS on /srv/pool was last checked 17 days ago; a check is under way."
+    assert found.todo == "systemctl status millrace-xfs-scrub.service"
+
+
+def test_xfs_of_a_pool_without_redundancy_is_late_too(serving: Path) -> None:
+    pool = read_model(paths.pool_file(), Pool)
+    data = pool.arrays[0].array.model_copy(update={"level": "raid0"})
+    write_model(
+        paths.pool_file(),
+        pool.model_copy(update={"arrays": [pool.arrays[0].model_copy(update={"array": data})]}),
+    )
+    assert scrub.check(host()) == []
+    xfs_checked(17)
+    assert len(xfs()) == 1
 
 
 def test_server_without_a_pool_has_nothing_to_check(serving: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What did the last check of each array find, and how long ago was it?"""
+"""What did the last check of each array and of XFS find, and how long ago was it?"""
 
 from datetime import datetime, timedelta
 
@@ -15,15 +15,18 @@ from millrace.system import sysfs
 from millrace.system.text import moment
 
 NAME = "scrub"
+XFS_UNIT = "millrace-xfs-scrub.service"
 
 PERIODS = {"week": timedelta(days=7), "month": timedelta(days=31), "quarter": timedelta(days=92)}
 LATE = 2
 """A check that did not happen for so many periods of the policy is late."""
+XFS_LATE = timedelta(days=16)
+"""Two periods of millrace-xfs-scrub.timer, and the time that a check takes."""
 
 
 def check(host: Host) -> list[Finding]:
-    """Return one finding for each array whose check is late or found mismatches, else one for all."""
-    if host.pool is None or not scrub_due.arrays(host.pool):
+    """Return one finding for each array and for XFS where its check is late or found something, else one for all."""
+    if host.pool is None:
         return []
     policy, now = find().policy.scrub, datetime.now().astimezone()
     record, findings, checked = load(), list[Finding](), list[str]()
@@ -35,7 +38,8 @@ def check(host: Host) -> list[Finding]:
         findings += _late(host.pool, policy, one, last, now)
     if record.filesystem is not None and record.filesystem.problem:
         findings.append(_filesystem(host.pool, record.filesystem))
-    if findings:
+    findings += _filesystem_late(host, host.pool, record.filesystem, now)
+    if findings or not scrub_due.arrays(host.pool):
         return findings
     ended = moment(min(checked)) if checked else None
     since = f"The last check of all arrays ended {ended}." if ended else "No array has been checked yet."
@@ -74,6 +78,19 @@ def _filesystem(pool: Pool, last: FilesystemScrub) -> Finding:
     sentence = f"The check of XFS on {where} that ended {moment(last.ended)} has a finding: {last.problem}."
     todo = f"xfs_scrub -v -n {where} shows all findings"
     return Finding(check=NAME, kind="filesystem", subject=where, level=Level.WARN, sentence=sentence, todo=todo)
+
+
+def _filesystem_late(host: Host, pool: Pool, last: FilesystemScrub | None, now: datetime) -> list[Finding]:
+    age = now - datetime.fromisoformat(last.ended if last else pool.created)
+    if age <= XFS_LATE:
+        return []
+    where, kind = pool.filesystem.mountpoint, "filesystem-late"
+    when = f"was last checked {age.days} days ago" if last else f"has not been checked in {age.days} days"
+    sentence = f"XFS on {where} {when}; it is checked every week, on Sunday or when the server is up again."
+    todo = "Check it now: millrace pool scrub filesystem"
+    if host.active_state(XFS_UNIT) in ("active", "activating"):
+        sentence, todo = f"XFS on {where} {when}; a check is under way.", f"systemctl status {XFS_UNIT}"
+    return [Finding(check=NAME, kind=kind, subject=where, level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _title(one: ArrayRecord) -> str:

@@ -68,6 +68,11 @@ PRINTED = {
         f"#{number} {used // 1024} 0 0\n" for number, used in USED.items()
     ),
     "mdadm --detail --export *": None,
+    "mdadm --detail /dev/md126": "/dev/md126:\n        Raid Level : raid1\n",
+    "mdadm --detail /dev/md127": "/dev/md127:\n        Raid Level : raid6\n",
+    "mdadm --examine /dev/nvme2n1p2": "/dev/nvme2n1p2:\n     Array UUID : 11111111:22222222:33333333:44444444\n",
+    "mdadm --examine /dev/nvme3n1p2": None,
+    "xfs_info /srv/pool": "meta-data=/dev/md127 isize=512 agcount=32\n",
     "ethtool -i *": None,
     "ethtool --json -l *": None,
     "nfsdctl threads": "pool-threads: 8 8\nmin-threads: 8\n",
@@ -93,6 +98,8 @@ class Tools(Commands):
         if words[:2] == ["smbstatus", "--profile"]:
             return Result(0, self._profile(), "")
         printed = next(text for pattern, text in PRINTED.items() if takes(pattern, words))
+        if words[:2] == ["mdadm", "--examine"] and printed is None:
+            return Result(1, "", f"mdadm: cannot open {words[2]}\n")
         return Result(1, "", "no answer\n") if printed is None else Result(0, printed, "")
 
     def _profile(self) -> str:

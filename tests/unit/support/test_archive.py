@@ -18,11 +18,23 @@ from millrace import paths
 from millrace.alert.model import Secrets
 from millrace.cli import millrace
 from millrace.errors import Failed, Refused
+from millrace.inventory.udev import MD_MEMBER
+from millrace.pool.scrub_record import ScrubRecord
+from millrace.pool.trim_record import TrimRecord
+from millrace.provision import erasure, removed
+from millrace.provision.change_journal import ChangeJournal
+from millrace.provision.erasure import Erasure
+from millrace.provision.in_sync import InSync
+from millrace.provision.model import DriveRecord
+from millrace.provision.pool_file import load_pool
+from millrace.provision.returned import Return, Returns
+from millrace.rescue.model import NewLog, Rescue
 from millrace.support.archive import make
 from millrace.support.parts import LARGEST, Part, parts
 from millrace.system.documents import write_model
 from tests.fakes.files.box import Box, serial
 from tests.fakes.files.running import server
+from tests.unit.drive.test_change_words import AT, drive, plan
 
 pytestmark = pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")
 
@@ -125,6 +137,80 @@ def test_document_is_still_one(box: Box, tmp_path: Path, monkeypatch: pytest.Mon
     assert len({one["serial"] for one in drives}) == len(drives) == 13
     # the same drive has the same pseudonym in every file
     assert drives[0]["serial"] in found["smart.json"] and drives[0]["serial"] in found["pool.json"]
+
+
+# Drives that no inventory and no history has any more.
+GONE = [f"GONE-{number}-SERIAL" for number in range(8)]
+
+
+def records() -> None:
+    """What is kept of drives and arrays, each with a drive that is nowhere else."""
+    old, new = drive(GONE[0], "7"), drive(GONE[1], "7")
+    change = ChangeJournal.open(plan().model_copy(update={"old": old, "new": new}), "carol", AT).change
+    write_model(paths.drive_changed_file(), change.model_copy(update={"ended": AT}))
+    erased = Erasure.model_validate(
+        {"id": "1", "serial": GONE[2], "wwid": f"eui.{GONE[2]}", "bay": "7", "state": "done", "method": "format"}
+        | {"boot": "b", "began": AT, "ended": AT, "reason": None, "unproved": None}
+    )
+    erasure.save(erased)
+    returned = Return(serial=GONE[3], array="data", at=AT, outcome="re-added")
+    write_model(paths.returns_file(), Returns(returns=[returned]))
+    removed.add(GONE[4], AT)
+    made = DriveRecord(serial=GONE[5], wwid="eui.1", disk_label="d", partitions=[])
+    log = NewLog(drives=[made], array=load_pool().arrays[0], steps=[])
+    rescue = Rescue(id="1", by="dora", at=AT, lost="u", lost_drives=GONE[6:], steps=[], new=log)
+    write_model(paths.rescue_file(), rescue)
+    write_model(paths.rescued_file(), rescue.model_copy(update={"ended": AT}))
+    write_model(paths.in_sync_file(), InSync(arrays=[]))
+    write_model(paths.scrub_file(), ScrubRecord())
+    write_model(paths.trim_file(), TrimRecord(uuid="u"))
+
+
+RECORDS = {"drive-change", "drive-changed", "erase", "in-sync", "removed", "rescue", "rescued", "returns"}
+RECORDS |= {"scrub", "trim"}
+
+
+def test_records_of_drives_are_there_without_their_serials_and_users(
+    box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_zstd(monkeypatch)
+    # what never happened is no problem
+    assert {one.name.removesuffix(".json") for one in parts()} & RECORDS == set()
+    records()
+    chosen = [one for one in parts() if one.name.removesuffix(".json") in RECORDS]
+    assert len(chosen) == len(RECORDS)
+    assert [one.name for one in make(tmp_path / "archive.tar.zst", chosen).parts if one.problem] == []
+    found = unpacked(tmp_path / "archive.tar.zst")
+    text = "".join(found.values())
+    assert [one for one in (*GONE, "carol", "dora") if one in text] == []
+    change, changed = (json.loads(found[f"drive-change{end}.json"]) for end in ("", "d"))
+    assert change["plan"]["old"]["serial"] == changed["plan"]["old"]["serial"] != change["plan"]["new"]["serial"]
+
+
+def test_arrays_members_and_xfs_are_described_by_their_tools(
+    box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real_zstd(monkeypatch)
+    for name in ("nvme2n1p2", "nvme3n1p2"):
+        member = f"E:ID_FS_TYPE={MD_MEMBER}\n"
+        box.tree.write(f"run/udev/data/b{box.tree.number_of(name)}", member)
+    chosen = [one for one in parts() if one.name in ("md-detail.txt", "md-examine.txt", "xfs-info.txt")]
+    assert [one.name for one in make(tmp_path / "archive.tar.zst", chosen).parts if one.problem] == []
+    found = unpacked(tmp_path / "archive.tar.zst")
+    assert "/dev/md126:" in found["md-detail.txt"] and "/dev/md127:" in found["md-detail.txt"]
+    # a member that cannot be read hides no other
+    assert "/dev/nvme2n1p2:" in found["md-examine.txt"]
+    assert "/dev/nvme3n1p2: mdadm: cannot open /dev/nvme3n1p2" in found["md-examine.txt"]
+    assert "11111111:22222222:33333333:44444444" not in "".join(found.values())
+    assert "agcount=32" in found["xfs-info.txt"]
+
+
+def test_server_without_arrays_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_zstd(monkeypatch)
+    with server(tmp_path / "root"):
+        chosen = [one for one in parts() if one.name in ("md-detail.txt", "md-examine.txt", "xfs-info.txt")]
+        problems = [one.problem for one in make(tmp_path / "archive.tar.zst", chosen).parts]
+    assert problems[:2] == ["there is none"] * 2 and "no pool" in (problems[2] or "")
 
 
 def test_file_that_cannot_be_made_says_why_and_the_others_are_there(

@@ -9,12 +9,17 @@ from millrace import paths
 from millrace.alert import routes
 from millrace.alert.model import Secrets
 from millrace.drive import history
+from millrace.drive.inserted import BY as POLICY
 from millrace.errors import MillraceError
 from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture import key
 from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
+from millrace.provision import erasure, removed
+from millrace.provision.change_model import DriveChange
 from millrace.provision.pool_file import known_pool
+from millrace.provision.returned import Returns
+from millrace.rescue.model import Rescue
 from millrace.state import store
 from millrace.state.model import Config
 from millrace.system import sysfs
@@ -94,14 +99,37 @@ class Hider:
 
 
 def _drives() -> Iterable[tuple[str, str]]:
-    """Serial and identifier of every drive that is known: here, at boot, in the pool, seen before."""
+    """Serial and identifier of every drive that is known: here, at boot, in the pool, seen before, in a record."""
     found = [(one.serial, one.wwid) for one in present()]
     with suppress(MillraceError):
         found += [(one.serial, one.wwid) for one in read_model(paths.inventory_file(), Inventory).drives]
     with suppress(MillraceError):
         pool = known_pool()
         found += [(one.serial, one.wwid) for one in (pool.drives if pool else [])]
-    return [*found, *((one.serial, "") for one in history.load().drives)]
+    found += [(one.serial, "") for one in history.load().drives]
+    found += [(one.serial, one.wwid) for one in erasure.load()]
+    found += [(one, "") for one in removed.load()]
+    with suppress(MillraceError):
+        found += [(one.serial, "") for one in read_model(paths.returns_file(), Returns).returns]
+    for change in _changes():
+        found += [(one.serial, one.wwid) for one in (change.plan.old, change.plan.new) if one]
+    for rescue in _rescues():
+        found += [(one, "") for one in rescue.lost_drives]
+        found += [(one.serial, one.wwid) for one in (rescue.new.drives if rescue.new else [])]
+    return found
+
+
+def _changes() -> Iterable[DriveChange]:
+    """The change of drives that is open, and the last one that ended."""
+    for path in (paths.drive_change_file(), paths.drive_changed_file()):
+        with suppress(MillraceError):
+            yield read_model(path, DriveChange)
+
+
+def _rescues() -> Iterable[Rescue]:
+    for path in (paths.rescue_file(), paths.rescued_file()):
+        with suppress(MillraceError):
+            yield read_model(path, Rescue)
 
 
 def _secrets() -> Iterable[str]:
@@ -115,13 +143,13 @@ def _secrets() -> Iterable[str]:
 
 
 def _words() -> dict[str, str]:
-    """The names that an administrator gave, with their pseudonyms."""
-    try:
-        config = store.read().config
-    except MillraceError:
-        return {}
+    """The names that an administrator gave, with their pseudonyms, and those of the administrators of drives."""
+    by = sorted({*(one.by for one in _changes()), *(one.by for one in _rescues())} - {POLICY})
+    named: list[tuple[str, list[str]]] = []
+    with suppress(MillraceError):
+        named += _named(store.read().config)
     found: dict[str, str] = {}
-    for kind, names in _named(config):
+    for kind, names in (*named, ("administrator", by)):
         for name in names:
             if name and name.lower() not in COMMON and name not in found:
                 found[name] = f"{kind}-{len(found) + 1}"

@@ -9,10 +9,15 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.errors import BadInput
-from millrace.system.run import must, within
+from millrace.inventory import udev
+from millrace.provision.devices import block
+from millrace.system import sysfs
+from millrace.system.run import last_words, must, within
 
 # Emulated, a capture takes minutes.
 SECONDS = 600.0
+# A drive that hangs must not take the time of the others.
+DEVICE_SECONDS = 20.0
 JOURNAL_LINES, WARNING_LINES = 10_000, 3_000
 # Bytes of one file.
 LARGEST = 16 << 20
@@ -46,6 +51,8 @@ def parts() -> list[Part]:
             _journal(WARNING_LINES, "-p", "warning"),
         ),
         _tool("journal.txt", "journal of this boot", _journal(JOURNAL_LINES, "-b")),
+        _each("md-detail.txt", "mdadm --detail of each array", ["mdadm", "--detail"], _arrays),
+        _each("md-examine.txt", "mdadm --examine of each member", ["mdadm", "--examine"], _members),
         _document("mdstat.txt", "arrays as the kernel shows them", paths.ROOT / "proc/mdstat"),
         Part("metrics.txt", "millrace metrics", _metrics),
         _document("os-release.txt", "version of the image", paths.ROOT / "usr/lib/os-release"),
@@ -57,8 +64,26 @@ def parts() -> list[Part]:
         _document("settings.json", "runtime settings of this boot with their reasons", paths.settings_file()),
         _document("smart.json", "last SMART readings", paths.smart_file()),
         _tool("units.txt", "failed units", ["systemctl", "--failed", "--no-pager", "--plain"]),
+        Part("xfs-info.txt", "xfs_info of the pool", _xfs_info),
     ]
-    return sorted(found, key=lambda one: one.name)
+    return sorted([*found, *_records()], key=lambda one: one.name)
+
+
+def _records() -> list[Part]:
+    """What is written only when it happens: on most servers most of these are missing, and no problem."""
+    known = {
+        "drive-change.json": ("change of drives that is open", paths.drive_change_file()),
+        "drive-changed.json": ("last change of drives that ended", paths.drive_changed_file()),
+        "erase.json": ("last erase of each drive", paths.erase_file()),
+        "in-sync.json": ("members that were in sync last", paths.in_sync_file()),
+        "removed.json": ("drives that were taken out on purpose", paths.removed_file()),
+        "rescue.json": ("rescue that is open", paths.rescue_file()),
+        "rescued.json": ("last rescue that ended", paths.rescued_file()),
+        "returns.json": ("members that returned", paths.returns_file()),
+        "scrub.json": ("checks of the arrays", paths.scrub_file()),
+        "trim.json": ("last trim of the pool", paths.trim_file()),
+    }
+    return [_document(name, what, path) for name, (what, path) in known.items() if path.exists()]
 
 
 def _document(name: str, what: str, path: Path) -> Part:
@@ -75,6 +100,38 @@ def _read(path: Path) -> bytes:
 
 def _tool(name: str, what: str, argv: Sequence[str]) -> Part:
     return Part(name, what, lambda: must(within(SECONDS), argv).encode()[:LARGEST])
+
+
+def _each(name: str, what: str, argv: Sequence[str], devices: Callable[[], Sequence[str]]) -> Part:
+    return Part(name, what, partial(_said, argv, devices))
+
+
+def _said(argv: Sequence[str], devices: Callable[[], Sequence[str]]) -> bytes:
+    """What a tool says of each device; one that it cannot read says why, and the others are there."""
+    found = devices()
+    if not found:
+        raise BadInput("there is none")
+    run = within(DEVICE_SECONDS)
+    results = {one: run([*argv, f"/dev/{one}"]) for one in found}
+    # mdadm names a device itself, but not where it fails
+    texts = [done.out or f"/dev/{one}: {last_words(done)}\n" for one, done in results.items()]
+    return "\n".join(texts).encode()[:LARGEST]
+
+
+def _arrays() -> list[str]:
+    return [one for one in sysfs.names(paths.ROOT / "sys/class/block") if (block(one) / "md").is_dir()]
+
+
+def _members() -> list[str]:
+    """What carries a superblock of md as udev has read it, of returned and of strange drives, too."""
+    names = sysfs.names(paths.ROOT / "sys/class/block")
+    return [one for one in names if udev.properties(paths.ROOT, block(one)).get("ID_FS_TYPE") == udev.MD_MEMBER]
+
+
+def _xfs_info() -> bytes:
+    from millrace.provision.pool_file import load_pool
+
+    return must(within(DEVICE_SECONDS), ["xfs_info", load_pool().filesystem.mountpoint]).encode()
 
 
 def _journal(lines: int, *which: str) -> list[str]:

@@ -17,7 +17,7 @@ from millrace.errors import BadInput, Failed, Refused
 from millrace.system.documents import write_model
 from millrace.system.files import write_blocks
 from millrace.system.run import Runner
-from millrace.update import layout, records, release
+from millrace.update import layout, records, release, secure_boot
 from millrace.update.model import Fetch, Release, UpdateProgress
 from millrace.update.obstacles import of_space
 
@@ -74,7 +74,10 @@ def news(found: Release) -> str:
 
 
 def complete(found: Release, bring: Bring, run: Runner) -> None:
-    """Stage the files of a release and verify them. BadInput, Refused: one is wrong, or there is no room for them."""
+    """Stage the files of a release and verify them.
+
+    BadInput: one is wrong. Refused: there is no room for them, or Secure Boot would not start the kernel image.
+    """
     problem = of_space(found)
     if problem:
         raise Refused(problem)
@@ -86,6 +89,9 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
         if not (directory / one.name).exists():
             bring(one.name, one.size, directory / one.name)
         release.matches(directory / one.name, sums, one.size)
+        problem = secure_boot.obstacle(directory / one.name) if one.kind == "kernel" else None
+        if problem:
+            raise Refused(problem)
         done += one.size
 
 

@@ -15,7 +15,8 @@ from threading import Thread
 
 import pytest
 
-from host import keys
+from host import keys, layout, stage
+from host import release as releases
 from host.layout import REPO
 from tests.vm.box import CLIENT_ADDRESSES, MTU, Box
 from tests.vm.lives.test_adopt import LOCKED, SERVER, WHERE, lock, started
@@ -26,10 +27,11 @@ from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine
 
-# a second image, and seven boots
+# a second image, and nine boots
 pytestmark = pytest.mark.soak
 
-NEW = "0.1.1"
+OLD, NEW = "0.1.0", "0.1.1"
+TOOLS = layout.caches().stages / "image" / "mkosi.tools"
 LEFT_OUT = ("mkosi.output", ".git", "node_modules", "site", "out", "__pycache__")
 # The host, as QEMU's own network has it.
 HOST = "10.0.2.2"
@@ -43,16 +45,17 @@ LISTED = "ls $(bootctl --print-boot-path)/EFI/Linux"
 
 @dataclass(frozen=True)
 class Made:
-    """A release of the next version, and the public key for its signature, in base64."""
+    """A release of the next version, one of this version, and the public key for their signatures, in base64."""
 
     directory: Path
+    older: Path
     archive: Path
     public: str
 
 
 @pytest.fixture(scope="module")
-def release(tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """This tree with another version, built and released."""
+def release(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
+    """This tree with another version, built and released; the image that is there is the older one."""
     work = tmp_path_factory.mktemp("release")
     owner = keys.make(work / "keys", datetime.now(UTC))
     tree = work / "tree"
@@ -62,8 +65,9 @@ def release(tmp_path_factory: pytest.TempPathFactory) -> Made:
     news.write_text(news.read_text().replace("\n## ", f"\n## {NEW}\n\n- A test of updates.\n\n## ", 1))
     subprocess.run([tree / "tools/build", "--release", owner.directory, work / "www"], check=True, cwd=tree)
     shutil.rmtree(tree)
+    releases.write(layout.OUTPUT, owner, TOOLS, OLD, REPO / "NEWS.md", work / "older", stage.epoch(REPO))
     public = base64.b64encode((owner.directory / keys.UPDATE_PUBLIC).read_bytes()).decode()
-    return Made(work / "www", work / f"www/millrace_{NEW}.tar", public)
+    return Made(work / "www", work / "older", work / f"www/millrace_{NEW}.tar", public)
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -184,6 +188,26 @@ def test_rollback_starts_the_version_before(box: Box, client: Machine) -> None:
     rebooted(box, boot)
     assert version(box) == "0.1.0"
     assert box.shown("update status --json")["last"]["state"] == "rolled-back"
+    written(client)
+
+
+def test_older_version_is_started_where_it_is_asked_for(box: Box, client: Machine, release: Made) -> None:
+    boot = box.say(f"cat {BOOT}")
+    box.millrace("update rollback --yes --reboot now", seconds=300)
+    rebooted(box, boot)
+    assert version(box) == NEW
+    boot = box.say(f"cat {BOOT}")
+    with served(release.older) as url:
+        box.millrace(f"update source {url}")
+        refused = box.millrace("update apply --yes", check=False, seconds=300)
+        assert refused.status == 1 and "--older" in refused.err
+        box.millrace("update apply --yes --older --reboot now", seconds=1800)
+    rebooted(box, boot)
+    assert version(box) == OLD
+    box.machine.wait_command(
+        f"test \"$({LISTED})\" = 'millrace_{OLD}.efi\nmillrace_{NEW}+0.efi'", "the acceptance", 900
+    )
+    assert box.shown("update status --json")["last"]["state"] == "accepted"
     written(client)
 
 

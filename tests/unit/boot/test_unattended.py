@@ -81,3 +81,14 @@ def test_scope_of_the_nfs_server_survives_each_setting_of_its_threads() -> None:
     assert [line for line in server["ExecStartPost"] if "threads" in line] == [
         "/usr/lib/millrace/nfsd-threads -m $MILLRACE_NFSD_THREADS_MIN $MILLRACE_NFSD_THREADS_MAX"
     ]
+
+
+def minutes(name: str, setting: str) -> int:
+    [text] = unit(name)[setting]
+    return int(text.removesuffix("min"))
+
+
+def test_check_of_a_new_version_that_hangs_does_not_fail_before_its_boot_is_ended() -> None:
+    # a job that failed has no time limit any more, and nothing would reboot
+    assert unit("boot-complete.target")["JobTimeoutAction"] == ["reboot"]
+    assert minutes("millrace-boot-check.service", "TimeoutStartSec") > minutes("boot-complete.target", "JobTimeoutSec")

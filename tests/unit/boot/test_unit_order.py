@@ -74,3 +74,10 @@ def test_missed_check_of_xfs_begins_when_the_pool_is_mounted_and_not_before() ->
 
 def test_boot_does_not_last_until_a_missed_check_of_xfs_ends() -> None:
     assert unit("millrace-xfs-scrub.service")["Type"] == ["exec"]
+
+
+def test_members_are_counted_for_a_trial_before_the_pool_is_unmounted() -> None:
+    found = unit("millrace-trial.service")
+    # systemd.unit(5): units are stopped in the reverse of the order in which they are started
+    assert {"srv-pool.mount", "millrace-assemble.service"} <= names(found, "After")
+    assert (found["ExecStop"], found["RemainAfterExit"]) == (["/usr/bin/millrace update measure"], ["yes"])

@@ -32,18 +32,20 @@ class Systemd(Commands):
     """systemd with the adoption's unit."""
 
     TAKEN: ClassVar = (
-        f"systemctl show --property=ActiveState --value {job.UNIT}",
+        f"systemctl show --property=ActiveState,Job {job.UNIT}",
         f"systemctl start --no-block {job.UNIT}",
     )
 
     def __init__(self) -> None:
         super().__init__()
-        self.state = "inactive"
+        self.state, self.job = "inactive", 0
 
     def _systemctl(self, words: Sequence[str], _: str) -> run.Result:
         if words[0] == "start":
-            self.state = "activating"
-        return run.Result(0, f"{self.state}\n" if words[0] == "show" else "", "")
+            # another unit comes first
+            self.job = 1234
+        shown = f"Job={self.job}\nActiveState={self.state}\n" if self.job else f"ActiveState={self.state}\n"
+        return run.Result(0, shown if words[0] == "show" else "", "")
 
 
 @pytest.fixture
@@ -137,6 +139,13 @@ def test_adoption_that_failed_says_why_and_goes_on_when_it_is_asked_to(
     say(verbs.adopt, "--yes", "--detach")
     assert read_model(paths.adoption_file(), Adoption).problem is None
     assert job.state(systemd).running
+
+
+@pytest.mark.parametrize(("state", "runs"), [("activating", True), ("failed", False)])
+def test_adoption_runs_as_long_as_its_unit_starts(systemd: Systemd, state: str, runs: bool) -> None:
+    keep_state()
+    systemd.state = state
+    assert job.state(systemd).running is runs
 
 
 def test_killed_adoption_is_said_to_be_interrupted(systemd: Systemd) -> None:

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """SMART of every drive is read while the server runs, and each warning names its drive."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
+from millrace.drive import history
+from millrace.drive.history import KnownDrive, KnownDrives
+from millrace.drive.wear import WearStep
 from millrace.health.checks import drives
 from millrace.health.model import Finding, Level
 from millrace.system.run import Result
-from tests.unit.health.servers import drive_smart, host, place, says, sentences, well
+from tests.unit.health.servers import drive_smart, host, place, says, sentences, serial, well
 
 STARTING = Result(1, "starting\n", "")
 
@@ -36,6 +40,30 @@ def test_a_critical_warning_names_bay_and_serial(serving: Path) -> None:
     [finding] = found(3, critical_warning=4)
     assert finding.sentence == "Bay 7 (D1): The drive reports a critical warning: errors have degraded its reliability."
     assert (finding.level, finding.todo) == (Level.FAIL, "Replace the drive: millrace drive replace D1")
+
+
+def wore(number: int, *steps: tuple[int, int]) -> None:
+    """Drive `number` was first seen at these percents so many days ago."""
+    today = datetime.now(UTC).date()
+    worn = [WearStep(percent=percent, day=today - timedelta(days=days)) for days, percent in steps]
+    about = {"model": "M", "firmware": "F", "size": 10**12, "bay": None, "last_seen": today}
+    history.save(KnownDrives(drives=[KnownDrive.model_validate({**about, "serial": serial(number), "wear": worn})]))
+
+
+def test_drive_whose_endurance_ends_within_90_days_is_a_warning(serving: Path) -> None:
+    # 15 days for a percent of the last 60, and 8 percent to go from 30 days ago on
+    wore(3, (200, 80), (60, 86), (30, 92))
+    end = datetime.now(UTC).date() - timedelta(days=30) + timedelta(days=int(8 * 60 / 7))
+    [finding] = [one for one in found(3, wear=92) if one.kind == "wear-ends"]
+    assert (finding.key, finding.level) == ("drives/wear-ends/D1", Level.WARN)
+    assert finding.sentence == f"Drive D1: At the rate of the last year its rated endurance is used up on {end}."
+    assert finding.todo == "Replace the drive: millrace drive replace D1"
+
+
+@pytest.mark.parametrize("steps", [[(200, 20), (60, 23), (30, 26)], [(60, 97), (30, 98)], []])
+def test_drive_that_lasts_or_whose_rate_is_not_known_is_no_warning(serving: Path, steps: list[tuple[int, int]]) -> None:
+    wore(3, *steps)
+    assert found(3, wear=50) == []
 
 
 def test_the_boot_drive_warns_too(serving: Path) -> None:

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Metrics of drives are those of `millrace drive list`, in base units."""
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from millrace.drive import history
+from millrace.drive.facts import facts
+from millrace.drive.history import KnownDrives
+from millrace.drive.wear import WearStep
 from millrace.metrics.family import exposition
 from millrace.metrics.sources import drives
 from tests.fakes.files.box import serial
@@ -36,3 +41,18 @@ def test_drive_that_was_never_read_has_no_figures(tmp_path: Path) -> None:
         found = parsed(exposition(drives.families()))
     assert len(values(found, "millrace_drive_size_bytes")) == 13
     assert values(found, "millrace_drive_wear_ratio") == [] and values(found, "millrace_drive_media_errors_total") == []
+
+
+def test_day_on_which_a_drive_is_worn_out_is_a_time(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.look()
+        known, today = history.load().drives, facts().today
+        days = [(400, 20), (60, 86), (30, 92)]
+        worn = [WearStep(percent=percent, day=today - timedelta(days=ago)) for ago, percent in days]
+        changed = [one.model_copy(update={"wear": worn}) if one.serial == serial(0) else one for one in known]
+        history.save(KnownDrives(drives=changed))
+        found = parsed(exposition(drives.families()))
+    end = value(found, "millrace_drive_wear_end_timestamp_seconds", serial=serial(0))
+    assert datetime.fromtimestamp(end, UTC).date() == today + timedelta(days=int(8 * 60 / 7) - 30)
+    assert values(found, "millrace_drive_wear_end_timestamp_seconds", serial=serial(1)) == []

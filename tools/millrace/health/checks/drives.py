@@ -2,9 +2,12 @@
 """SMART of all drives, including the boot drive; each is named with its bay and serial."""
 
 import time
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 
-from millrace.drive import smart
+from millrace.drive import history, smart, wear
 from millrace.drive.smart import DriveSmart
+from millrace.drive.wear import WearStep
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.inventory.model import Drive
@@ -17,6 +20,8 @@ SMART = {"drive.failing", "drive.worn", "heat.drive", "cache.protection"}
 """The findings of the audit that come from SMART."""
 STALE_SECONDS = 900
 SPARE_BIT = 1 << 0
+SOON = timedelta(days=90)
+"""So long before its rated endurance ends a drive is a warning."""
 
 _LEVELS = {Severity.INFO: Level.OK, Severity.WARN: Level.WARN, Severity.FAIL: Level.FAIL}
 
@@ -31,9 +36,10 @@ def check(host: Host) -> list[Finding]:
         [_unread(f"SMART of the drives was last read {age / 60:.0f} minutes ago.")] if age > STALE_SECONDS else []
     )
     present = {one.serial: one for one in host.drives}
+    worn = {one.serial: one.wear for one in history.load().drives}
     for one in report.drives:
         if one.serial in present:
-            findings += _about(host, one, present[one.serial])
+            findings += [*_about(host, one, present[one.serial]), *_wearing(host, one, worn.get(one.serial, []))]
     known = [one for one in report.drives if one.known]
     fine = f"SMART of {len(known)} drives has no warning." if known else "No drive of this server has SMART of NVMe."
     if not any(one.level is not Level.OK for one in findings):
@@ -42,7 +48,7 @@ def check(host: Host) -> list[Finding]:
 
 
 def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
-    place = f"boot drive {one.serial or one.name}" if one.boot else host.place(one.serial)
+    place = _place(host, one)
     if not one.known:
         return [_silent(one, place)]
     update = {"temperature": one.temperature, "wear": one.wear, "critical_warning": one.critical_warning}
@@ -61,6 +67,20 @@ def _about(host: Host, one: DriveSmart, drive: Drive) -> list[Finding]:
         what = f"It could not read data back {times} since {one.media_errors_since} (media errors)."
         found.append(_finding(one, Level.WARN, place, what, host.replace(one.serial), "media-errors"))
     return found
+
+
+def _wearing(host: Host, one: DriveSmart, steps: Sequence[WearStep]) -> list[Finding]:
+    """A drive that is bought in time: its endurance ends soon at the rate of the last year."""
+    today = datetime.now(UTC).date()
+    end = wear.ends(steps, today) if one.known else None
+    if end is None or end > today + SOON:
+        return []
+    what = f"At the rate of the last year its rated endurance is used up on {end.isoformat()}."
+    return [_finding(one, Level.WARN, _place(host, one), what, host.replace(one.serial), "wear-ends")]
+
+
+def _place(host: Host, one: DriveSmart) -> str:
+    return f"boot drive {one.serial or one.name}" if one.boot else host.place(one.serial)
 
 
 def _todo(host: Host, one: DriveSmart, todo: str) -> str:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
 
+from datetime import UTC, datetime
 from typing import get_args
 
 from millrace.drive.facts import facts
@@ -35,6 +36,11 @@ def families() -> list[Family]:
             *((_ratio(one.wear_percent), place) for one, place in places),
         ),
         gauge(
+            "drive_wear_end_timestamp_seconds",
+            "Day on which the rated endurance is used up at the rate of the last year.",
+            *((_midnight(one.wear_ends), place) for one, place in places),
+        ),
+        gauge(
             "drive_spare_ratio",
             "Remaining part of the spare blocks.",
             *((_ratio(one.spare_percent), place) for one, place in places),
@@ -61,6 +67,10 @@ def _about(one: DriveRow) -> dict[str, str]:
         "firmware": one.firmware,
         "role": one.role,
     }
+
+
+def _midnight(day: str | None) -> float | None:
+    return None if day is None else datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
 
 
 def _ratio(percent: int | None) -> float | None:

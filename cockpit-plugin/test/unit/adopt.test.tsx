@@ -39,6 +39,14 @@ test("a pool on the drives comes before any plan, with what comes back and what 
     expect(document.body.textContent).not.toMatch(/[Ee]rase…/);
 });
 
+test("the overview leads to the pool on the drives, and to no plan", async () => {
+    open([]);
+    render(<App />);
+    const button = await screen.findByRole("link", { name: "Review the pool on the drives" });
+    expect(button.getAttribute("href")).toContain("storage");
+    expect(screen.queryByRole("link", { name: "Review the plan" })).toBeNull();
+});
+
 test("an adoption is confirmed with the passphrase, which is on no command line, and is followed to the pool", async () => {
     let adopting: Call | undefined;
     does("pool adopt", (call) => { adopting = call; });

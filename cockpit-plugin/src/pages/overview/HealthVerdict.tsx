@@ -5,6 +5,7 @@ import type { Health, HealthFinding } from "../../types/millrace";
 import { Verdict, type Level } from "../../components/Health";
 import { HealthFindings, worstFirst } from "../../components/HealthFindings";
 import { moment } from "../../lib/format";
+import { useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { link } from "../../lib/route";
 
@@ -24,12 +25,21 @@ export function HealthVerdict({ health, level, hasPool }: { health: Health; leve
     return (
         <Verdict level={level} title={title(level, findings)}>
             {open.length > 0 && <HealthFindings findings={open} />}
-            {!hasPool && (
-                <div><Button variant="primary" component="a" href={link("storage")}>{_("Review the plan")}</Button></div>
-            )}
+            {!hasPool && <ToStorage />}
             <small className="mr-subtle">
                 {format(ngettext("$0 check, as of $1", "$0 checks, as of $1", findings.length), findings.length, moment(health.at))}
             </small>
         </Verdict>
+    );
+}
+
+/** A pool that the drives carry comes before any plan. */
+function ToStorage(): JSX.Element {
+    const { data } = useVerb("pool found");
+    const carried = Boolean(data?.found?.pool) || Boolean(data?.adoption);
+    return (
+        <div>
+            <Button variant="primary" component="a" href={link("storage")}>{carried ? _("Review the pool on the drives") : _("Review the plan")}</Button>
+        </div>
     );
 }

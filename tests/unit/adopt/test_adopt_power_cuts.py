@@ -9,8 +9,9 @@ from click.testing import CliRunner, Result
 from millrace import paths
 from millrace.adopt import adopt as adopting
 from millrace.adopt import journal, look, verbs
+from millrace.adopt.found import refuse_if_pool
 from millrace.adopt.look import Seen
-from millrace.adopt.model import Found, FoundPool
+from millrace.adopt.model import Adoption, Found, FoundPool
 from millrace.errors import Refused
 from millrace.keep.generations import Newest
 from millrace.provision.pool_file import load_pool
@@ -47,7 +48,7 @@ def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
 
 
 def found(*_: object) -> Found:
-    look.refuse_if_pool()
+    refuse_if_pool()
     return Found(pool=FoundPool(uuid=pool().filesystem_uuid, arrays=[], missing=0, kept=None, problem=None))
 
 
@@ -99,9 +100,7 @@ def test_journal_that_survived_pool_json_never_restores_the_state_again(
     drive = BootDrive(root, forgets=False)
     wire(monkeypatch, drive)
     assert by_hand().exit_code == 0
-    adoption = adopting.Adoption(
-        pool=pool().filesystem_uuid, generation=3, by="anna", at="2026-11-24", secrets=True, ports={}
-    )
+    adoption = Adoption(pool=pool().filesystem_uuid, generation=3, by="anna", at="2026-11-24", secrets=True, ports={})
     journal.begin(adoption, states.packed(states.kept()))
     write_model(files.config_file(), store.read().config.model_copy(update={"serial": 8}))
     with pytest.raises(Refused, match="has a pool already"):

@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 from millrace import paths
 from millrace.adopt import verbs
-from millrace.adopt.model import Found
+from millrace.adopt.model import Found, FoundHere
 from millrace.errors import BadInput, Refused
 from millrace.system.documents import read_model, write_model
 from tests.fakes.samples import pool
@@ -39,6 +39,22 @@ def test_find_replaces_what_the_boot_found(finder: Finder) -> None:
     said = CliRunner().invoke(verbs.find, [], catch_exceptions=False).stdout
     assert f"pool {pool().filesystem_uuid}" in said and "millrace pool adopt" in said
     assert recorded().problem is None and recorded().pool is not None
+
+
+def test_anybody_sees_what_was_found_without_another_search(finder: Finder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 1000)
+    write_model(paths.found_file(), Found(pool=None, problem="none", todo="see the plan"))
+    shown = FoundHere.model_validate_json(
+        CliRunner().invoke(verbs.found, ["--json"], catch_exceptions=False).stdout
+    ).found
+    assert shown is not None and shown.todo == "see the plan"
+    assert finder.calls == []
+
+
+def test_what_was_found_before_there_was_a_pool_is_not_shown(finder: Finder) -> None:
+    write_model(paths.found_file(), Found(pool=None, problem="none", todo="see the plan"))
+    write_model(paths.pool_file(), pool())
+    assert "see the plan" not in CliRunner().invoke(verbs.found, [], catch_exceptions=False).stdout
 
 
 def test_adoption_that_is_refused_records_why(finder: Finder) -> None:

@@ -2,11 +2,13 @@
 """Adopt the pool that was found: its kept state becomes that of this server, under a journal, and it serves."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from millrace import paths
 from millrace.adopt import journal, restore
 from millrace.adopt.arrays import of_one_pool, on_drives
-from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, refuse_if_pool, see, verify
+from millrace.adopt.found import forget, refuse_if_pool
+from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, see, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
 from millrace.errors import BadInput, Failed, MillraceError, Refused
@@ -16,6 +18,7 @@ from millrace.keep.model import KeyFile
 from millrace.provision.pool_file import save_pool
 from millrace.provision.system import System
 from millrace.system.documents import write_model
+from millrace.system.files import describe
 from millrace.system.run import Runner, must
 
 SERVE = "millrace-assemble.service"
@@ -63,8 +66,10 @@ def finish(adoption: Adoption, run: Runner) -> Adopted:
     try:
         return _finish(adoption, run)
     except (MillraceError, OSError) as error:
-        said = str(error) if isinstance(error, MillraceError) else f"{error.filename}: {error.strerror}"
-        write_model(paths.adoption_file(), adoption.model_copy(update={"problem": said}))
+        said = describe(error) if isinstance(error, OSError) else str(error)
+        # the reason itself is raised, also where it is that nothing can be written
+        with suppress(OSError):
+            write_model(paths.adoption_file(), adoption.model_copy(update={"problem": said}))
         raise
 
 
@@ -85,7 +90,7 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
     write_model(paths.adopted_file(), done)
     save_pool(pool_of(newest))
     journal.end()
-    paths.found_file().unlink(missing_ok=True)
+    forget()
     return done
 
 

@@ -1,21 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """The adoption as a job of the server: it goes on when the page that began it is closed."""
 
-from pathlib import Path
-from typing import TypeVar
-
-from pydantic import BaseModel
-
 from millrace import paths
 from millrace.adopt import journal
-from millrace.adopt.model import Adopted, Adoption, Found, FoundHere
+from millrace.adopt.found import recorded
+from millrace.adopt.model import Adopted, Adoption, FoundHere
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.units import is_working
 
 UNIT = "millrace-adopt.service"
-
-Model = TypeVar("Model", bound=BaseModel)
 
 
 def state(run: Runner) -> FoundHere:
@@ -24,11 +18,13 @@ def state(run: Runner) -> FoundHere:
     BadInput: one of the records cannot be read.
     """
     adoption = journal.under_way()
+    done = paths.adopted_file()
     return FoundHere(
-        found=_read(paths.found_file(), Found),
+        # what was found before there was a pool is out of date
+        found=None if paths.pool_file().exists() else recorded(),
         adoption=adoption,
         running=adoption is not None and is_working(UNIT, run),
-        adopted=_read(paths.adopted_file(), Adopted),
+        adopted=read_model(done, Adopted) if done.exists() else None,
     )
 
 
@@ -37,7 +33,3 @@ def start(adoption: Adoption, run: Runner) -> None:
     if adoption.problem is not None:
         write_model(paths.adoption_file(), adoption.model_copy(update={"problem": None}))
     must(run, ["systemctl", "start", "--no-block", UNIT])
-
-
-def _read(path: Path, kind: type[Model]) -> Model | None:
-    return read_model(path, kind) if path.exists() else None

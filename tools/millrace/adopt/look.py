@@ -10,6 +10,7 @@ from pathlib import Path
 from millrace import paths
 from millrace.adopt import restore
 from millrace.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
+from millrace.adopt.found import refuse_if_pool
 from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState
 from millrace.adopt.ports import kept_ports
 from millrace.adopt.snapshots import snapshots
@@ -52,7 +53,7 @@ def find(system: System, run: Runner) -> Found:
     """
     refuse_if_pool()
     arrays: list[OnDrives] = []
-    uuid, kept, recorded, problem, todo = None, None, None, None, None
+    uuid, kept, problem, todo, state = None, None, None, None, None
     try:
         arrays = on_drives(system)
         if not arrays:
@@ -60,7 +61,7 @@ def find(system: System, run: Runner) -> Found:
         of_one_pool(arrays)
         seen = see(system, arrays)
         arrays, uuid = seen.arrays, seen.uuid
-        kept, recorded = _kept(seen, run), pool_of(seen.newest)
+        kept, state = _kept(seen, run), pool_of(seen.newest)
     except LaterRelease as error:
         problem, todo = str(error), UNTIL_THEN
     except MillraceError as error:
@@ -68,16 +69,8 @@ def find(system: System, run: Runner) -> Found:
     except OSError as error:
         problem, todo = describe(error), BY_HAND
     missing = sum(one.missing for one in arrays)
-    pool = FoundPool(uuid=uuid, arrays=_shown(arrays, recorded), missing=missing, kept=kept, problem=problem)
+    pool = FoundPool(uuid=uuid, arrays=_shown(arrays, state), missing=missing, kept=kept, problem=problem)
     return Found(pool=pool, problem=problem, todo=todo)
-
-
-def refuse_if_pool() -> None:
-    """Refused: this server has a pool, or one is being built."""
-    if paths.pool_file().exists():
-        raise Refused("this server has a pool already; see it with `millrace pool show`")
-    if paths.transaction_file().exists():
-        raise Refused("a pool is being built on this server; follow it with `millrace status`")
 
 
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`millrace pool find`, `millrace pool found` and `millrace pool adopt`."""
+"""`millrace pool find`, `pool found` and `pool adopt`."""
 
 import os
 import re
@@ -36,14 +36,14 @@ def find(show: Output) -> None:
 
     only_root()
     with as_root(), locks.held(paths.provision_lock_file()):
-        found = _found(Linux())
-    show(found, listing.lines)
+        one = _found(Linux())
+    show(one, listing.lines)
 
 
 @click.command()
 @prints("millrace.adopt.model:FoundHere")
 def found(show: Output) -> None:
-    """Show what the search at the boot found, and how far an adoption is. No drive is read."""
+    """Show what the boot or the last `pool find` found, and how far an adoption is. No drive is read; needs no root."""
     from millrace.adopt import job, listing
     from millrace.system.run import quickly
 
@@ -76,13 +76,13 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
         with locks.held(paths.provision_lock_file()):
             adoption = journal.under_way()
             if adoption is None:
-                found = _found(system)
-                if found.pool is None or found.problem:
-                    raise Refused(f"{found.problem}; {found.todo}")
+                one = _found(system)
+                if one.pool is None or one.problem:
+                    raise Refused(f"{one.problem}; {one.todo}")
                 if not yes:
-                    click.echo("\n".join(listing.lines(found)), err=True)
-                    confirm(listing.question(found.pool), "--yes")
-                sealed = found.pool.kept is not None and found.pool.kept.sealed and not without_secrets
+                    click.echo("\n".join(listing.lines(one)), err=True)
+                    confirm(listing.question(one.pool), "--yes")
+                sealed = one.pool.kept is not None and one.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
                 adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
             if not detach:
@@ -126,13 +126,13 @@ def adopting(show: Output) -> None:
 
 
 def _found(system: "System") -> "Found":
-    """Look for the pool, and record what is found for this boot: what was found before may be out of date."""
+    """Look for the pool, and record what is found."""
     from millrace.adopt import look
-    from millrace.system.documents import write_model
+    from millrace.adopt.found import record
 
-    found = look.find(system, attempt)
-    write_model(paths.found_file(), found)
-    return found
+    one = look.find(system, attempt)
+    record(one)
+    return one
 
 
 def _valid(wanted: str) -> None:

@@ -22,7 +22,7 @@ export function AdoptPanel({ found, pool, reload }: { found: Found; pool: FoundP
     const problem = pool.problem ?? found.problem;
     const again = (
         <AdminButton variant="secondary" isLoading={search.busy} isDisabled={search.busy}
-            onClick={() => { void search.go(["--write"]).then(reload); }}>{_("Search again")}</AdminButton>
+            onClick={() => { void search.go().then(reload); }}>{_("Search again")}</AdminButton>
     );
     return (
         <>
@@ -49,7 +49,7 @@ export function AdoptPanel({ found, pool, reload }: { found: Found; pool: FoundP
             <div className="mr-grid">
                 {kept && <ComesBack kept={kept} />}
                 {kept && <StaysAway kept={kept} />}
-                <Arrays arrays={pool.arrays} />
+                {pool.arrays.length > 0 && <Arrays arrays={pool.arrays} />}
                 {kept && kept.ports.length > 0 && <Ports ports={kept.ports} />}
             </div>
             {asked && kept !== null && pool.uuid !== null && (

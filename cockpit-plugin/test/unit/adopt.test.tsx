@@ -137,7 +137,7 @@ test("drives of two pools are named with the remedy, and nothing can be adopted 
     does("pool find", (call) => { says("pool found", here()); call.end(JSON.stringify(found)); });
     await userEvent.click(screen.getByRole("button", { name: "Search again" }));
     expect(await screen.findByRole("button", { name: "Adopt…" })).toBeTruthy();
-    expect(started("pool find --write")[0]?.options.superuser).toBe("require");
+    expect(started("pool find --json")[0]?.options.superuser).toBe("require");
 });
 
 test("without administrative access the pool is shown and cannot be adopted", async () => {

@@ -2,7 +2,7 @@
 """Is there a pool, and if not: what is it waiting for?"""
 
 from millrace import paths
-from millrace.adopt.model import Found
+from millrace.adopt.found import recorded
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
@@ -31,7 +31,7 @@ def check(host: Host) -> list[Finding]:
 
 def _carried() -> Finding | None:
     """The pool that another boot drive created: it comes before any plan."""
-    found = read_model(paths.found_file(), Found) if paths.found_file().exists() else None
+    found = recorded()
     if found is None or found.pool is None:
         return None
     if found.problem:

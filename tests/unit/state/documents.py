@@ -79,10 +79,11 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
 # What writes documents with `write_model`, by module, and the records of them; none for what ends with the boot.
 WRITERS: dict[str, set[str]] = {
     # the key is that of the room keep, the configuration that of the state
-    "adopt/adopt.py": {"keep-key.json"},
+    "adopt/adopt.py": {"keep-key.json", "adoption.json"},
+    "adopt/found.py": set(),
+    "adopt/job.py": {"adoption.json"},
     "adopt/journal.py": {"adoption.json"},
     "adopt/restore.py": {"config.json"},
-    "adopt/verbs.py": set(),
     "alert/listing.py": {"alert-acknowledged.json"},
     "alert/routes.py": {"alert-routes.json", "alert-secrets.json"},
     "alert/service.py": {"alert-state.json"},

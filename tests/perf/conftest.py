@@ -12,9 +12,10 @@ MEASURED = ["commit", "log", "stripe", "degraded"]
 
 
 @pytest.fixture(scope="session")
-def run() -> control.Run:
-    """All benchmarks that have a band; the control is part of it, and nothing comes out where it fails."""
-    return control.measured(MEASURED, CACHE, emulator.built(), fresh=False)
+def run(request: pytest.FixtureRequest) -> control.Run:
+    """The benchmarks that the chosen tests ask for; the control is part of it, and nothing comes out where it fails."""
+    asked = {name for item in request.session.items for name in getattr(item, "fixturenames", ())}
+    return control.measured([name for name in MEASURED if name in asked], CACHE, emulator.built(), fresh=False)
 
 
 def _named(run: control.Run, name: str) -> Result:

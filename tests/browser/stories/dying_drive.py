@@ -35,5 +35,5 @@ def test_pulled_drive_is_on_the_overview_within_ten_seconds(box: Box, admin: Use
     expect(admin.ours.get_by_text("Array data (RAID6) is degraded")).to_be_visible()
     assert time.monotonic() - pulled < limit
     admin.go("Storage")
-    gone = admin.ours.locator(f"[data-serial='{serial}']")
+    gone = admin.ours.locator(f"[data-serial='{serial}'][data-state]")
     expect(gone).to_have_attribute("data-state", "missing")

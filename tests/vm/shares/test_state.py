@@ -135,7 +135,8 @@ def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_s
     box.wait_booted()
     assert box.failed_units() == []
     assert box.uuids() == uuids
-    promises.everything(box)
+    # the last policy that could be read stays in force, and tuning says so
+    promises.everything(box, ["/etc/millrace/policy.toml is not valid TOML"])
     assert box.say("sha256sum /srv/pool/data/kept") == kept
     found = json.dumps(box.shown("health --json"))
     assert "config.json" in found

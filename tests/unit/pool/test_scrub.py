@@ -43,6 +43,19 @@ def carry_on(md: Md) -> ScrubRecord:
     return scrub.carry_on(pool(), POLICY, md.around())
 
 
+def kill_at_3000(md: Md) -> None:
+    """Let the service be killed at that sector of the data; after SIGKILL nothing is put in order."""
+
+    def killed() -> None:
+        if md.get("data", "sync_completed").startswith("3000 "):
+            raise KeyboardInterrupt
+
+    md.during = killed
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(scrub, "settle", lambda pool: load())
+        carry_on(md)
+
+
 def of(name: str) -> ArrayScrub:
     return next(one for one in load().arrays if one.array == name)
 
@@ -154,15 +167,7 @@ def test_service_that_was_stopped_goes_on_in_the_same_window(md: Md) -> None:
 
 
 def test_check_that_a_killed_service_left_running_goes_on_from_there(md: Md) -> None:
-    def killed() -> None:
-        if md.get("data", "sync_completed").startswith("3000 "):
-            raise KeyboardInterrupt
-
-    md.during = killed
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        # after SIGKILL nothing is put in order
-        patch.setattr(scrub, "settle", lambda pool: load())
-        carry_on(md)
+    kill_at_3000(md)
     assert (md.get("data", "sync_action"), md.get("data", "sync_speed_max")) == ("check", "50000")
     md.during = lambda: None
     assert carry_on(md).round is None
@@ -241,14 +246,7 @@ def test_change_of_drives_that_cannot_be_read_keeps_all_from_being_checked(md: M
 
 
 def test_check_gives_way_with_its_position_and_its_limits(md: Md) -> None:
-    def killed() -> None:
-        if md.get("data", "sync_completed").startswith("3000 "):
-            raise KeyboardInterrupt
-
-    md.during = killed
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(scrub, "settle", lambda pool: load())
-        carry_on(md)
+    kill_at_3000(md)
     scrub.give_way(pool(), md.run)
     begun = of("data").under_way
     assert begun is not None and begun.sector == 3000

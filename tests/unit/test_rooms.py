@@ -23,7 +23,7 @@ ORDER = [
     ["answer", "schema"],  # all verbs: as requests of the pages, as JSON Schema
     # look at everything, write nothing of the server's
     ["alert", "health", "bench", "client", "metrics", "support", "topology", "watch"],
-    ["update"],  # another version of the system
+    ["update", "install"],  # another version of the system; this one on another boot drive
     [
         "pool",
         "adopt",  # a pool that another boot drive created

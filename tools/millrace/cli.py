@@ -46,6 +46,7 @@ VERBS = {
     "config": ("millrace.config.verbs", "Show, export, import or roll back the desired state."),
     "keep": ("millrace.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
     "update": ("millrace.update.verbs", "Install another version beside this one, try it, go back."),
+    "install": ("millrace.install.verbs", "Write the running version to another boot drive."),
     "journal": ("millrace.journal.verbs", "Forward the journal to another host."),
     "bench": ("millrace.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
     "status": ("millrace.health.verbs", "Show health, pool, shares and next steps on one screen."),

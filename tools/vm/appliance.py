@@ -195,13 +195,15 @@ def appliance(
     no_reboot: bool = True,
     log_writes: bool = False,
     secure_boot: bool = False,
+    medium: Path | None = None,
 ) -> Appliance:
     """Return a machine that boots `image` as `server`, with its disks in `directory`.
 
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
     With `log_writes` what is written to the drives is also in logs (vm.writelog). With `secure_boot` the first start of
-    a signed image enrols its keys and ends; later ones boot only what is signed.
+    a signed image enrols its keys and ends; later ones boot only what is signed. `medium` is an image on a USB drive,
+    which is tried before the boot disk.
     """
     emulated = accel.name == "tcg"
     options = Options(
@@ -212,5 +214,6 @@ def appliance(
         no_reboot=no_reboot,
         log_writes=log_writes,
         secure_boot=secure_boot,
+        medium=medium,
     )
     return Appliance(server, image, directory, accel, options)

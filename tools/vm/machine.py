@@ -32,6 +32,8 @@ EMULATED_POLL_SECONDS = 3.0
 BOOT_SECONDS = 600.0
 SHUTDOWN_SECONDS = 180.0
 PRESS_SECONDS = 20.0
+# QEMU holds a key for a tenth of a second, and keeps few that the guest has not read.
+KEY_SECONDS = 0.25
 COMMAND_SECONDS = 120.0
 # What is to happen within this time is looked for more often.
 SOON_SECONDS = 20.0
@@ -283,6 +285,13 @@ class Machine:
         found = self.wait_for(attempt, what, seconds, poll)
         assert isinstance(found, agent.Result)
         return found
+
+    def press(self, *keys: str) -> None:
+        """Press keys of the keyboard one after another, by QEMU's names: `spc`, `down`, `ret`, `a`, `shift-a`."""
+        for key in keys:
+            both = [{"type": "qcode", "data": one} for one in key.split("-")]
+            self.qmp("send-key", keys=both)
+            time.sleep(KEY_SECONDS)
 
     def qmp(self, command: str, **arguments: object) -> Any:
         """Send a command to QEMU's monitor, for example `device_del` with id="nvme3". Failed: QEMU does not run."""

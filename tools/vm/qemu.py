@@ -77,7 +77,8 @@ class Options:
     `forwards` maps guest TCP ports to ports on the host's loopback. `links` are netdev backends, one for each data
     NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS. With
     `log_writes` each NVMe drive has a log of its requests (`Files.log`). With `secure_boot` firmware verifies what it
-    starts as soon as keys are enrolled in `Files.variables`.
+    starts as soon as keys are enrolled in `Files.variables`. `medium` is an image on a USB drive that cannot be
+    written, which firmware tries before the boot disk.
     """
 
     credentials: Mapping[str, bytes] = field(default_factory=dict)
@@ -87,6 +88,7 @@ class Options:
     no_reboot: bool = True
     log_writes: bool = False
     secure_boot: bool = False
+    medium: Path | None = None
 
     @property
     def firmware(self) -> Path:
@@ -195,6 +197,13 @@ def spare_ports(server: Server) -> list[str]:
     return [part for node in range(len(server.nodes)) for part in _port(f"spare{node}", node, SPARE_SLOT, 200 + node)]
 
 
+def usb(medium: Path) -> list[str]:
+    """Return a USB drive with an image that cannot be written."""
+    argv = ["-device", "qemu-xhci,id=usb,bus=pcie.0"]
+    argv += ["-blockdev", f"driver=raw,node-name=medium,read-only=on,file.driver=file,file.filename={medium}"]
+    return [*argv, "-device", "usb-storage,bus=usb.0,drive=medium,serial=MILLRACE-USB,removable=on,bootindex=0"]
+
+
 def server_command(
     server: Server, accel: Accel, files: Files, options: Options, empty: Collection[str] = ()
 ) -> list[str]:
@@ -210,9 +219,10 @@ def server_command(
     disk = f"driver=qcow2,node-name=boot,discard=unmap,file.driver=file,file.filename={files.boot_disk}"
     argv += ["-blockdev", disk]
     # UEFI would try the NVMe drives first.
-    argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=0"]
+    argv += ["-device", "virtio-blk-pci,bus=pcie.0,drive=boot,serial=MILLRACE-BOOT,bootindex=1"]
     return [
         *argv,
+        *(usb(options.medium) if options.medium else []),
         *drives(server, files, options.log_writes, empty),
         *network(server, options),
         *spare_ports(server),

@@ -92,11 +92,26 @@ def _swap_areas(sysroot: Path) -> list[str]:
 
 def _loader_drive(sysroot: Path) -> list[str]:
     """The ESP is an automount and often not mounted; the boot loader has recorded where it is."""
+    uuid = _loader_uuid(sysroot)
+    return [part.parent.name for part in _partitions(sysroot, uuid)] if uuid else []
+
+
+def loader_partition(sysroot: Path) -> Path | None:
+    """Return the sysfs directory of the ESP that this boot came from; None where it is not found, or not alone."""
+    uuid = _loader_uuid(sysroot)
+    found = _partitions(sysroot, uuid) if uuid else []
+    return found[0] if len(found) == 1 else None
+
+
+def _loader_uuid(sysroot: Path) -> str | None:
     try:
         # four bytes of attributes, then UTF-16
-        uuid = (sysroot / LOADER_PARTITION).read_bytes()[4:].decode("utf-16-le").strip("\0").lower()
+        return (sysroot / LOADER_PARTITION).read_bytes()[4:].decode("utf-16-le").strip("\0").lower()
     except (OSError, UnicodeDecodeError):
-        return []
+        return None
+
+
+def _partitions(sysroot: Path, uuid: str) -> list[Path]:
     directory = sysroot / "sys/class/block"
     partitions = [(directory / name).resolve() for name in sysfs.names(directory)]
-    return [part.parent.name for part in partitions if sysfs.uevent(part).get("PARTUUID", "").lower() == uuid]
+    return [part for part in partitions if sysfs.uevent(part).get("PARTUUID", "").lower() == uuid]

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace install …`."""
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+
+if TYPE_CHECKING:
+    from millrace.install.model import InstallLine, InstallReport
+
+
+@click.group()
+def install() -> None:
+    """Write the running version to another boot drive."""
+
+
+@install.command("list")
+@prints("millrace.install.model:InstallReport")
+def list_(show: Output) -> None:
+    """List the drives that can become a boot drive, and why others cannot."""
+    from millrace.install.lines import report
+
+    show(_report(), report)
+
+
+@install.command()
+@click.argument("serial")
+@click.option("--serial-again", metavar="SERIAL", help="Repeat SERIAL to confirm; without it, SERIAL is prompted for.")
+@click.option("--foreign", is_flag=True, help="Also write over a drive that carries data, or could not be examined.")
+@prints("millrace.install.model:InstallLine", lines=True, words="Print steps as JSON lines.")
+def write(serial: str, serial_again: str | None, foreign: bool, show: Output) -> None:
+    """Write the running version to the drive SERIAL: all of its data is lost.
+
+    The loader and the system are copied and verified; settings, users and the pool's record are not. Members of a pool
+    and the drive that this system runs from are refused.
+    """
+    from millrace.errors import Failed
+    from millrace.install import choice, lines
+    from millrace.install.model import Installed
+    from millrace.system.prompt import repeated
+    from millrace.system.users import only_root
+
+    only_root()
+    found = _report()
+    if found.problem:
+        raise Failed(found.problem)
+    one = choice.chosen(found.drives, serial)
+    show.text(lines.before(one))
+    again = serial_again or repeated("Serial number of the drive to write", "--serial-again")
+    choice.confirm(one, again, foreign)
+    ended = show.each(_steps(serial), _told)
+    if not isinstance(ended, Installed):
+        raise Failed(f"drive {serial} is not written; run it again")
+    show.text(lines.done(ended))
+
+
+@install.command(hidden=True)
+def console() -> None:
+    """Lead through the installation on a console, until the server is restarted."""
+    from millrace.install.dialog import Dialog
+    from millrace.provision.system import Linux
+
+    Dialog(_report, _steps, click.echo, _read).run()
+    Linux().attempt(["systemctl", "reboot"])
+
+
+def _read(question: str) -> str:
+    return str(click.prompt(question, default="", show_default=False)).strip()
+
+
+def _report() -> "InstallReport":
+    from millrace import paths
+    from millrace.errors import Failed
+    from millrace.install.choice import candidates
+    from millrace.install.medium import medium
+    from millrace.install.model import InstallReport
+    from millrace.inventory.collect import drives
+    from millrace.inventory.probe import run_tool
+    from millrace.inventory.surface import surface
+    from millrace.system.os_release import image_version
+
+    found = drives(paths.ROOT, run_tool, surface)
+    try:
+        source, problem = medium(), None
+    except Failed as error:
+        source, problem = None, str(error)
+    serials = [one.serial for one in found if source and one.name == source.disk]
+    return InstallReport(
+        version=image_version(), runs_from=next(iter(serials), None), problem=problem, drives=candidates(found)
+    )
+
+
+def _steps(serial: str) -> "Iterator[InstallLine]":
+    """Write the drive, which is looked at again; yield what is done, then the end."""
+    from millrace.install.choice import chosen
+    from millrace.install.copy import install as write_drive
+    from millrace.install.medium import medium
+    from millrace.provision.system import Linux
+
+    return write_drive(Linux(), medium(), chosen(_report().drives, serial))
+
+
+def _told(lines: "Iterable[InstallLine]") -> "InstallLine | None":
+    from millrace.install.lines import step
+    from millrace.install.model import InstallStep
+
+    last = None
+    for last in lines:
+        if isinstance(last, InstallStep):
+            click.echo(step(last))
+    return last

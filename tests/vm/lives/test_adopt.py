@@ -70,7 +70,14 @@ def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @contextmanager
 def started(
-    image: Path, accelerator: Accel, cables: Cables, directory: Path, server: Server, **given: bytes
+    image: Path,
+    accelerator: Accel,
+    cables: Cables,
+    directory: Path,
+    server: Server,
+    *,
+    no_reboot: bool = True,
+    **given: bytes,
 ) -> Iterator[Box]:
     """The server with the drives in a directory, and a boot drive that is new where there is none."""
     with appliance(
@@ -80,6 +87,7 @@ def started(
         accelerator,
         credentials=credentials(systemd__unit_dropin__millrace_health__timer=ONCE, **given),
         links=cables.server_ends,
+        no_reboot=no_reboot,
     ) as machine:
         machine.start()
         box = Box(machine)

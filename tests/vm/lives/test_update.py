@@ -113,7 +113,8 @@ def box(
 ) -> Iterator[Box]:
     """A server with a share, a client that has a file locked and one that writes all the time."""
     directory = tmp_path_factory.mktemp("update")
-    with started(image, accelerator, cables, directory, SERVER, millrace__provision=b"auto") as box:
+    given = {"millrace__provision": b"auto"}
+    with started(image, accelerator, cables, directory, SERVER, no_reboot=False, **given) as box:
         box.wait_serving()
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
         box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)

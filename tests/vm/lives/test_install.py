@@ -67,7 +67,8 @@ def test_installer_starts_without_network_and_leaves_every_drive(stick: Applianc
     stick.wait_for(lambda: "Serial number of the drive to install on" in screen(stick), "the question", 600)
     assert "root=tmpfs" in box.say("cat /proc/cmdline").split()
     assert box.say("findmnt -no FSTYPE /") == "tmpfs"
-    assert "MILLRACE-USB" in screen(stick) and TARGET in screen(stick)
+    assert "sda  QEMU QEMU HARDDISK" in screen(stick) and TARGET in screen(stick)
+    assert box.failed_units() == []
     running = set(box.say(UNITS).split())
     assert not {"systemd-networkd.service", "ssh.service", "cockpit.service", "millrace-plan.service"} & running
     assert box.say("ss -Hltun") == ""

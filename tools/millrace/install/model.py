@@ -23,7 +23,9 @@ class BootCandidate(Contract):
 
 
 class InstallReport(Contract):
-    """What `millrace install list --json` prints: the version that runs, from which drive, and the other drives.
+    """What `millrace install list --json` prints: the version that runs, from which drive, and all drives.
+
+    `runs_from` is a serial number, or a name where the drive has none.
 
     `problem` is why nothing can be installed from here; null where it can.
     """

@@ -80,16 +80,19 @@ def _report() -> "InstallReport":
     from millrace.inventory.collect import drives
     from millrace.inventory.probe import run_tool
     from millrace.inventory.surface import surface
+    from millrace.system import locks
     from millrace.system.os_release import image_version
 
-    found = drives(paths.ROOT, run_tool, surface)
+    # two consoles that look at once would find drives in use
+    with locks.held(paths.run_dir() / "install/lock", None):
+        found = drives(paths.ROOT, run_tool, surface)
     try:
         source, problem = medium(), None
     except Failed as error:
         source, problem = None, str(error)
-    serials = [one.serial for one in found if source and one.name == source.disk]
+    own = [one.serial or one.name for one in found if source and one.name == source.disk]
     return InstallReport(
-        version=image_version(), runs_from=next(iter(serials), None), problem=problem, drives=candidates(found)
+        version=image_version(), runs_from=next(iter(own), None), problem=problem, drives=candidates(found)
     )
 
 

@@ -24,7 +24,7 @@ ENTRY = "Install on a boot drive"
 # The screen of the first virtual console, without what follows the text of each line.
 SCREEN = "fold -w $(stty -F /dev/tty1 size | cut -d' ' -f2) < /dev/vcs1 | sed 's/ *$//'"
 UNITS = "systemctl list-units --type=service --state=active --plain --no-legend | cut -d' ' -f1"
-PARTITIONS = "sed -n 's/^PARTNAME=//p' /sys/block/vda/vda*/uevent 2>/dev/null; true"
+PARTITIONS = "udevadm settle; sed -n 's/^PARTNAME=//p' /sys/block/vda/vda*/uevent 2>/dev/null; true"
 
 
 def typed(word: str) -> list[str]:

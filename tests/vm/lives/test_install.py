@@ -3,6 +3,7 @@
 
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -53,7 +54,10 @@ def stick(image: Path, accelerator: Accel, directory: Path) -> Iterator[Applianc
             machine.press("spc")
             if ENTRY in machine.console:
                 break
-        machine.press("down", "ret")
+        for key in ("down", "ret"):
+            # a loader that is drawing its menu reads no keys
+            time.sleep(10 * accelerator.scale)
+            machine.press(key)
         machine.wait_agent()
         yield machine
 

@@ -84,6 +84,7 @@ EXPOSURE = {
     "millrace-unclean.service": 15,
     "millrace-unreadable.service": 27,
     "millrace-scrub.service": 20,
+    "millrace-scrub-files.service": 25,
     "millrace-xfs-scrub.service": 27,
     "millrace-trim.service": 20,
     "millrace-keep.service": 15,

@@ -92,12 +92,18 @@ export interface ArrayRecord {
     spares: MemberRecord[];
 }
 
-/** The checks of one array; `last` and `under_way` are null where there is none. */
+/**
+ * The checks of one array, and the last repair; null where there is none.
+ *
+ * `repair` is one that an administrator has confirmed and that has not come to its end.
+ */
 export interface ArrayScrub {
     array: string;
     uuid: string;
     last: Scrubbed | null;
     under_way: UnderWay | null;
+    repair: Repair | null;
+    repaired: Repaired | null;
 }
 
 /**
@@ -779,6 +785,18 @@ export interface FileDiff {
 }
 
 /**
+ * How many files have data in ranges that do not match, and the first of their names, relative to the pool.
+ *
+ * `complete` is false where not all names could be searched.
+ */
+export interface FileSearch {
+    at: string;
+    count: number;
+    names: string[];
+    complete: boolean;
+}
+
+/**
  * The XFS file system of the pool. `stripe_unit` in bytes, `stripe_width` in stripe units, both 0 without stripes.
  *
  * `log_device` None: the log is inside the file system; `log_size` None: mkfs.xfs sizes it. `allocation_group_size` in
@@ -1317,6 +1335,17 @@ export interface MetricsEndpoint {
     new_token: string | null;
 }
 
+/**
+ * Sectors of each member, `end` is the first after them, in which so many `sectors` do not match.
+ *
+ * All of them do not match where the kernel has logged the place; else the place is somewhere within.
+ */
+export interface MismatchRange {
+    begin: number;
+    end: number;
+    sectors: number;
+}
+
 /** A parameter of a kernel module and the least value that the recipe wants. */
 export interface ModuleParameter {
     module: string;
@@ -1810,6 +1839,26 @@ export interface RenderReport {
     drift: string[];
 }
 
+/**
+ * Ranges that are still to be rewritten; `rewritten` sectors did not match and were.
+ *
+ * `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+ */
+export interface Repair {
+    asked: string;
+    ranges: MismatchRange[];
+    rewritten: number;
+    least: string | null;
+    most: string | null;
+}
+
+/** A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again. */
+export interface Repaired {
+    ended: string;
+    rewritten: number;
+    left: number;
+}
+
 /** What rollback or import did. `without_password` are users that were made and cannot log in yet. */
 export interface ReplaceReport {
     schema_version: 1;
@@ -1986,19 +2035,31 @@ export interface Schema {
     "$defs": Record<string, Record<string, JsonValue>>;
 }
 
-/** One array: what is kept of its checks, and the one that runs; `sync` is null where none does. */
+/**
+ * One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
+ *
+ * `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
+ * the same in words, empty where all sectors match.
+ */
 export interface ScrubOfArray {
     kept: ArrayScrub;
     sync: Sync | null;
+    files: FileSearch | null;
+    doubt: string;
 }
 
-/** The checks of all arrays and of the file system; `round` is null between two rounds. */
+/**
+ * The checks of all arrays and of the file system; `round` is null between two rounds.
+ *
+ * `files` is the last search for files in doubt, null where there was none.
+ */
 export interface ScrubRecord {
     schema_version: 1;
     round: Round | null;
     stopped: ScrubStop | null;
     arrays: ArrayScrub[];
     filesystem: FilesystemScrub | null;
+    files: FileSearch | null;
 }
 
 /**
@@ -2029,8 +2090,8 @@ export interface ScrubStop {
 /**
  * A check of one array that came to its end. `bytes` were read from all members, in so many `seconds` of reading.
  *
- * `mismatches` in sectors of 512 bytes, `bad_areas` in md's lists of bad blocks. `started` and `ended` are ISO 8601 in
- * UTC; a check that took several windows lasted longer than it read.
+ * `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
+ * `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
  */
 export interface Scrubbed {
     started: string;
@@ -2039,6 +2100,7 @@ export interface Scrubbed {
     seconds: number;
     mismatches: number;
     bad_areas: number;
+    ranges: MismatchRange[];
 }
 
 /** How the key of the secrets is made of a passphrase: scrypt (RFC 7914) with `salt` and its three costs. */
@@ -2620,6 +2682,7 @@ export interface UnderWay {
     mismatches: number;
     least: string | null;
     most: string | null;
+    ranges: MismatchRange[];
 }
 
 /** The progress of an update: what it does, and bytes or percent done of all; null is not known. */
@@ -2804,6 +2867,7 @@ export interface Outputs {
     "pool rescue": RescueState;
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;
+    "pool scrub repair": ScrubStatus;
     "pool scrub run": ScrubRecord;
     "pool scrub start": ScrubStatus;
     "pool scrub status": ScrubStatus;

@@ -23,7 +23,7 @@ from millrace.plan.model import Plan, Role
 from millrace.plan.policy_file import load_policy
 from millrace.plan.propose import plan_file, propose
 from millrace.pool.scrub_due import arrays
-from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
+from millrace.pool.scrub_record import ArrayScrub, FileSearch, MismatchRange, Scrubbed, ScrubRecord
 from millrace.provision.change_journal import ChangeJournal, step_names
 from millrace.provision.change_model import ChangedDrive, DrivePlan, NewPartition
 from millrace.provision.identity import new_transaction
@@ -149,8 +149,13 @@ class Box:
             read = (DATA if one.array.name == "data" else LOG_PARTITION) * len(one.members)
             found = 16 if one.array.name == "data" else 0
             last = Scrubbed(started=started, ended=ended, bytes=read, seconds=21480, mismatches=found, bad_areas=0)
+            if found:
+                place = MismatchRange(begin=7_340_032, end=7_340_048, sectors=found)
+                last = last.model_copy(update={"ranges": [place]})
             kept.append(ArrayScrub(array=one.array.name, uuid=one.uuid, last=last))
-        write_model(paths.scrub_file(), ScrubRecord(arrays=kept))
+        names = ["data/corpus/shard-0007.tar", "data/models/seven.safetensors"]
+        files = FileSearch(at="2026-11-15T07:01:00+00:00", count=len(names), names=names, complete=True)
+        write_model(paths.scrub_file(), ScrubRecord(arrays=kept, files=files))
 
     def look(self) -> None:
         """What millrace-health.service leaves behind."""

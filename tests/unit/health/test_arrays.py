@@ -16,6 +16,7 @@ from millrace.health.host import Host
 from millrace.health.model import Level
 from millrace.inventory.model import DriveState, Inventory
 from millrace.pool.arrays import live_arrays
+from millrace.pool.scrub_record import ArrayScrub, Scrubbed, change
 from millrace.provision.model import MemberRecord, Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
@@ -239,15 +240,22 @@ def test_bad_blocks_of_the_whole_log_lead_to_its_drive(serving: Path) -> None:
     assert lost + f"[{REPLACE} L0]" in found
 
 
-@pytest.mark.parametrize(("device", "words"), [("md127", "data and parity do not match"), ("md126", "may be harmless")])
-def test_mismatches_count_after_a_check_only(serving: Path, device: str, words: str) -> None:
+@pytest.mark.parametrize("device", ["md127", "md126"])
+def test_mismatches_of_a_check_of_another_program_are_counted(serving: Path, device: str) -> None:
     set_md(serving, device, mismatch_cnt="4096", last_sync_action="check")
     [finding] = [one for one in arrays.check(host()) if one.level is Level.WARN]
-    assert "4096 sectors" in finding.sentence and words in finding.sentence
-    assert (finding.todo or "").startswith("mdadm --action=repair /dev/md/millrace-")
-    # a check that mdadm starts is not recorded, and the warning would be back after the next boot
-    assert (finding.todo or "").endswith("; when that is done, check again: millrace pool scrub start")
+    assert "a check found 4096 sectors that do not match; their place was not recorded" in finding.sentence
+    assert finding.todo == "Check it to the end: millrace pool scrub start"
     set_md(serving, device, last_sync_action="repair")
+    assert {one.level for one in arrays.check(host())} == {Level.OK}
+
+
+def test_mismatches_that_are_recorded_are_a_finding_of_the_checks_only(serving: Path) -> None:
+    at = "2026-11-22T01:00:00+00:00"
+    last = Scrubbed(started=at, ended=at, bytes=1, seconds=1, mismatches=8, bad_areas=0)
+    [data] = [one for one in read_model(paths.pool_file(), Pool).arrays if one.array.name == "data"]
+    change(lambda old: old.having(ArrayScrub(array="data", uuid=data.uuid, last=last)))
+    set_md(serving, "md127", mismatch_cnt="8", last_sync_action="check")
     assert {one.level for one in arrays.check(host())} == {Level.OK}
 
 

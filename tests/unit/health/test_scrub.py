@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A check that found mismatches or is late is a finding of its array."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 
 from millrace import paths
 from millrace.health.checks import scrub
-from millrace.health.model import Level
-from millrace.pool.scrub_record import ArrayScrub, Scrubbed, change, stamp
+from millrace.health.model import Finding, Level
+from millrace.pool.scrub_record import ArrayScrub, FileSearch, MismatchRange, Repair, Scrubbed, change, load, stamp
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
@@ -35,9 +36,17 @@ def ago(days: int) -> str:
     return stamp(datetime.now(UTC) - timedelta(days=days))
 
 
-def checked(days: int, mismatches: int = 0) -> None:
+def checked(days: int, mismatches: int = 0, ranges: Sequence[MismatchRange] = ()) -> None:
     """Every array was checked so many days ago."""
-    last = Scrubbed(started=ago(days), ended=ago(days), bytes=1, seconds=1, mismatches=mismatches, bad_areas=0)
+    last = Scrubbed(
+        started=ago(days),
+        ended=ago(days),
+        bytes=1,
+        seconds=1,
+        mismatches=mismatches,
+        bad_areas=0,
+        ranges=[*ranges],
+    )
     arrays = [
         ArrayScrub(array=one.array.name, uuid=one.uuid, last=last) for one in read_model(paths.pool_file(), Pool).arrays
     ]
@@ -79,19 +88,57 @@ def test_policy_decides_what_is_late(serving: Path, every: str, level: Level) ->
     assert {one.level for one in scrub.check(host())} == {level}
 
 
-def test_mismatches_outlive_the_boot_that_found_them(serving: Path) -> None:
-    checked(1, mismatches=16)
-    found = [one for one in scrub.check(host()) if one.subject == "data"]
-    assert [(one.key, one.level) for one in found] == [("scrub/mismatch/data", Level.WARN)]
-    assert f"ended {moment(ago(1))} found 16 sectors that do not match" in found[0].sentence
-    assert found[0].todo is not None and "mdadm --action=repair /dev/md/millrace-data" in found[0].todo
+PLACE = [MismatchRange(begin=16, end=32, sectors=16)]
 
 
-@pytest.mark.parametrize("action", ["check", "repair"])
-def test_mismatches_that_the_kernel_knows_are_findings_of_the_array(serving: Path, action: str) -> None:
+def mismatches() -> list[Finding]:
+    return [one for one in scrub.check(host()) if one.kind == "mismatch"]
+
+
+def searched(names: list[str], count: int, days: int = 0) -> None:
+    found = FileSearch(at=ago(days), count=count, names=names, complete=True)
+    change(lambda old: old.model_copy(update={"files": found}))
+
+
+def test_mismatches_outlive_the_boot_that_found_them_and_name_the_files(serving: Path) -> None:
+    checked(1, mismatches=16, ranges=PLACE)
+    searched(["data/a", "data/b", "data/c", "data/d"], 5)
+    log, data = sorted(mismatches(), key=lambda one: one.subject, reverse=True)
+    assert (data.key, data.level) == ("scrub/mismatch/data", Level.WARN)
+    assert f"ended {moment(ago(1))} found 16 sectors where data and parity do not match" in data.sentence
+    assert data.sentence.endswith("; in doubt: data/a, data/b, data/c and 2 more.")
+    assert data.todo == "Compare the files with a backup, then: millrace pool scrub repair data"
+    assert log.sentence.endswith("which on a mirror may be harmless.")
+    assert log.todo == "millrace pool scrub repair log"
+
+
+def test_files_of_an_earlier_check_are_not_named(serving: Path) -> None:
+    checked(1, mismatches=16, ranges=PLACE)
+    searched(["data/a"], 1, days=2)
+    assert "; the files in doubt are still being searched for." in sentences(mismatches())
+
+
+def test_mismatches_without_a_place_wait_for_the_next_check(serving: Path) -> None:
     checked(1, mismatches=16)
-    set_md(serving, "md127", last_sync_action=action)
-    assert not [one for one in scrub.check(host()) if one.subject == "data"]
+    assert "; the files in doubt are not known until the next check." in sentences(mismatches())
+
+
+def test_repair_by_hand_ends_the_finding_until_the_next_boot(serving: Path) -> None:
+    checked(1, mismatches=16, ranges=PLACE)
+    set_md(serving, "md127", last_sync_action="check")
+    set_md(serving, "md126", last_sync_action="repair")
+    assert [one.subject for one in mismatches()] == ["data"]
+
+
+def test_repair_that_is_under_way_is_no_end_of_the_finding(serving: Path) -> None:
+    checked(1, mismatches=16, ranges=PLACE)
+    set_md(serving, "md127", last_sync_action="repair")
+    repair = Repair(asked=ago(0), ranges=PLACE)
+    one = next(one for one in load().arrays if one.array == "data")
+    change(lambda old: old.having(one.model_copy(update={"repair": repair})))
+    [found] = [one for one in mismatches() if one.subject == "data"]
+    assert found.sentence.endswith("; a repair is under way.")
+    assert found.todo == "See what stops it if it does not end: millrace pool scrub status"
 
 
 INACTIVE = Result(0, "inactive\n", "")

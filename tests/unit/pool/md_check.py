@@ -1,16 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""md's check in the files of a box: it advances while the program waits, and ends as in md.c md_do_sync."""
+"""md's check and repair in the files of a box: they advance while the program waits, and end as in md.c md_do_sync."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from millrace.pool.scrub import CheckContext
+from millrace.pool.scrub_watch import CheckContext
 from millrace.system.run import Result
 from tests.fakes.files.box import Box
 
 SECTORS = {"data": 16_000, "log": 1600}
 STEP = 1000
+CHUNK = {"data": 256, "log": 8}
+RUNNING = ("check", "repair")
 
 
 class Md:
@@ -27,6 +29,9 @@ class Md:
         self.during: Callable[[], None] = lambda: None
         self.order: list[str] = []
         self.begun: list[tuple[str, int]] = []
+        self.logs = True
+        self.journal: list[str] = []
+        self.repaired: list[tuple[str, int]] = []
         self.limits: list[tuple[str, str]] = []
         self._read: dict[str, int] = {}
         for name, sectors in SECTORS.items():
@@ -41,6 +46,9 @@ class Md:
         if list(argv) == ["systemctl", "stop", "millrace-scrub.service"]:
             self.stopped += 1
             return Result(0, "", "")
+        if list(argv[:4]) == ["journalctl", "--dmesg", "--output=cat", "--no-pager"]:
+            assert len(argv) == 5 and argv[4].startswith("--since=@")
+            return Result(0, "\n".join(self.journal), "")
         assert list(argv) == ["systemctl", "is-active", "--quiet", "millrace-bench.service"]
         return Result(0 if self.benchmark else 3, "", "")
 
@@ -56,7 +64,9 @@ class Md:
             return
         if path.name == "sync_max" and text != "max" and int(text) < int(self.get(array, "sync_min")):
             raise OSError(22, "Invalid argument")
-        if path.name == "sync_min" and self.get(array, "sync_action") == "check":
+        if path.name == "sync_max" and text != "max" and int(text) % CHUNK[array] and int(text) != SECTORS[array]:
+            raise OSError(22, "Invalid argument")
+        if path.name in ("sync_min", "sync_max") and self.get(array, "sync_action") in RUNNING:
             raise OSError(16, "Device or resource busy")
         self.box.md(array, **{path.name: text})
 
@@ -64,7 +74,7 @@ class Md:
         self.now += timedelta(minutes=1)
         self.seconds += 60
         for array in SECTORS:
-            if self.get(array, "sync_action") == "check":
+            if self.get(array, "sync_action") in RUNNING:
                 self._advance(array)
         self.during()
         return self.asked
@@ -81,25 +91,33 @@ class Md:
         if text == "idle":
             self._interrupt(array)
             return
-        assert text == "check"
+        assert text in RUNNING
         if self.get(array, "sync_action") != "idle":
             raise OSError(16, "Device or resource busy")
         begin = int(self.get(array, "sync_min"))
         self.begun.append((array, begin))
         self.limits.append((self.get(array, "sync_speed_min"), self.get(array, "sync_speed_max")))
         self._read[array] = begin
-        self.box.md(array, sync_action="check", last_sync_action="check", mismatch_cnt="0")
+        self.box.md(array, sync_action=text, last_sync_action=text, mismatch_cnt="0")
         self.box.md(array, sync_completed=f"{begin} / {SECTORS[array]}")
 
     def _advance(self, array: str) -> None:
-        before = self._read[array]
-        now = self._read[array] = min(before + STEP, SECTORS[array])
-        found = 8 * sum(before <= one < now for one in self.bad.get(array, []))
-        self.box.md(array, mismatch_cnt=str(int(self.get(array, "mismatch_cnt")) + found))
+        before, most = self._read[array], self.get(array, "sync_max")
+        now = self._read[array] = min(before + STEP, SECTORS[array] if most == "max" else int(most))
+        bad = [one for one in self.bad.get(array, []) if before <= one < now]
+        self.box.md(array, mismatch_cnt=str(int(self.get(array, "mismatch_cnt")) + 8 * len(bad)))
+        if self.get(array, "sync_action") == "repair":
+            self.bad[array] = [one for one in self.bad.get(array, []) if one not in bad]
+            self.repaired += [(array, one) for one in bad]
+        elif self.logs:
+            self.journal += [f"{self._name(array)}: mismatch sector in range {one}-{one + 8}" for one in bad]
         self.box.md(array, sync_completed=f"{now} / {SECTORS[array]}")
         if now == SECTORS[array]:
             self.order.append(array)
             self.box.md(array, sync_action="idle", sync_min="0", sync_max="max", sync_completed="none")
+
+    def _name(self, array: str) -> str:
+        return (self.box.root / f"dev/md/millrace-{array}").readlink().name
 
     def _interrupt(self, array: str) -> None:
         done = self.get(array, "sync_completed").partition(" / ")[0]

@@ -9,10 +9,9 @@ import pytest
 from millrace import paths
 from millrace.plan.model import Array
 from millrace.pool.damage import Area, Damage, beyond, damage, in_array, in_data, merged
-from millrace.pool.scrub_record import ArrayScrub, Scrubbed, ScrubRecord
+from millrace.pool.scrub_record import ArrayScrub, MismatchRange, Scrubbed, ScrubRecord
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
-from millrace.system.run import Result
 from tests.fakes.files.box import FAR_PORTS, Box
 from tests.fakes.files.running import server
 
@@ -43,13 +42,8 @@ def array(name: str) -> Array:
     return next(one.array for one in pool().arrays if one.array.name == name)
 
 
-def found(said: str = "", **mismatches: int) -> Damage:
-    """The damage where the last check of each array found so many sectors."""
-
-    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
-        assert list(argv) == ["journalctl", "--dmesg", "--output=cat", "--no-pager", "--since=@1795309200"]
-        return Result(0, said, "")
-
+def found(ranges: Sequence[MismatchRange] = (), **mismatches: int) -> Damage:
+    """The damage where the last check of each array found so many sectors, those of the data in these ranges."""
     arrays = [
         ArrayScrub(
             array=one.array.name,
@@ -61,11 +55,12 @@ def found(said: str = "", **mismatches: int) -> Damage:
                 seconds=0,
                 mismatches=mismatches.get(one.array.name, 0),
                 bad_areas=0,
+                ranges=[*ranges] if one.array.name == "data" else [MismatchRange(begin=0, end=8, sectors=8)],
             ),
         )
         for one in pool().arrays
     ]
-    return damage(pool(), ScrubRecord(arrays=arrays), run)
+    return damage(pool(), ScrubRecord(arrays=arrays))
 
 
 def test_one_row_of_every_data_chunk_of_the_stripe_is_in_doubt(box: Box) -> None:
@@ -99,19 +94,24 @@ def test_areas_that_touch_are_one() -> None:
     assert merged([Area(16, 24), Area(0, 8), Area(8, 12), Area(20, 40)]) == [Area(0, 12), Area(16, 40)]
 
 
-def test_mismatches_are_found_by_the_log_of_the_kernel(box: Box) -> None:
-    log = "md127: mismatch sector in range 16-24\nmd126: mismatch sector in range 800-808\nother line\n"
-    result = found(log, data=8)
-    assert result == Damage([Area(disk * CHUNK + 16, disk * CHUNK + 24) for disk in range(8)], [])
+def test_mismatches_are_where_the_check_has_recorded_them(box: Box) -> None:
+    result = found([MismatchRange(begin=16, end=24, sectors=8)], data=8)
+    areas = [Area(disk * CHUNK + 16, disk * CHUNK + 24) for disk in range(8)]
+    assert result == Damage(areas, [], areas)
 
 
-def test_mismatches_without_a_place_are_counted(box: Box) -> None:
-    result = found("md127: mismatch sector in range 16-24\n", data=4096, log=8)
-    assert len(result.areas) == 8
+def test_mismatches_with_a_rough_place_are_said_to_be_rough(box: Box) -> None:
+    result = found([MismatchRange(begin=0, end=CHUNK, sectors=8)], data=8, log=8)
+    assert result.areas == [Area(0, 8 * CHUNK)]
     assert result.notes == [
-        "array data (RAID6): 4096 sectors do not match, and the kernel has logged the place of 8",
-        "array log (RAID1): 8 sectors differ; md does not log the place of those of a mirror",
+        "array data (RAID6): the places of 8 sectors are known only roughly; a file may be listed in vain",
+        "array log (RAID1): 8 sectors of the file system log differ between its copies",
     ]
+
+
+def test_mismatches_of_an_earlier_release_have_no_place(box: Box) -> None:
+    notes = ["array data (RAID6): 4096 sectors do not match; their place is not known until the next check"]
+    assert found(data=4096) == Damage([], notes)
 
 
 def test_bad_blocks_count_from_the_beginning_of_the_member(box: Box) -> None:

@@ -12,6 +12,7 @@ from millrace.errors import Failed, Refused
 from millrace.pool import damaged_files
 from millrace.pool.damage import Area
 from millrace.pool.damaged_files import DamagedFiles, owners
+from millrace.pool.scrub_record import ArrayScrub, MismatchRange, Scrubbed, change, load
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from millrace.system.run import Result
@@ -114,6 +115,45 @@ def test_pool_that_is_not_mounted_is_refused(box: Box, monkeypatch: pytest.Monke
     monkeypatch.setattr(os.path, "ismount", lambda path: False)
     with pytest.raises(Refused, match="/srv/pool is not mounted"):
         search([])
+
+
+def mismatched(box: Box, ended: str) -> Pool:
+    """The last check found one place of the data, in another row than the bad blocks."""
+    pool = read_model(paths.pool_file(), Pool)
+    [data] = [one for one in pool.arrays if one.array.name == "data"]
+    last = Scrubbed(
+        started=ended,
+        ended=ended,
+        bytes=1,
+        seconds=1,
+        mismatches=8,
+        bad_areas=0,
+        ranges=[MismatchRange(begin=32, end=40, sectors=8)],
+    )
+    change(lambda old: old.having(ArrayScrub(array="data", uuid=data.uuid, last=last)))
+    return pool
+
+
+def test_files_that_do_not_match_are_kept_with_their_names(box: Box) -> None:
+    pool = mismatched(box, "2026-11-15T06:58:00+00:00")
+    differs, bad = made(box, "differs"), made(box, "bad")
+    assert damaged_files.is_due(pool)
+
+    def run(argv: Sequence[str], stdin: str | None = None) -> Result:
+        inode = {"fsmap -d 32 39": differs, "fsmap -d 16 23": bad}.get(argv[3])
+        row = f"inode {inode} data 0..7 8" if inode else "free space 8"
+        return Result(0, f"\t0: 9:127 [16..23]: {row}\n", "")
+
+    assert damaged_files.search(pool, run).files == ["data/bad", "data/differs"]
+    kept = load().files
+    assert kept is not None and (kept.count, kept.names, kept.complete) == (1, ["data/differs"], True)
+    assert not damaged_files.is_due(pool)
+    mismatched(box, "2036-11-15T06:58:00+00:00")
+    assert damaged_files.is_due(pool)
+
+
+def test_check_without_mismatches_needs_no_search(box: Box) -> None:
+    assert not damaged_files.is_due(read_model(paths.pool_file(), Pool))
 
 
 def test_tool_that_fails_is_an_error() -> None:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Arrays are checked one after another; what stops a check leaves where it was and the limits as before."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -10,12 +11,13 @@ import pytest
 from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
-from millrace.pool import scrub
+from millrace.pool import mismatch, scrub
 from millrace.pool.scrub_record import ArrayScrub, ScrubRecord, load
 from millrace.provision.change_journal import ChangeJournal
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.documents import read_model
+from millrace.system.run import Result
 from tests.fakes.files.running import server
 from tests.unit.drive.test_change_words import AT, plan
 from tests.unit.pool.md_check import SECTORS, STEP, Md
@@ -287,6 +289,71 @@ def test_check_that_md_refuses_is_an_error_and_leaves_the_limits(md: Md, monkeyp
     with pytest.raises(Failed, match="md does not check array log: Device or resource busy"):
         carry_on(md)
     assert md.get("log", "sync_speed_max") == "4000000"
+
+
+def ranges(name: str) -> list[tuple[int, int, int]]:
+    last = of(name).last
+    assert last is not None
+    return [(one.begin, one.end, one.sectors) for one in last.ranges]
+
+
+def test_places_that_the_kernel_logs_are_kept(md: Md) -> None:
+    md.bad["data"] = [104, 15_000]
+    carry_on(md)
+    assert ranges("data") == [(104, 112, 8), (15_000, 15_008, 8)]
+
+
+def test_places_that_the_kernel_does_not_log_are_found_by_reading_again(
+    md: Md, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(mismatch, "SMALL", 8)
+    md.logs, md.bad["log"] = False, [808]
+    carry_on(md)
+    assert ranges("log") == [(808, 816, 8)]
+    assert md.get("log", "sync_speed_max") == "4000000"
+
+
+def test_journal_that_cannot_be_read_does_not_end_the_check(md: Md) -> None:
+    md.bad["data"], run = [104], md.run
+
+    def fails(argv: Sequence[str], stdin: str | None = None) -> Result:
+        return Result(1, "", "corrupt") if argv[0] == "journalctl" else run(argv, stdin)
+
+    context = replace(md.around(), run=fails)
+    scrub.carry_on(pool(), POLICY, context)
+    [(begin, end, sectors)] = ranges("data")
+    assert begin <= 104 < end and sectors == 8
+
+
+def test_places_of_both_windows_of_a_check_are_kept(md: Md) -> None:
+    md.bad["data"] = [104, 15_000]
+    md.now = SUNDAY.replace(hour=6, minute=50)
+    carry_on(md)
+    md.now = SUNDAY + timedelta(days=7)
+    carry_on(md)
+    assert [begin for begin, _, _ in ranges("data")] == [104, 15_000]
+
+
+def test_search_for_places_that_was_killed_does_not_read_the_whole_array_again(
+    md: Md, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    md.logs, md.bad["data"] = False, [5000]
+    monkeypatch.setattr(mismatch, "SMALL", 256)
+
+    def killed() -> None:
+        if "data" in md.order and md.get("data", "sync_action") == "check":
+            raise KeyboardInterrupt
+
+    md.during = killed
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(scrub, "settle", lambda pool: load())
+        carry_on(md)
+    md.during = lambda: None
+    before = len(md.begun)
+    assert carry_on(md).round is None
+    [(begin, end, _)] = ranges("data")
+    assert begin <= 5000 < end <= begin + 512
+    assert ("data", 0) not in md.begun[before:]
 
 
 def test_bad_blocks_are_counted(md: Md) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from millrace import paths
 from millrace.plan.policy import ScrubPolicy
-from millrace.pool.scrub_record import Round, ScrubRecord, ScrubStop, UnderWay, change, load
+from millrace.pool.scrub_record import Repair, Repaired, Round, ScrubRecord, ScrubStop, UnderWay, change, load
 from millrace.pool.scrub_status import lines, status
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
@@ -51,10 +51,26 @@ def test_new_pool_is_checked_in_the_next_window(box: Box) -> None:
 
 def test_result_is_shown_and_the_next_check_is_four_windows_later(box: Box) -> None:
     box.scrub()
-    first, log, data = said()
+    first, log, data, doubt = said()
     assert first.endswith("next: 2026-12-13 01:00 UTC")
     assert log.endswith("8.59 GB read, 0 sectors do not match")
     assert data == "array data: last checked 2026-11-15 06:58 UTC, 76.8 TB read, 16 sectors do not match"
+    assert doubt == "  in doubt: data/corpus/shard-0007.tar, data/models/seven.safetensors"
+
+
+def test_repair_and_its_result_are_shown(box: Box) -> None:
+    box.scrub()
+    [data] = [one for one in load().arrays if one.array == "data"]
+    assert data.last is not None
+    more = {"repair": Repair(asked=STOPPED_AT, ranges=data.last.ranges)}
+    change(lambda old: old.having(data.model_copy(update=more)))
+    assert said()[-1] == "  a repair is confirmed and not at its end"
+    more = {"repaired": Repaired(ended=STOPPED_AT, rewritten=16, left=0)}
+    change(lambda old: old.having(data.model_copy(update=more)))
+    assert said()[-1] == f"  repaired {moment(STOPPED_AT)}: 16 sectors rewritten, 0 still do not match"
+    box.md("data", sync_action="repair", sync_completed="250 / 1000")
+    change(lambda old: old.having(data.model_copy(update={"repair": Repair(asked=STOPPED_AT, ranges=[])})))
+    assert "repair is running, 25 % done" in "".join(said())
 
 
 @pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 84)])

@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 
-from millrace.pool.scrub import CheckContext
+from millrace.pool.scrub_watch import CheckContext
 from millrace.pool.trim import POLL_SECONDS
 from millrace.provision.model import Pool
 from millrace.system.run import Result

@@ -39,7 +39,16 @@ from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
 from millrace.metrics.model import MetricsSettings, TokenHash
 from millrace.plan.settings import SettingsFile
 from millrace.plan.settings_changes import changes
-from millrace.pool.scrub_record import FilesystemScrub, Round, ScrubRecord, ScrubStop, UnderWay
+from millrace.pool.scrub_record import (
+    FilesystemScrub,
+    MismatchRange,
+    Repair,
+    Repaired,
+    Round,
+    ScrubRecord,
+    ScrubStop,
+    UnderWay,
+)
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop
 from millrace.provision.change_model import DriveChange
 from millrace.provision.erasure import Erasure, Erasures
@@ -76,7 +85,11 @@ def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
     box.scrub()
     scrub = read_model(paths.scrub_file(), ScrubRecord)
     under_way = UnderWay(started=AT, sector=8, sectors=80, seconds=1.5, mismatches=0, least="1000", most="200000")
-    arrays = [scrub.arrays[0].model_copy(update={"under_way": under_way}), *scrub.arrays[1:]]
+    place = [MismatchRange(begin=8, end=16, sectors=8)]
+    repair = Repair(asked=AT, ranges=place, least="1000", most="200000")
+    repaired = Repaired(ended=LATER, rewritten=8, left=0)
+    first = {"under_way": under_way.model_copy(update={"ranges": place}), "repair": repair, "repaired": repaired}
+    arrays = [scrub.arrays[0].model_copy(update=first), *scrub.arrays[1:]]
     sound = FilesystemScrub(started=AT, ended=LATER, seconds=3600, problem=None)
     stopped = ScrubStop(at=LATER, by="window", reason="the window of the policy ended")
     more = {"arrays": arrays, "filesystem": sound, "round": Round(started=AT, by="policy"), "stopped": stopped}

@@ -125,6 +125,16 @@ def test_no_secret_and_no_name_leaves_the_server(box: Box, tmp_path: Path, monke
     assert "not remodels" in found["journal.txt"] and "share-" in found["config.json"]
 
 
+def test_file_in_doubt_is_not_named(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_zstd(monkeypatch)
+    box.scrub()
+    box.look()
+    make(tmp_path / "archive.tar.zst", parts())
+    found = unpacked(tmp_path / "archive.tar.zst")
+    assert "file-" in found["scrub.json"] and "in doubt: file-" in found["health.json"]
+    assert [name for name, text in found.items() if "shard-0007" in text] == []
+
+
 def test_document_is_still_one(box: Box, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real_zstd(monkeypatch)
     make(tmp_path / "archive.tar.zst", [one for one in parts() if one.name.endswith(".json")])

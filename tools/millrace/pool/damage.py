@@ -5,20 +5,17 @@ Of a stripe md knows the row in which data and parity do not match, not which dr
 parity: the same row of every data chunk of the stripe is in doubt, whatever the layout of the array.
 """
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from millrace.plan.model import Array, Role
-from millrace.pool.scrub_record import ScrubRecord, epoch
+from millrace.pool.scrub_record import ScrubRecord
 from millrace.provision.devices import array_device, block
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
-from millrace.system.run import Runner, must
 
 SECTOR = 512
-_MISMATCH = re.compile(r"(md\d+): mismatch sector in range (\d+)-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -31,31 +28,38 @@ class Area:
 
 @dataclass(frozen=True)
 class Damage:
-    """Areas of the data array, and what is known to be damaged and has no known place, in sentences."""
+    """Areas of the data array, `mismatched` by a check, and all that are damaged.
+
+    `notes` is what is known to be damaged and has no known place, in sentences.
+    """
 
     areas: list[Area]
     notes: list[str]
+    mismatched: list[Area] = field(default_factory=list)
 
 
-def damage(pool: Pool, record: ScrubRecord, run: Runner) -> Damage:
-    """Return what is damaged now by md's lists of bad blocks, and by the last check of each array in this boot.
-
-    Failed: the journal cannot be read.
-    """
-    areas, notes = list[Area](), list[str]()
+def damage(pool: Pool, record: ScrubRecord) -> Damage:
+    """Return what is damaged by md's lists of bad blocks of now and by the last check of each array."""
+    areas, mismatched, notes = list[Area](), list[Area](), list[str]()
     for one in pool.arrays:
         device = array_device(one.array.name)
         if device is None or one.array.level == "raid0":
             continue
         rows = [area for listed in bad_blocks(device).values() for area in listed]
-        mismatches, about = _mismatches(one, device, record, run)
+        mismatches, about = _mismatches(one, record)
         notes += about
         if one.array.role is Role.LOG:
             notes += [f"array {one.array.name} cannot read {len(rows)} areas of the file system log"] if rows else []
             continue
-        within = [area for row in [*rows, *mismatches] for area in in_array(one.array, row)]
-        areas += [area for each in within for area in in_data(pool, one.array, each)]
-    return Damage(merged(areas), notes)
+        mismatched += placed(pool, one.array, mismatches)
+        areas += placed(pool, one.array, rows)
+    return Damage(merged([*areas, *mismatched]), notes, merged(mismatched))
+
+
+def placed(pool: Pool, array: Array, rows: Sequence[Area]) -> list[Area]:
+    """Return the areas of the device of XFS whose data may be in these rows of an array."""
+    within = [area for row in rows for area in in_array(array, row)]
+    return [area for each in within for area in in_data(pool, array, each)]
 
 
 def in_array(array: Array, row: Area) -> Iterator[Area]:
@@ -130,15 +134,17 @@ def merged(areas: Sequence[Area]) -> list[Area]:
     return found
 
 
-def _mismatches(one: ArrayRecord, device: str, record: ScrubRecord, run: Runner) -> tuple[list[Area], list[str]]:
+def _mismatches(one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
     last = record.of(one.uuid, one.array.name).last
     if last is None or not last.mismatches:
         return [], []
+    rows = [Area(each.begin, each.end) for each in last.ranges]
     title = f"array {one.array.name} ({one.array.level.upper()})"
-    if one.array.level == "raid1":
-        return [], [f"{title}: {last.mismatches} sectors differ; md does not log the place of those of a mirror"]
-    said = must(run, ["journalctl", "--dmesg", "--output=cat", "--no-pager", f"--since=@{epoch(last.started)}"])
-    found = merged([Area(int(begin), int(end)) for md, begin, end in _MISMATCH.findall(said) if md == device])
-    known = sum(area.end - area.begin for area in found)
-    less = f"{title}: {last.mismatches} sectors do not match, and the kernel has logged the place of {known}"
-    return found, [less] if known < last.mismatches else []
+    if not rows:
+        unknown = f"{title}: {last.mismatches} sectors do not match; their place is not known until the next check"
+        return [], [unknown]
+    if one.array.role is Role.LOG:
+        return [], [f"{title}: {last.mismatches} sectors of the file system log differ between its copies"]
+    wide = sum(each.end - each.begin > each.sectors for each in last.ranges)
+    less = f"{title}: the places of {last.mismatches} sectors are known only roughly; a file may be listed in vain"
+    return rows, [less] if wide else []

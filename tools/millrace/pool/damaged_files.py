@@ -9,8 +9,11 @@ from typing import Literal
 
 from millrace import paths
 from millrace.errors import Refused
+from millrace.plan.model import Role
+from millrace.pool import scrub_due as due
 from millrace.pool.damage import Area, damage
-from millrace.pool.scrub_record import load
+from millrace.pool.scrub_record import FileSearch, change, load, stamp
+from millrace.pool.scrub_watch import now_here
 from millrace.provision.model import Pool
 from millrace.system.documents import Contract
 from millrace.system.run import Runner, must
@@ -18,6 +21,11 @@ from millrace.system.walk import regular_files
 
 LIMIT = 600.0
 """Seconds for the search for names."""
+
+KEPT = 10
+"""How many names are kept: the verb lists them all."""
+
+UNIT = "millrace-scrub-files.service"
 
 _ROW = re.compile(r"\[\d+\.\.\d+\]: (.+)")
 _INODE = re.compile(r"inode (\d+)\b")
@@ -39,14 +47,19 @@ class DamagedFiles(Contract):
 
 
 def search(pool: Pool, run: Runner) -> DamagedFiles:
-    """Find the files by the lists of md and the last check. Refused: the pool is not mounted. Failed: a tool fails."""
+    """Find the files by the lists of md and the last check, and keep which of them do not match.
+
+    Refused: the pool is not mounted. Failed: a tool fails.
+    """
     mountpoint = pool.filesystem.mountpoint
     top = paths.ROOT / mountpoint.lstrip("/")
     if not os.path.ismount(top):
         raise Refused(f"{mountpoint} is not mounted; see `systemctl status srv-pool.mount`")
-    found = damage(pool, load(), run)
+    found = damage(pool, load())
+    began = stamp(now_here())
     inodes, others = owners(found.areas, mountpoint, run)
-    files, complete = list[str](), True
+    differ, _ = owners(found.mismatched, mountpoint, run)
+    files, doubtful, complete = list[str](), list[str](), True
     end = time.monotonic() + LIMIT
     missing = set(inodes)
     for name, held in regular_files(top, paths.POOL_OWN) if inodes else ():
@@ -55,7 +68,10 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
             break
         if held.st_ino in inodes:
             files.append(name)
+            doubtful += [name] if held.st_ino in differ else []
             missing.discard(held.st_ino)
+    kept = FileSearch(at=began, count=len(doubtful), names=sorted(doubtful)[:KEPT], complete=complete)
+    change(lambda old: old.model_copy(update={"files": kept}))
     unnamed = [f"inode {one}: a directory, a file of the server, or removed meanwhile" for one in sorted(missing)]
     return DamagedFiles(
         sectors=sum(one.end - one.begin for one in found.areas),
@@ -64,6 +80,13 @@ def search(pool: Pool, run: Runner) -> DamagedFiles:
         notes=found.notes,
         complete=complete,
     )
+
+
+def is_due(pool: Pool) -> bool:
+    """Whether a check has found places whose files were not searched for since."""
+    record = load()
+    kept = [record.of(one.uuid, one.array.name) for one in due.arrays(pool) if one.array.role is not Role.LOG]
+    return any(one.last and one.last.ranges and record.files_of(one) is None for one in kept)
 
 
 def owners(areas: Sequence[Area], mountpoint: str, run: Runner) -> tuple[set[int], list[str]]:

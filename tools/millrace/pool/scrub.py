@@ -5,64 +5,44 @@ The program only watches: md checks in the kernel, also where the program is kil
 it and goes on from where it was.
 """
 
-import signal
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
-from datetime import datetime
 
 from millrace.errors import Failed, Refused
 from millrace.plan.policy import ScrubPolicy
+from millrace.pool import mismatch
 from millrace.pool import scrub_due as due
+from millrace.pool.damage import Area
 from millrace.pool.scrub_record import (
     Round,
     Scrubbed,
     ScrubRecord,
     ScrubStop,
-    StoppedBy,
     UnderWay,
     change,
+    epoch,
     load,
     stamp,
 )
+from millrace.pool.scrub_repair import repair_all, settle_repair
+from millrace.pool.scrub_watch import POLL, CheckContext, Watch, now_here
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system.run import Runner, must
 from millrace.tune import check
 from millrace.tune.check import Limits
 
-POLL = 5.0
 SECTOR = 512
 
 
-def now_here() -> datetime:
-    """Return the time with the zone of this server: the window of the policy is local time."""
-    return datetime.now().astimezone()
-
-
-def termination() -> Callable[[float], bool]:
-    """Return what waits so many seconds for systemd to end this; it is held back until something waits."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
-    return lambda seconds: signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
-
-
-@dataclass(frozen=True)
-class CheckContext:
-    """What a run needs beside md. `wait` gets seconds and returns whether the service is to stop."""
-
-    run: Runner
-    wait: Callable[[float], bool]
-    now: Callable[[], datetime] = now_here
-    clock: Callable[[], float] = time.monotonic
-
-
 def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRecord:
-    """Check what is due, and return what is kept afterwards.
+    """Repair what an administrator has confirmed, check what is due, and return what is kept afterwards.
 
-    Failed: md refuses a check.
+    Failed: md refuses a check or a repair.
     """
     record = settle(pool)
+    if repair_all(pool, policy, context) is not None:
+        return load()
     # a shutdown stops the service only
     waits = record.stopped is not None and record.stopped.by != "service"
     by_hand = record.round is not None and record.round.by == "administrator" and not waits
@@ -72,7 +52,8 @@ def carry_on(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubRec
     begun = record.round or Round(started=stamp(context.now()), by="policy")
     record = change(lambda old: old.model_copy(update={"round": begun, "stopped": None}))
     for one in due.left(pool, record):
-        stopped = due.obstacle(pool, context.run, context.now()) or _Check(pool, one, policy, closes, context).run()
+        watch = Watch(pool, one, policy, closes, context)
+        stopped = due.obstacle(pool, context.run, context.now()) or _Check(watch).run()
         if stopped is not None:
             return _stop(stopped)
     return change(lambda old: old.model_copy(update={"round": None}))
@@ -119,6 +100,7 @@ def give_way(pool: Pool, run: Runner) -> None:
 def settle(pool: Pool) -> ScrubRecord:
     """End a check that the service has left running, restore the limits, and record where it was."""
     for one in due.arrays(pool):
+        settle_repair(one)
         begun, device = load().of(one.uuid, one.array.name).under_way, array_device(one.array.name)
         if begun is None or begun.most is None or begun.least is None:
             continue
@@ -140,82 +122,78 @@ def _stop(why: ScrubStop) -> ScrubRecord:
 class _Check:
     """The check of one array, from where it was until its end or until something stops it."""
 
-    def __init__(
-        self, pool: Pool, one: ArrayRecord, policy: ScrubPolicy, closes: datetime | None, context: CheckContext
-    ) -> None:
-        self._pool, self._one, self._policy, self._closes, self._around = pool, one, policy, closes, context
-        self._device = array_device(one.array.name) or "none"
-        self._began = context.clock()
+    def __init__(self, watch: Watch) -> None:
+        self._of, self._one, self._device = watch, watch.one, watch.device
+        self._began, self._since = watch.context.clock(), epoch(stamp(watch.context.now()))
+        self._found = mismatch.Windows(0)
+        self._places: list[Area] = []
 
     def run(self) -> ScrubStop | None:
         """Return what stopped it; None at its end. Failed: md refuses it."""
         before = load().of(self._one.uuid, self._one.array.name).under_way
         sectors = check.sectors(self._device)
         if before is None or before.sectors != sectors:
-            started = stamp(self._around.now())
+            started = stamp(self._of.context.now())
             before = UnderWay(started=started, sector=0, sectors=sectors, seconds=0, mismatches=0)
         try:
             limits = check.limits(self._device)
             before = before.model_copy(update={"least": limits.least, "most": limits.most})
             _keep(self._one, before)
-            self._limit()
+            if before.sector >= sectors:
+                # it was read to its end, and the places were still sought
+                return self._finish(before, limits)
+            self._of.limit()
+            self._found = mismatch.Windows(before.sector)
             check.begin(self._device, before.sector)
             return self._watch(before, limits)
         except OSError as error:
             why = error.strerror or error
             raise Failed(f"md does not check array {self._one.array.name}: {why}; see journalctl -k") from error
         finally:
-            settle(self._pool)
+            settle(self._of.pool)
 
     def _watch(self, before: UnderWay, limits: Limits) -> ScrubStop | None:
         seen, stopped = before, None
         while stopped is None and check.action(self._device) == check.CHECK:
             sector = max(check.completed(self._device), before.sector)
-            if sector > seen.sector:
+            more = self._found.take(self._device)
+            if more:
+                self._places = mismatch.logged(self._device, self._since, self._of.context.run)
+            if sector > seen.sector or more:
                 seen = _keep(self._one, self._after(before, sector))
-            stopped = self._reason(self._around.wait(POLL))
-            self._limit()
+            stopped = self._of.reason(self._of.context.wait(POLL))
+            self._of.limit()
         _cancel(self._device)
+        if self._found.take(self._device):
+            self._places = mismatch.logged(self._device, self._since, self._of.context.run)
         if check.at_end(self._device):
-            check.limit(self._device, limits)
-            self._finish(self._after(before, before.sectors))
-            return None
+            return self._finish(_keep(self._one, self._after(before, before.sectors)), limits)
         _keep(self._one, self._after(before, max(check.resume_at(self._device), before.sector)))
-        busy = due.obstacle(self._pool, self._around.run, self._around.now())
-        return stopped or busy or self._because("array", "md ended the check; see journalctl -k")
-
-    def _limit(self) -> None:
-        """Again while it runs: `millrace tune` may have begun before the check did."""
-        wanted = Limits(str(check.FLOOR_KIB), str(self._policy.rate_kib))
-        if check.limits(self._device) != wanted:
-            check.limit(self._device, wanted)
-
-    def _reason(self, asked: bool) -> ScrubStop | None:
-        if asked:
-            return self._because("service", "the service was stopped")
-        if self._closes is not None and self._around.now() >= self._closes:
-            return self._because("window", "its window has ended")
-        return due.obstacle(self._pool, self._around.run, self._around.now())
-
-    def _because(self, by: StoppedBy, reason: str) -> ScrubStop:
-        return ScrubStop(at=stamp(self._around.now()), by=by, reason=reason)
+        busy = due.obstacle(self._of.pool, self._of.context.run, self._of.context.now())
+        return stopped or busy or self._of.because("array", "md ended the check; see journalctl -k")
 
     def _after(self, before: UnderWay, sector: int) -> UnderWay:
         """The state now; of what is read again later, mismatches count twice rather than never."""
-        seconds = before.seconds + self._around.clock() - self._began
+        seconds = before.seconds + self._of.context.clock() - self._began
         found = before.mismatches + check.mismatches(self._device)
-        return before.model_copy(update={"sector": sector, "seconds": seconds, "mismatches": found})
+        ranges = mismatch.combined([*before.ranges, *self._found.ranges(self._places, before.sectors)])
+        return before.model_copy(update={"sector": sector, "seconds": seconds, "mismatches": found, "ranges": ranges})
 
-    def _finish(self, end: UnderWay) -> None:
+    def _finish(self, end: UnderWay, limits: Limits) -> ScrubStop | None:
+        """What ends the search for places leaves them wide: the array is checked."""
+        ranges, stopped = mismatch.narrowed(self._of, end.ranges)
+        check.limit(self._device, limits)
         last = Scrubbed(
             started=end.started,
-            ended=stamp(self._around.now()),
+            ended=stamp(self._of.context.now()),
             bytes=end.sectors * SECTOR * check.disks(self._device),
             seconds=end.seconds,
-            mismatches=end.mismatches,
+            mismatches=end.mismatches if ranges or not end.ranges else 0,
             bad_areas=check.bad_areas(self._device),
+            ranges=ranges,
         )
-        _change(self._one, {"last": last, "under_way": None})
+        _change(self._one, {"last": last, "under_way": None, "repaired": None})
+        return stopped
 
 
 def _cancel(device: str) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What may be checked now: the order of the arrays, the window of the policy, and what keeps a check from running."""
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from millrace.errors import BadInput
@@ -71,14 +72,16 @@ def next_window(policy: ScrubPolicy, pool: Pool, record: ScrubRecord, now: datet
     return None
 
 
-def obstacle(pool: Pool, run: Runner, now: datetime) -> ScrubStop | None:
+def obstacle(
+    pool: Pool, run: Runner, now: datetime, allowed: Sequence[str] = (check.IDLE, check.CHECK)
+) -> ScrubStop | None:
     """Return what keeps any array from being checked now: one that is degraded or works, a change of drives that is to
-    begin or to go on, or a benchmark.
+    begin or to go on, or a benchmark. What md may do meanwhile is `allowed`.
     """
     if sentence := _changing():
         return _stopped("array", sentence, now)
     for one in pool.arrays:
-        if sentence := _busy(one):
+        if sentence := _busy(one, allowed):
             return _stopped("array", sentence, now)
     if is_active(BENCHMARK, run):
         return _stopped("benchmark", "a benchmark is running", now)
@@ -94,7 +97,7 @@ def _changing() -> str | None:
     return f"{change_journal.in_words(change.plan)} is not finished" if change else None
 
 
-def _busy(one: ArrayRecord) -> str | None:
+def _busy(one: ArrayRecord, allowed: Sequence[str]) -> str | None:
     title, device = f"array {one.array.name}", array_device(one.array.name)
     if device is None or not (block(device) / "md").is_dir():
         return f"{title} is not running"
@@ -103,7 +106,7 @@ def _busy(one: ArrayRecord) -> str | None:
     if sysfs.number(block(device) / "md/degraded"):
         return f"{title} is degraded"
     doing = check.action(device)
-    return None if doing in (check.IDLE, check.CHECK) else f"{title} is busy: md reports {doing}"
+    return None if doing in allowed else f"{title} is busy: md reports {doing}"
 
 
 def _stopped(by: StoppedBy, sentence: str, now: datetime) -> ScrubStop:

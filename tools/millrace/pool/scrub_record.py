@@ -13,15 +13,29 @@ from millrace.system import locks
 from millrace.system.documents import Contract, read_model, write_model
 from millrace.system.text import moment, size
 
+NAMED = 3
+"""How many names of files a sentence has."""
+
 By = Literal["administrator", "policy"]
 StoppedBy = Literal["administrator", "window", "service", "array", "benchmark"]
+
+
+class MismatchRange(Contract):
+    """Sectors of each member, `end` is the first after them, in which so many `sectors` do not match.
+
+    All of them do not match where the kernel has logged the place; else the place is somewhere within.
+    """
+
+    begin: int
+    end: int
+    sectors: int
 
 
 class Scrubbed(Contract):
     """A check of one array that came to its end. `bytes` were read from all members, in so many `seconds` of reading.
 
-    `mismatches` in sectors of 512 bytes, `bad_areas` in md's lists of bad blocks. `started` and `ended` are ISO 8601 in
-    UTC; a check that took several windows lasted longer than it read.
+    `mismatches` in sectors of 512 bytes, with where they are in `ranges`; `bad_areas` in md's lists of bad blocks.
+    `started` and `ended` are ISO 8601 in UTC; a check that took several windows lasted longer than it read.
     """
 
     started: str
@@ -30,6 +44,7 @@ class Scrubbed(Contract):
     seconds: float
     mismatches: int
     bad_areas: int
+    ranges: list[MismatchRange] = Field(default_factory=list)
 
 
 class UnderWay(Contract):
@@ -45,15 +60,42 @@ class UnderWay(Contract):
     mismatches: int
     least: str | None = None
     most: str | None = None
+    ranges: list[MismatchRange] = Field(default_factory=list)
+
+
+class Repair(Contract):
+    """Ranges that are still to be rewritten; `rewritten` sectors did not match and were.
+
+    `least` and `most` are the limits of a synchronisation to restore, null while it does not run.
+    """
+
+    asked: str
+    ranges: list[MismatchRange]
+    rewritten: int = 0
+    least: str | None = None
+    most: str | None = None
+
+
+class Repaired(Contract):
+    """A repair that came to its end: `rewritten` sectors, of which `left` did not match when they were read again."""
+
+    ended: str
+    rewritten: int
+    left: int
 
 
 class ArrayScrub(Contract):
-    """The checks of one array; `last` and `under_way` are null where there is none."""
+    """The checks of one array, and the last repair; null where there is none.
+
+    `repair` is one that an administrator has confirmed and that has not come to its end.
+    """
 
     array: str
     uuid: str
     last: Scrubbed | None = None
     under_way: UnderWay | None = None
+    repair: Repair | None = None
+    repaired: Repaired | None = None
 
 
 class Round(Contract):
@@ -80,14 +122,35 @@ class FilesystemScrub(Contract):
     problem: str | None
 
 
+class FileSearch(Contract):
+    """How many files have data in ranges that do not match, and the first of their names, relative to the pool.
+
+    `complete` is false where not all names could be searched.
+    """
+
+    at: str
+    count: int
+    names: list[str]
+    complete: bool
+
+
 class ScrubRecord(Contract):
-    """The checks of all arrays and of the file system; `round` is null between two rounds."""
+    """The checks of all arrays and of the file system; `round` is null between two rounds.
+
+    `files` is the last search for files in doubt, null where there was none.
+    """
 
     schema_version: Literal[1] = 1
     round: Round | None = None
     stopped: ScrubStop | None = None
     arrays: list[ArrayScrub] = Field(default_factory=list)
     filesystem: FilesystemScrub | None = None
+    files: FileSearch | None = None
+
+    def files_of(self, array: ArrayScrub) -> FileSearch | None:
+        """Return the search for files if it came after the last check of this array."""
+        known = self.files is not None and array.last is not None and self.files.at >= array.last.ended
+        return self.files if known else None
 
     def of(self, uuid: str, array: str) -> ArrayScrub:
         """Return what is kept of an array; nothing of one that was never checked."""
@@ -131,3 +194,17 @@ def in_words(one: Scrubbed | None) -> str:
         return "never checked"
     bad = f", {one.bad_areas} areas that cannot be read" if one.bad_areas else ""
     return f"last checked {moment(one.ended)}, {size(one.bytes)} read, {one.mismatches} sectors do not match{bad}"
+
+
+def files_in_words(record: ScrubRecord, one: ArrayScrub) -> str:
+    """Return which files are in doubt by the last check of an array: `in doubt: a, b and 3 more`."""
+    found = record.files_of(one)
+    if one.last is not None and not one.last.ranges:
+        return "the files in doubt are not known until the next check"
+    if found is None:
+        return "the files in doubt are still being searched for"
+    least = "" if found.complete else " (not all files were searched)"
+    if not found.count:
+        return f"no file is known to be in doubt{least}"
+    more = found.count - len(found.names[:NAMED])
+    return f"in doubt: {', '.join(found.names[:NAMED])}{f' and {more} more' if more else ''}{least}"

@@ -5,22 +5,39 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Literal
 
+from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub_due as due
 from millrace.pool.arrays import sync
 from millrace.pool.model import Sync
-from millrace.pool.scrub_record import ArrayScrub, FilesystemScrub, Round, ScrubStop, in_words, load
+from millrace.pool.scrub_record import (
+    ArrayScrub,
+    FileSearch,
+    FilesystemScrub,
+    Round,
+    ScrubRecord,
+    ScrubStop,
+    files_in_words,
+    in_words,
+    load,
+)
 from millrace.provision.devices import array_device
-from millrace.provision.model import Pool
+from millrace.provision.model import ArrayRecord, Pool
 from millrace.system.documents import Contract
 from millrace.system.text import KIB, moment, size
 
 
 class ScrubOfArray(Contract):
-    """One array: what is kept of its checks, and the one that runs; `sync` is null where none does."""
+    """One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
+
+    `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
+    the same in words, empty where all sectors match.
+    """
 
     kept: ArrayScrub
     sync: Sync | None
+    files: FileSearch | None
+    doubt: str
 
 
 class ScrubStatus(Contract):
@@ -52,10 +69,7 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
         next=opening.isoformat(timespec="minutes") if opening else None,
         round=record.round,
         stopped=record.stopped,
-        arrays=[
-            ScrubOfArray(kept=record.of(one.uuid, one.array.name), sync=_running(one.array.name))
-            for one in due.arrays(pool)
-        ],
+        arrays=[_of(record, one) for one in due.arrays(pool)],
         filesystem=record.filesystem,
     )
 
@@ -69,6 +83,13 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"policy: every {found.every}, {found.window}, {limit} of each drive at most; next: {_next(found)}"
     for one in found.arrays:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
+        if one.kept.last and one.kept.last.mismatches:
+            yield f"  {one.doubt}"
+        if one.kept.repair is not None:
+            yield "  a repair is confirmed and not at its end"
+        if one.kept.repaired is not None:
+            done = one.kept.repaired
+            yield f"  repaired {moment(done.ended)}: {done.rewritten} sectors rewritten, {done.left} still do not match"
     checked = found.filesystem
     if checked is not None:
         yield f"file system: last checked {moment(checked.ended)}, {checked.problem or 'metadata is sound'}"
@@ -82,16 +103,27 @@ def _next(found: ScrubStatus) -> str:
 
 def _now(one: ScrubOfArray) -> str:
     begun = one.kept.under_way
+    if one.sync is not None and one.kept.repair is not None:
+        return f"; repair is running, {int(100 * (one.sync.progress or 0))} % done"
     if begun is None:
         return ""
     share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
     if one.sync is None:
         return f"; a check of {moment(begun.started)} waits at {share}"
     speed = f", {size(one.sync.bytes_per_second)}/s of each drive" if one.sync.bytes_per_second else ""
-    return f"; check is running, {share} done{speed}"
+    return f"; {one.sync.action} is running, {share} done{speed}"
 
 
 def _running(name: str) -> Sync | None:
     device = array_device(name)
     found = sync(device) if device else None
-    return found if found and found.action == "check" else None
+    return found if found and found.action in ("check", "repair") else None
+
+
+def _of(record: ScrubRecord, one: ArrayRecord) -> ScrubOfArray:
+    kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
+    if kept.last is None or not kept.last.mismatches:
+        return ScrubOfArray(kept=kept, sync=sync, files=None, doubt="")
+    if one.array.role is Role.LOG:
+        return ScrubOfArray(kept=kept, sync=sync, files=None, doubt="no file is in doubt: it is the file system log")
+    return ScrubOfArray(kept=kept, sync=sync, files=record.files_of(kept), doubt=files_in_words(record, kept))

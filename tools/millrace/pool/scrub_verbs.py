@@ -7,11 +7,14 @@ import click
 
 from millrace.plan.policy_in_force import in_force
 from millrace.pool import scrub as checks
+from millrace.pool import scrub_repair
 from millrace.pool.scrub_due import CHECKING
 from millrace.pool.scrub_record import ScrubRecord
 from millrace.pool.scrub_status import lines, status
+from millrace.pool.scrub_watch import CheckContext, now_here, termination
 from millrace.provision.pool_file import load_pool
 from millrace.system.output import Output, prints
+from millrace.system.prompt import confirm
 from millrace.system.run import attempt, must, quickly
 from millrace.system.users import as_root, only_root
 
@@ -65,13 +68,38 @@ def files(show: Output) -> None:
 
 
 @scrub.command()
+@click.argument("array", required=False)
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@prints("millrace.pool.scrub_status:ScrubStatus")
+def repair(array: str | None, yes: bool, show: Output) -> None:
+    """Rewrite the sectors that did not match in the last check of ARRAY, or of all arrays, and read them again.
+
+    Parity is computed from the data; on a mirror one copy is written over the others. This restores no data: the files
+    in doubt are listed first.
+    """
+    only_root()
+    pool = load_pool()
+    found = scrub_repair.to_repair(pool, array)
+    for line in scrub_repair.explained(found):
+        click.echo(line, err=True)
+    if not yes:
+        for line in scrub_repair.doubtful(found, pool, attempt):
+            click.echo(line, err=True)
+        confirm("Rewrite these sectors?", "--yes")
+    must(attempt, ["systemctl", "stop", CHECKING])
+    scrub_repair.ask(pool, found, quickly)
+    must(attempt, ["systemctl", "start", CHECKING])
+    show(_status(), lines)
+
+
+@scrub.command()
 @prints("millrace.pool.scrub_record:ScrubRecord")
 def filesystem(show: Output) -> None:
     """Check the metadata of the mounted file system; millrace-xfs-scrub.timer does it every week."""
     from millrace.pool import filesystem_scrub
 
     only_root()
-    found = filesystem_scrub.check(load_pool(), attempt, checks.now_here)
+    found = filesystem_scrub.check(load_pool(), attempt, now_here)
     show(found, lambda _: lines(_status()))
 
 
@@ -79,8 +107,14 @@ def filesystem(show: Output) -> None:
 @prints("millrace.pool.scrub_record:ScrubRecord")
 def run(show: Output) -> None:
     """Check what is due (started by millrace-scrub.service)."""
+    from millrace.pool import damaged_files
+
     with as_root():
-        found = checks.carry_on(load_pool(), in_force().scrub, checks.CheckContext(quickly, checks.termination()))
+        pool = load_pool()
+        found = checks.carry_on(pool, in_force().scrub, CheckContext(quickly, termination()))
+        if damaged_files.is_due(pool):
+            # it opens directories of all users, which this service may not
+            must(quickly, ["systemctl", "start", "--no-block", damaged_files.UNIT])
     show(found, _ended)
 
 
@@ -89,4 +123,4 @@ def _ended(found: ScrubRecord) -> list[str]:
 
 
 def _status() -> "ScrubStatus":
-    return status(load_pool(), in_force().scrub, checks.now_here())
+    return status(load_pool(), in_force().scrub, now_here())

@@ -18,8 +18,8 @@ from millrace.plan.discard import SLICE_SECONDS, TRIM_SHARE
 from millrace.plan.policy import Policy
 from millrace.pool import scrub_due
 from millrace.pool import trim_due as due
-from millrace.pool.scrub import CheckContext, now_here
 from millrace.pool.scrub_record import By, stamp
+from millrace.pool.scrub_watch import CheckContext, now_here
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool

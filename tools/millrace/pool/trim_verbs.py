@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from millrace.plan.policy_in_force import in_force
-from millrace.pool import scrub, trim_record
+from millrace.pool import scrub_watch, trim_record
 from millrace.pool import trim as trims
 from millrace.pool.trim_status import UNIT, lines, status
 from millrace.provision.pool_file import load_pool
@@ -58,7 +58,7 @@ def run(show: Output) -> None:
     """Trim what is due (started by millrace-trim.service)."""
     with as_root():
         # a slice ends by itself: a limit would end it halfway, and count as refused
-        context = scrub.CheckContext(attempt, scrub.termination())
+        context = scrub_watch.CheckContext(attempt, scrub_watch.termination())
         found = trims.carry_on(load_pool(), in_force(), context)
     show(found, _ended)
 
@@ -68,4 +68,4 @@ def _ended(found: trim_record.TrimRecord) -> list[str]:
 
 
 def _status() -> "TrimStatus":
-    return status(load_pool(), in_force(), quickly, scrub.now_here())
+    return status(load_pool(), in_force(), quickly, scrub_watch.now_here())

@@ -15,6 +15,7 @@ from millrace.inventory.anonymise import Anonymiser
 from millrace.inventory.capture import key
 from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
+from millrace.pool import scrub_record
 from millrace.provision import erasure, removed
 from millrace.provision.change_model import DriveChange
 from millrace.provision.pool_file import known_pool
@@ -149,7 +150,8 @@ def _words() -> dict[str, str]:
     with suppress(MillraceError):
         named += _named(store.read().config)
     found: dict[str, str] = {}
-    for kind, names in (*named, ("administrator", by)):
+    files = scrub_record.load().files
+    for kind, names in (*named, ("administrator", by), ("file", files.names if files else [])):
         for name in names:
             if name and name.lower() not in COMMON and name not in found:
                 found[name] = f"{kind}-{len(found) + 1}"

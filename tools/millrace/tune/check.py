@@ -13,7 +13,7 @@ from millrace.provision.devices import block
 from millrace.system import sysfs
 from millrace.tune.knob import Knob
 
-CHECK, IDLE = "check", "idle"
+CHECK, REPAIR, IDLE = "check", "repair", "idle"
 FLOOR_KIB = 1000
 """What a check is granted beside clients, in KiB/s: the kernel's default."""
 
@@ -64,9 +64,26 @@ def begin(device: str, sector: int) -> None:
     sysfs.write(_md(device) / "sync_action", CHECK)
 
 
-def cancel(device: str) -> None:
-    """End a check before its end; the kernel returns when it has ended. OSError: it refuses."""
-    if action(device) == CHECK:
+def begin_window(device: str, what: str, begin: int, end: int) -> None:
+    """Begin a check or a repair of these sectors of each member only; md waits at their end until it is cancelled.
+
+    `begin` is a multiple of 8 and `end` one of the chunk (md.c min_store, max_store). OSError: the kernel refuses.
+    """
+    whole(device)
+    sysfs.write(_md(device) / "sync_min", str(begin))
+    sysfs.write(_md(device) / "sync_max", str(end))
+    sysfs.write(_md(device) / "sync_action", what)
+
+
+def whole(device: str) -> None:
+    """Let the next check or repair read all sectors. OSError: the kernel refuses, as while one runs."""
+    sysfs.write(_md(device) / "sync_max", "max")
+    sysfs.write(_md(device) / "sync_min", "0")
+
+
+def cancel(device: str, what: str = CHECK) -> None:
+    """End a check or repair before its end; the kernel returns when it has ended. OSError: it refuses."""
+    if action(device) == what:
         sysfs.write(_md(device) / "sync_action", IDLE)
 
 

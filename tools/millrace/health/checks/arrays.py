@@ -4,7 +4,6 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from millrace.health.checks.scrub import repair
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Role
@@ -137,18 +136,14 @@ def _overlap(one: Area, other: Area) -> bool:
 
 
 def _mismatch(now: LiveArray, md: Path) -> list[Finding]:
-    """After a check; a repair counts what it put right, and a check that runs is not at its end."""
+    """What another program's check found; what ours did is a finding of the checks, with its place."""
     sectors = int(_text(md / "mismatch_cnt") or 0)
     if not sectors or now.sync is not None or _text(md / "last_sync_action") != "check":
         return []
-    # md(4): a mirror may differ where memory changed while it was written, which is not read back.
-    what = (
-        "its copies differ, which on a mirror may be harmless"
-        if now.level == "raid1"
-        else "data and parity do not match: a power cut or a drive that returns wrong data"
-    )
-    sentence = f"{_title(now)}: the last check found {sectors} sectors where {what}."
-    return [_finding(now, Level.WARN, sentence, repair(now.name), "mismatch")]
+    if now.last_scrub is not None and now.last_scrub.mismatches:
+        return []
+    sentence = f"{_title(now)}: a check found {sectors} sectors that do not match; their place was not recorded."
+    return [_finding(now, Level.WARN, sentence, "Check it to the end: millrace pool scrub start", "mismatch")]
 
 
 def _finding(now: LiveArray, level: Level, sentence: str, todo: str | None = None, kind: str = "") -> Finding:

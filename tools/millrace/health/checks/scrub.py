@@ -5,16 +5,18 @@ from datetime import datetime, timedelta
 
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.plan.policy_in_force import find
 from millrace.pool import scrub_due
-from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, load
+from millrace.pool.scrub_record import FilesystemScrub, Scrubbed, ScrubRecord, files_in_words, load
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system import sysfs
 from millrace.system.text import moment
 
 NAME = "scrub"
+REPAIR = "millrace pool scrub repair"
 XFS_UNIT = "millrace-xfs-scrub.service"
 
 PERIODS = {"week": timedelta(days=7), "month": timedelta(days=31), "quarter": timedelta(days=92)}
@@ -34,7 +36,7 @@ def check(host: Host) -> list[Finding]:
         last = record.of(one.uuid, one.array.name).last
         if last is not None:
             checked.append(last.ended)
-            findings += _mismatch(one, last)
+            findings += _mismatch(one, record, last)
         findings += _late(host.pool, policy, one, last, now)
     if record.filesystem is not None and record.filesystem.problem:
         findings.append(_filesystem(host.pool, record.filesystem))
@@ -46,20 +48,27 @@ def check(host: Host) -> list[Finding]:
     return [Finding(check=NAME, level=Level.OK, sentence=since)]
 
 
-def repair(array: str) -> str:
-    """Return the remedy of sectors that do not match: a check of mdadm at its end would not be recorded."""
-    return f"mdadm --action=repair /dev/md/millrace-{array}; when that is done, check again: millrace pool scrub start"
-
-
-def _mismatch(one: ArrayRecord, last: Scrubbed) -> list[Finding]:
-    """What the kernel has forgotten; what it still knows is a finding of the arrays, and so is a repair."""
-    device = array_device(one.array.name)
+def _mismatch(one: ArrayRecord, record: ScrubRecord, last: Scrubbed) -> list[Finding]:
+    """A repair by hand, of which md keeps no count, ends it until the next boot; the next check counts again."""
+    device, kept = array_device(one.array.name), record.of(one.uuid, "")
     known = sysfs.text(block(device) / "md/last_sync_action") if device else None
-    if not last.mismatches or known in ("check", "repair"):
+    if not last.mismatches or (known == "repair" and kept.repair is None):
         return []
-    found = f"found {last.mismatches} sectors that do not match"
-    sentence = f"{_title(one)}: the check that ended {moment(last.ended)} {found}."
-    return [_finding(one, sentence, repair(one.array.name), "mismatch")]
+    # md(4): a mirror may differ where memory changed while it was written, which is not read back
+    what = (
+        "sectors in which the copies differ, which on a mirror may be harmless"
+        if one.array.level == "raid1"
+        else "sectors where data and parity do not match: a power cut or a drive that returns wrong data"
+    )
+    files = "" if one.array.role is Role.LOG else f"; {files_in_words(record, kept)}"
+    sentence = f"{_title(one)}: the check that ended {moment(last.ended)} found {last.mismatches} {what}{files}."
+    todo = f"Compare the files with a backup, then: {REPAIR} {one.array.name}"
+    if one.array.role is Role.LOG:
+        todo = f"{REPAIR} {one.array.name}"
+    if kept.repair is not None:
+        sentence = f"{sentence[:-1]}; a repair is under way."
+        todo = "See what stops it if it does not end: millrace pool scrub status"
+    return [_finding(one, sentence, todo, "mismatch")]
 
 
 def _late(pool: Pool, policy: ScrubPolicy, one: ArrayRecord, last: Scrubbed | None, now: datetime) -> list[Finding]:

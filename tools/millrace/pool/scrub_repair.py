@@ -1,0 +1,200 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace pool scrub repair`: rewrite what does not match, in the ranges that a check has found, and read it again.
+
+md.c, raid5.c and raid1.c: a repair computes parity from the data (on RAID6 both parities; it does not find out which
+drive is wrong), and on a mirror copies the first member over the others. So it makes an array agree with itself again
+and restores no data: files are compared with a backup first.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+
+from millrace.errors import Failed, Refused
+from millrace.plan.model import Role
+from millrace.plan.policy import ScrubPolicy
+from millrace.pool import damaged_files, mismatch
+from millrace.pool import scrub_due as due
+from millrace.pool.scrub_record import (
+    MismatchRange,
+    Repair,
+    Repaired,
+    ScrubRecord,
+    ScrubStop,
+    change,
+    load,
+    stamp,
+)
+from millrace.pool.scrub_watch import CheckContext, Watch, now_here
+from millrace.provision.devices import array_device
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system.run import Runner
+from millrace.tune import check
+from millrace.tune.check import Limits
+
+_MEANING = {
+    "raid1": "the copies differ, and which is right is not known: the first member is copied over the others",
+    "raid5": "data or parity is wrong, and which is not known: parity is computed from the data as they are",
+    "raid6": "data or parity is wrong, and md does not find which: both parities are computed from the data",
+}
+
+
+def to_repair(pool: Pool, array: str | None) -> list[ArrayRecord]:
+    """Return the arrays whose last check found sectors that do not match, or the one of this name.
+
+    Refused: there is none.
+    """
+    known = due.arrays(pool)
+    if array is not None and array not in [one.array.name for one in known]:
+        names = ", ".join(one.array.name for one in known)
+        raise Refused(f"no array {array} has redundancy to repair; those that have: {names or 'none'}")
+    wanted = [one for one in known if array in (None, one.array.name)]
+    record = load()
+    found = [one for one in wanted if (last := record.of(one.uuid, "").last) and last.mismatches]
+    if not found:
+        which = f"of array {array}" if array else "of any array"
+        raise Refused(
+            f"the last check {which} found no sector that does not match; check again: millrace pool scrub start"
+        )
+    return found
+
+
+def explained(arrays: Sequence[ArrayRecord]) -> Iterator[str]:
+    """Yield what a repair of these arrays does."""
+    record = load()
+    for one in arrays:
+        last = record.of(one.uuid, one.array.name).last
+        assert last is not None
+        where = f"{len(last.ranges)} range{'s' * (len(last.ranges) > 1)}" if last.ranges else "unknown places"
+        yield f"array {one.array.name} ({one.array.level.upper()}): {last.mismatches} sectors in {where} do not match"
+        yield f"  {_MEANING[one.array.level]}"
+        if one.array.role is Role.LOG:
+            yield "  XFS reads its log after a power cut only: the copies are made equal, and no file is in doubt"
+
+
+def doubtful(arrays: Sequence[ArrayRecord], pool: Pool, run: Runner) -> Iterator[str]:
+    """Search for the files in doubt of these arrays, and yield what to do with them first. Failed: a tool fails."""
+    if all(one.array.role is Role.LOG for one in arrays):
+        return
+    found = damaged_files.search(pool, run)
+    yield from (f"file in doubt: {name}" for name in found.files)
+    yield from damaged_files.notes(found)
+    if found.files:
+        yield "Compare these files with a backup or with their source before, and restore those that differ."
+
+
+def ask(pool: Pool, arrays: Sequence[ArrayRecord], run: Runner) -> ScrubRecord:
+    """Record that an administrator has confirmed a repair of these arrays.
+
+    Refused: an array is degraded or busy, drives are being changed, or a benchmark runs.
+    """
+    if found := due.obstacle(pool, run, now_here()):
+        raise Refused(f"nothing is repaired now: {found.reason}; see `millrace pool show`")
+    asked = stamp(now_here())
+
+    def confirmed(old: ScrubRecord) -> ScrubRecord:
+        for one in arrays:
+            kept = old.of(one.uuid, one.array.name)
+            if kept.repair is None and kept.last is not None and kept.last.mismatches:
+                ranges = kept.last.ranges or [_all(one, kept.last.mismatches)]
+                old = old.having(kept.model_copy(update={"repair": Repair(asked=asked, ranges=ranges)}))
+        return old
+
+    return change(confirmed)
+
+
+def repair_all(pool: Pool, policy: ScrubPolicy, context: CheckContext) -> ScrubStop | None:
+    """Carry out every confirmed repair; return what stopped it, None where none is left. Failed: md refuses one."""
+    for one in due.arrays(pool):
+        if load().of(one.uuid, one.array.name).repair is None:
+            continue
+        watch = Watch(pool, one, policy, None, context)
+        stopped = due.obstacle(pool, context.run, context.now()) or _repair(watch)
+        if stopped is not None:
+            return stopped
+    return None
+
+
+def settle_repair(one: ArrayRecord) -> None:
+    """End a repair that the service has left running, and restore the limits; it begins its range again later."""
+    begun, device = load().of(one.uuid, one.array.name).repair, array_device(one.array.name)
+    if begun is None or begun.least is None or begun.most is None:
+        return
+    if device is not None:
+        with suppress(OSError):
+            check.cancel(device, check.REPAIR)
+            check.cancel(device)
+            check.whole(device)
+        with suppress(OSError):
+            check.limit(device, Limits(begun.least, begun.most))
+    _keep(one, begun.model_copy(update={"least": None, "most": None}))
+
+
+def _repair(watch: Watch) -> ScrubStop | None:
+    one = watch.one
+    begun = load().of(one.uuid, one.array.name).repair
+    assert begun is not None
+    try:
+        limits = check.limits(watch.device)
+        begun = _keep(one, begun.model_copy(update={"least": limits.least, "most": limits.most}))
+        while begun.ranges:
+            first, rewritten = begun.ranges[0], begun.rewritten
+            end = watch.aligned(first.end)
+
+            def advanced(to: int, count: int, begun: Repair = begun) -> None:
+                rest = begun.ranges[0].model_copy(update={"begin": to})
+                _keep(
+                    one,
+                    begun.model_copy(
+                        update={"ranges": [rest, *begun.ranges[1:]], "rewritten": begun.rewritten + count}
+                    ),
+                )
+
+            count = watch.window(check.REPAIR, first.begin, end, advanced)
+            if isinstance(count, ScrubStop):
+                return count
+            begun = _keep(one, begun.model_copy(update={"ranges": begun.ranges[1:], "rewritten": rewritten + count}))
+        return _verify(watch, begun)
+    except OSError as error:
+        why = error.strerror or error
+        raise Failed(f"md does not repair array {one.array.name}: {why}; see journalctl -k") from error
+    finally:
+        settle_repair(one)
+
+
+def _verify(watch: Watch, done: Repair) -> ScrubStop | None:
+    """Read what was in doubt again: the record has it until the repair is at its end."""
+    last = load().of(watch.one.uuid, watch.one.array.name).last
+    ranges = (last.ranges if last else []) or [_all(watch.one, 0)]
+    left = list[MismatchRange]()
+    for each in ranges:
+        begin, end = each.begin - each.begin % 8, watch.aligned(each.end)
+        count = watch.window(check.CHECK, begin, end)
+        if isinstance(count, ScrubStop):
+            return count
+        if count:
+            left.append(MismatchRange(begin=begin, end=end, sectors=min(count, end - begin)))
+    still = sum(one.sectors for one in left)
+    repaired = Repaired(ended=stamp(watch.context.now()), rewritten=done.rewritten, left=still)
+    check.limit(watch.device, Limits(done.least or "system", done.most or "system"))
+
+    def ended(old: ScrubRecord) -> ScrubRecord:
+        kept = old.of(watch.one.uuid, watch.one.array.name)
+        found = (
+            kept.last.model_copy(update={"mismatches": still, "ranges": mismatch.combined(left)}) if kept.last else None
+        )
+        # a check that waits has counted what is put right now
+        waits = kept.under_way if kept.under_way is None or not kept.under_way.mismatches else None
+        state = {"last": found, "under_way": waits, "repair": None, "repaired": repaired}
+        return old.having(kept.model_copy(update=state))
+
+    change(ended)
+    return None
+
+
+def _all(one: ArrayRecord, sectors: int) -> MismatchRange:
+    return MismatchRange(begin=0, end=check.sectors(array_device(one.array.name) or "none"), sectors=sectors)
+
+
+def _keep(one: ArrayRecord, state: Repair) -> Repair:
+    change(lambda old: old.having(old.of(one.uuid, one.array.name).model_copy(update={"repair": state})))
+    return state

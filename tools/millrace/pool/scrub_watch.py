@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every check and repair of one array has in common: its limits, what stops it, a window of the array."""
+
+import signal
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+
+from millrace.plan.policy import ScrubPolicy
+from millrace.pool import scrub_due as due
+from millrace.pool.scrub_record import ScrubStop, StoppedBy, stamp
+from millrace.provision.devices import array_device
+from millrace.provision.model import ArrayRecord, Pool
+from millrace.system.run import Runner
+from millrace.tune import check
+from millrace.tune.check import Limits
+
+POLL = 5.0
+WINDOW_POLL = 1.0
+"""Seconds between two looks at a window, which may end soon."""
+
+
+def now_here() -> datetime:
+    """Return the time with the zone of this server: the window of the policy is local time."""
+    return datetime.now().astimezone()
+
+
+def termination() -> Callable[[float], bool]:
+    """Return what waits so many seconds for systemd to end this; it is held back until something waits."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+    return lambda seconds: signal.sigtimedwait({signal.SIGTERM}, seconds) is not None
+
+
+@dataclass(frozen=True)
+class CheckContext:
+    """What a run needs beside md. `wait` gets seconds and returns whether the service is to stop."""
+
+    run: Runner
+    wait: Callable[[float], bool]
+    now: Callable[[], datetime] = now_here
+    clock: Callable[[], float] = time.monotonic
+
+
+@dataclass(frozen=True)
+class Watch:
+    """One array that md reads; `closes` is when the window of the policy does, None without one."""
+
+    pool: Pool
+    one: ArrayRecord
+    policy: ScrubPolicy
+    closes: datetime | None
+    context: CheckContext
+
+    @property
+    def device(self) -> str:
+        """The kernel's name of the array, `none` where it is not there."""
+        return array_device(self.one.array.name) or "none"
+
+    def limit(self) -> None:
+        """Set the limits, again while it runs: `millrace tune` may have begun before. OSError: the kernel refuses."""
+        wanted = Limits(str(check.FLOOR_KIB), str(self.policy.rate_kib))
+        if check.limits(self.device) != wanted:
+            check.limit(self.device, wanted)
+
+    def reason(self, asked: bool, allowed: Sequence[str] = (check.IDLE, check.CHECK)) -> ScrubStop | None:
+        """Return why this ends now, None where it goes on; `asked` is whether the service is to stop."""
+        if asked:
+            return self.because("service", "the service was stopped")
+        if self.closes is not None and self.context.now() >= self.closes:
+            return self.because("window", "its window has ended")
+        return due.obstacle(self.pool, self.context.run, self.context.now(), allowed)
+
+    def because(self, by: StoppedBy, reason: str) -> ScrubStop:
+        """Return a reason with the time of now."""
+        return ScrubStop(at=stamp(self.context.now()), by=by, reason=reason)
+
+    def aligned(self, sector: int) -> int:
+        """Return the first sector from this one on at which md can end a window."""
+        chunk = (self.one.array.chunk or 0) // 512 if self.one.array.level != "raid1" else 0
+        step = max(chunk, 8)
+        return min(-(-sector // step) * step, check.sectors(self.device))
+
+    def window(
+        self, what: str, begin: int, end: int, advanced: Callable[[int, int], None] = lambda _to, _count: None
+    ) -> int | ScrubStop:
+        """Check or repair a window; return the sectors that did not match, or what stopped it.
+
+        `advanced` gets the sector up to which that is done and how many did not match. OSError: md refuses.
+        """
+        device, allowed = self.device, (check.IDLE, check.CHECK, what)
+        self.limit()
+        check.begin_window(device, what, begin - begin % 8, end)
+        stopped, reached = None, False
+        try:
+            while stopped is None and check.action(device) == what:
+                done = check.completed(device)
+                if done >= end:
+                    reached = True
+                    break
+                if done > begin:
+                    advanced(done, check.mismatches(device))
+                stopped = self.reason(self.context.wait(WINDOW_POLL), allowed)
+                self.limit()
+            # one that reached the end of the array has ended by itself
+            reached = reached or (end >= check.sectors(device) and check.at_end(device))
+            if reached:
+                return check.mismatches(device)
+            busy = due.obstacle(self.pool, self.context.run, self.context.now(), allowed)
+            return stopped or busy or self.because("array", f"md ended the {what}; see journalctl -k")
+        finally:
+            with suppress(OSError):
+                check.cancel(device, what)
+            with suppress(OSError):
+                check.whole(device)

@@ -63,7 +63,7 @@ test("a check is started as root, followed and stopped", async () => {
     const stopped: ScrubStatus = {
         ...RUNNING(),
         arrays: status().arrays.map((one) => (one.kept.array !== "data" ? one : { ...one, kept: { ...one.kept,
-            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null } } })),
+            under_way: { started: "2026-11-22T01:00:00+00:00", sector: 250, sectors: 1000, seconds: 60, mismatches: 0, least: null, most: null, ranges: [] } } })),
         stopped: { at: "2026-11-22T02:00:00+00:00", by: "administrator", reason: "an administrator stopped it" },
     };
     does("pool scrub stop", (call) => { says("pool scrub status", stopped); call.end(JSON.stringify(stopped)); });
@@ -87,4 +87,33 @@ test("without administrative access a check is shown and cannot be started", asy
     expect(button.getAttribute("aria-disabled")).toBe("true");
     await userEvent.click(button);
     expect(started("pool scrub start")).toHaveLength(0);
+});
+
+test("files in doubt are named, and a repair is explained and confirmed", async () => {
+    does("pool scrub repair data --yes", (call) => { call.end(JSON.stringify(status())); });
+    render(<App />);
+    const differs = within(await screen.findByTestId("differs-data"));
+    expect(differs.getByText("2 files are in doubt:")).toBeTruthy();
+    expect(differs.getByText("data/corpus/shard-0007.tar")).toBeTruthy();
+    await userEvent.click(differs.getByRole("button", { name: "Repair…" }));
+    const dialog = within(await screen.findByTestId("confirm"));
+    expect(dialog.getByText(/restores no data/)).toBeTruthy();
+    expect(dialog.getByText("data/models/seven.safetensors")).toBeTruthy();
+    expect(started("pool scrub repair")).toHaveLength(0);
+    await userEvent.click(dialog.getByRole("button", { name: "Repair sectors" }));
+    await waitFor(() => expect(started("pool scrub repair")[0]?.options.superuser).toBe("require"));
+    await waitFor(() => expect(screen.queryByTestId("confirm")).toBeNull());
+});
+
+test("a repair that is confirmed is not offered again, and one that ended is shown", async () => {
+    const found = status();
+    const repaired = { ended: "2026-11-22T02:00:00+00:00", rewritten: 16, left: 0 };
+    says("pool scrub status", { ...found, arrays: found.arrays.map((one) => (one.kept.array === "data"
+        ? { ...one, files: null, kept: { ...one.kept, repair: { asked: repaired.ended, ranges: [], rewritten: 0, least: null, most: null } } }
+        : { ...one, kept: { ...one.kept, repaired } })) });
+    render(<App />);
+    const differs = within(await screen.findByTestId("differs-data"));
+    expect(differs.getByText("The files in doubt are still being searched for.")).toBeTruthy();
+    expect(differs.queryByRole("button")).toBeNull();
+    expect((await panel()).textContent).toContain("Array log was repaired");
 });

@@ -148,7 +148,7 @@ test("an array shows when it was checked and what did not match", async () => {
     const data = await screen.findByTestId("array-data");
     expect(data.textContent).toMatch(/Last check ended .*: 16 sectors do not match, 76\.8\u00a0TB read\./);
     expect((await screen.findByTestId("array-log")).textContent).toMatch(/Last check ended .*: no mismatch, /);
-    expect(screen.getByTestId("storage-verdict").textContent).toContain("found 16 sectors that do not match");
+    expect(screen.getByTestId("storage-verdict").textContent).toContain("found 16 sectors where data and parity do not match");
 });
 
 test("an array that was never checked says so", async () => {

@@ -124,13 +124,42 @@ def test_block_that_changed_behind_md_is_found(box: Box) -> None:
     print(named)
     assert "data/victim" in named["files"] and len(named["files"]) <= 8
     assert (named["complete"], named["sectors"]) == (True, (MEMBERS - 1) * BLOCK // 512)
-    (found,) = [one for key, one in findings(box).items() if "mismatch" in key]
-    assert (found["level"], found["subject"]) == ("WARN", "data")
-    box.say("mdadm --action=repair /dev/md/millrace-data")
-    box.machine.wait_command(
-        f"grep -qx repair {MD}/last_sync_action && grep -qx idle {MD}/sync_action", "the end of the repair", 300
-    )
+    (place,) = scrubs(box)["data"]["last"]["ranges"]
+    assert place["end"] - place["begin"] == place["sectors"] == BLOCK // 512
+    # found by the unit that the check has started
+    doubt = "millrace pool scrub status | grep -F 'in doubt: '"
+    box.machine.wait_command(doubt, "the search for files", 300)
+    key, found = next((key, one) for key, one in findings(box).items() if "mismatch" in key)
+    assert (key, found["level"]) == ("scrub/mismatch/data", "WARN")
+    assert "data/victim" in found["sentence"] and "pool scrub repair data" in found["todo"]
+    said = box.millrace("pool scrub repair data --yes")
+    print(said.out, said.err)
+    assert "parity is computed from the data" in said.err
+    wait_checked(box)
+    print(box.say("millrace pool scrub status; cat /var/lib/millrace/scrub.json"))
+    repaired = scrubs(box)["data"]["repaired"]
+    assert (repaired["rewritten"], repaired["left"]) == (BLOCK // 512, 0)
+    assert findings(box)["scrub"]["level"] == "OK"
     assert check_all(box)["mismatches"] == 0
+
+
+@pytest.mark.soak
+def test_place_in_a_mirror_is_found_by_reading_again(box: Box) -> None:
+    """The kernel logs none; the last block of the half that a repair overwrites."""
+    log = f"/sys/class/block/{box.say('basename $(readlink /dev/md/millrace-log)')}/md"
+    member = box.say(f"for d in {log}/dev-*; do grep -qx 1 $d/slot && basename $d; done; true").removeprefix("dev-")
+    last = 2 * int(box.array_sysfs("log", "md/component_size")) - BLOCK // 512
+    at = (int(box.say(f"cat {log}/dev-{member}/offset")) + last) * 512 // BLOCK
+    box.say(f"dd if=/dev/urandom of=/dev/{member} bs={BLOCK} count=1 seek={at} oflag=direct conv=notrunc")
+    check_all(box)
+    found = scrubs(box)["log"]["last"]
+    print(found)
+    (place,) = found["ranges"]
+    assert place["begin"] <= last < place["end"] <= place["begin"] + 4096
+    assert findings(box)["scrub/mismatch/log"]["todo"] == "millrace pool scrub repair log"
+    box.millrace("pool scrub repair log --yes")
+    wait_checked(box)
+    assert scrubs(box)["log"]["repaired"]["left"] == 0
     assert findings(box)["scrub"]["level"] == "OK"
 
 

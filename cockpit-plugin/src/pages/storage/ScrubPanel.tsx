@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The checks of the arrays and of the file system: when, what they found and how long ago, started and stopped by hand. */
+import { useState } from "react";
 import type { JSX } from "react";
 import type { FilesystemScrub, Scrubbed, ScrubOfArray, ScrubStatus } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
+import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
 import { HealthLabel } from "../../components/Health";
 import { Panel } from "../../components/Panel";
@@ -16,11 +18,13 @@ import { jobTitle } from "../../lib/jobs";
 /** Seconds: a check takes hours. */
 const EVERY = 5;
 const KIB = 1024;
+const LOG = "log";
 
 export function ScrubPanel(): JSX.Element {
     const found = useVerb("pool scrub status", [], { every: EVERY });
     const start = useChange("pool scrub start");
     const stop = useChange("pool scrub stop");
+    const [repairs, setRepairs] = useState<ScrubOfArray | null>(null);
     const busy = start.busy || stop.busy;
     const runs = found.data !== undefined && found.data.round !== null && found.data.stopped === null;
     const button = runs
@@ -33,12 +37,13 @@ export function ScrubPanel(): JSX.Element {
     return (
         <Panel title={_("Checks")} wide testId="scrub" actions={button}>
             <ErrorAlert error={start.error ?? stop.error} />
-            <Loaded of={found} what={_("Loading checks")}>{(status) => <Shown status={status} />}</Loaded>
+            <Loaded of={found} what={_("Loading checks")}>{(status) => <Shown status={status} onRepair={setRepairs} />}</Loaded>
+            {repairs !== null && <RepairDialog of={repairs} onClose={() => { setRepairs(null); void found.reload(); }} />}
         </Panel>
     );
 }
 
-function Shown({ status }: { status: ScrubStatus }): JSX.Element {
+function Shown({ status, onRepair }: { status: ScrubStatus; onRepair: (one: ScrubOfArray) => void }): JSX.Element {
     const { arrays, filesystem, round, stopped } = status;
     return (
         <div className="mr-stack">
@@ -57,7 +62,62 @@ function Shown({ status }: { status: ScrubStatus }): JSX.Element {
                 { title: _("Read"), cell: (one) => (isArray(one) && one.kept.last ? bytes(one.kept.last.bytes) : UNKNOWN), figures: true },
                 { title: _("Now"), cell: (one) => (isArray(one) ? <Now of={one} /> : UNKNOWN) },
             ]} />
+            {arrays.filter(differs).map((one) => <Differs key={one.kept.uuid} of={one} onRepair={() => onRepair(one)} />)}
+            {arrays.map((one) => <Repaired key={one.kept.uuid} of={one} />)}
         </div>
+    );
+}
+
+const differs = (one: ScrubOfArray) => one.kept.last !== null && one.kept.last.mismatches > 0;
+
+/** Which files are in doubt, and what can be done now. */
+function Differs({ of, onRepair }: { of: ScrubOfArray; onRepair: () => void }): JSX.Element {
+    return (
+        <div data-testid={`differs-${of.kept.array}`}>
+            <h3>{format(_("Array $0: sectors that do not match"), of.kept.array)}</h3>
+            <Doubtful of={of} />
+            {of.kept.repair !== null
+                ? <p>{_("A repair is confirmed. It goes on as soon as nothing else is more important.")}</p>
+                : <AdminButton variant="secondary" onClick={onRepair}>{_("Repair…")}</AdminButton>}
+        </div>
+    );
+}
+
+function Doubtful({ of }: { of: ScrubOfArray }): JSX.Element {
+    const { files, kept } = of;
+    if (kept.array === LOG) return <p>{_("This is the file system log: no file is in doubt.")}</p>;
+    if (kept.last?.ranges.length === 0) return <p>{_("Which files are in doubt is not known until the next check.")}</p>;
+    if (files === null) return <p>{_("The files in doubt are still being searched for.")}</p>;
+    const more = files.count - files.names.length;
+    return (
+        <>
+            <p>{files.count === 0 ? _("No file is known to be in doubt.") : format(ngettext("$0 file is in doubt:", "$0 files are in doubt:", files.count), files.count)}</p>
+            {files.names.length > 0 && <ul>{files.names.map((name) => <li key={name}><code>{name}</code></li>)}</ul>}
+            {more > 0 && <p>{format(_("$0 more: millrace pool scrub files lists them."), more)}</p>}
+            {!files.complete && <p>{_("The search did not cover all files.")}</p>}
+        </>
+    );
+}
+
+function Repaired({ of }: { of: ScrubOfArray }): JSX.Element | null {
+    const { repaired, array } = of.kept;
+    if (repaired === null) return null;
+    const text = repaired.left === 0
+        ? format(_("Array $0 was repaired $1; all of it matches again."), array, moment(repaired.ended))
+        : format(_("Array $0 was repaired $1; $2 sectors still do not match."), array, moment(repaired.ended), repaired.left);
+    return <p>{text}</p>;
+}
+
+/** Says what a repair is and is not before it is confirmed. */
+function RepairDialog({ of, onClose }: { of: ScrubOfArray; onClose: () => void }): JSX.Element {
+    const repair = useChange("pool scrub repair");
+    return (
+        <ConfirmDialog title={format(_("Repair array $0?"), of.kept.array)} action={_("Repair sectors")} busy={repair.busy} error={repair.error} onClose={onClose}
+            onConfirm={() => { void repair.go([of.kept.array, "--yes"]).then((done) => { if (done) onClose(); }); }}>
+            <p>{_("A repair makes the array agree with itself again: it computes parity from the data, or copies one half of a mirror over the other. It does not know which is right, and restores no data.")}</p>
+            <Doubtful of={of} />
+            {of.kept.array !== LOG && <p>{_("Compare these files with a backup first, and restore those that differ.")}</p>}
+        </ConfirmDialog>
     );
 }
 

@@ -74,6 +74,8 @@ EXPOSURE = {
     "millrace-metrics-port.service": 14,
     "millrace-nvme-hostid.service": 33,
     "millrace-again@.service": 13,
+    "millrace-event@.service": 13,
+    "millrace-reload@.service": 13,
     "millrace-retune.service": 13,
     "millrace-retune-arrays.service": 13,
     "millrace-locate@.service": 15,

@@ -57,7 +57,7 @@ def test_many_events_are_one_run_and_the_next_event_begins_another(name: str) ->
 
 def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() -> None:
     rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
-    assert 'ENV{SYSTEMD_WANTS}+="millrace-readd.service"' in rule
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-readd.service"' in rule
     found = unit("millrace-readd.service")
     assert found["ConditionPathExists"] == [f"/{paths.assembled_file().relative_to(paths.ROOT)}"]
     # never ended halfway, and never refused when a shelf is back
@@ -66,7 +66,7 @@ def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() 
 
 def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_pool() -> None:
     rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
-    assert 'ENV{SYSTEMD_WANTS}+="millrace-replace.service"' in rule
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace.service"' in rule
     found = unit("millrace-replace.service")
     needed = (paths.inventory_file(), paths.pool_file())
     assert found["ConditionPathExists"] == [f"/{one.relative_to(paths.ROOT)}" for one in needed]

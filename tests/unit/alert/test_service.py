@@ -184,9 +184,9 @@ def test_receiver_that_was_dead_for_hours_gets_the_message_within_minutes(world:
 
     world.look(finding())
     check_for(100, "chat.example.com replied with status 500")
-    assert world.report.queued == {"chat": 1}
+    assert world.report.queued == {"chat": 1} and list(world.report.oldest) == ["chat"]
     check_for(6, None)
-    assert world.report.queued == {} and world.report.deliveries[0].problem is None
+    assert world.report.queued == world.report.oldest == {} and world.report.deliveries[0].problem is None
 
 
 def test_news_and_a_test_that_arrives_end_the_pause_of_what_waits(world: World) -> None:

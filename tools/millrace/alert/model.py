@@ -169,12 +169,16 @@ class TestResult(Contract):
 
 
 class Report(Contract):
-    """What everybody may read of millrace-alert.service (`/run/millrace-alert/report.json`); `queued` by route."""
+    """What everybody may read of millrace-alert.service (`/run/millrace-alert/report.json`).
+
+    By route: `queued` messages, and `oldest`, when the first of them was made.
+    """
 
     schema_version: Literal[1] = 1
     open: list[Alert]
     deliveries: list[Delivery]
     queued: dict[str, Count]
+    oldest: dict[str, str] = Field(default_factory=dict)
     tests: list[TestResult]
 
 

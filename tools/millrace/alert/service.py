@@ -155,6 +155,8 @@ class Service:
             open=self.state.open,
             deliveries=self.state.deliveries,
             queued=dict(Counter(one.route for one in self.state.queue)),
+            # the first of each route: they wait in their order
+            oldest={one.route: one.message.at for one in reversed(self.state.queue)},
             tests=self._results,
         )
         self._write(paths.alert_report_file(), report)

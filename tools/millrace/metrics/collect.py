@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any
 
 from millrace.metrics.family import Family, Sample, exposition, gauge
-from millrace.metrics.sources import drives, nfs, pool, ports, server, smb
+from millrace.metrics.sources import alerts, drives, nfs, pool, ports, server, smb, upkeep, xfs
 from millrace.system.children import run_all
 
 Source = Callable[[], list[Family]]
@@ -18,9 +18,12 @@ Source = Callable[[], list[Family]]
 SOURCES: Mapping[str, Source] = {
     "build": server.build_families,
     "health": server.health_families,
+    "alerts": alerts.families,
+    "upkeep": upkeep.families,
     "drives": drives.families,
     "arrays": pool.array_families,
     "filesystem": pool.filesystem_families,
+    "xfs": xfs.families,
     "shares": pool.share_families,
     "nfs": nfs.families,
     "smb": smb.families,

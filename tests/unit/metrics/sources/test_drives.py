@@ -4,12 +4,14 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from millrace.drive import history
+from millrace import paths
+from millrace.drive import history, smart
 from millrace.drive.facts import facts
 from millrace.drive.history import KnownDrives
 from millrace.drive.wear import WearStep
 from millrace.metrics.family import exposition
 from millrace.metrics.sources import drives
+from millrace.system.documents import write_model
 from tests.fakes.files.box import serial
 from tests.fakes.files.running import server
 from tests.unit.metrics.scrape import parsed, value, values
@@ -32,14 +34,31 @@ def test_drive_in_use_and_a_missing_one(tmp_path: Path) -> None:
     assert value(found, "millrace_drive_verdict", serial=here, millrace_drive_verdict="in-sync") == 1
     assert value(found, "millrace_drive_verdict", serial=gone, bay="4", millrace_drive_verdict="missing") == 1
     assert sum(values(found, "millrace_drive_verdict", serial=gone)) == 1
+    assert value(found, "millrace_drive_smart_up", serial=here) == 1
+    assert len(values(found, "millrace_smart_age_seconds")) == 1
     # of a drive that is gone nothing is known of now
+    assert values(found, "millrace_drive_smart_up", serial=gone) == []
     assert values(found, "millrace_drive_temperature_celsius", serial=gone) == []
+
+
+def test_drive_that_does_not_respond_to_smart(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.look()
+        report = smart.last()
+        assert report is not None
+        silent = [one.model_copy(update={"known": one.serial != serial(0)}) for one in report.drives]
+        write_model(paths.smart_file(), report.model_copy(update={"drives": silent}))
+        found = parsed(exposition(drives.families()))
+    assert value(found, "millrace_drive_smart_up", serial=serial(0)) == 0
+    assert value(found, "millrace_drive_smart_up", serial=serial(1)) == 1
 
 
 def test_drive_that_was_never_read_has_no_figures(tmp_path: Path) -> None:
     with server(tmp_path):
         found = parsed(exposition(drives.families()))
     assert len(values(found, "millrace_drive_size_bytes")) == 13
+    assert values(found, "millrace_smart_age_seconds") == values(found, "millrace_drive_smart_up") == []
     assert values(found, "millrace_drive_wear_ratio") == [] and values(found, "millrace_drive_media_errors_total") == []
 
 

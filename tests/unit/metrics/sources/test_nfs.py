@@ -10,6 +10,7 @@ from millrace.metrics.family import exposition
 from millrace.metrics.sources import nfs
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
+from tests.unit.metrics.records import POOL_STATS
 from tests.unit.metrics.scrape import parsed, value, values
 
 # As kernel 7.2 writes it, with the operations up to `read`.
@@ -55,10 +56,31 @@ def test_traffic_threads_and_clients(box: Box) -> None:
     }
     assert reasons == {"all": 3, "format": 1, "authentication": 2}
     assert value(found, "millrace_nfsd_threads") == int((box.root / "proc/fs/nfsd/threads").read_text())
-    assert (value(found, "millrace_nfsd_clients"), value(found, "millrace_nfsd_sessions")) == (3, 3)
+    assert (value(found, "millrace_nfsd_clients"), value(found, "millrace_nfsd_stateful_clients")) == (3, 3)
     assert value(found, "millrace_nfsd_listening", transport="rdma") == 1
     assert value(found, "millrace_nfsd_call_seconds_count") == 11_000
     assert value(found, "millrace_nfsd_call_seconds_sum") == pytest.approx(4.4)
+
+
+def test_pools_of_threads_show_work_that_found_none_idle(box: Box) -> None:
+    box.tree.write("proc/fs/nfsd/pool_stats", POOL_STATS)
+    found = parsed(exposition(nfs.families()))
+    assert value(found, "millrace_nfsd_pool_enqueued_total", pool="0") == 70
+    assert value(found, "millrace_nfsd_pool_threads_woken_total", pool="0") == 60
+    assert value(found, "millrace_nfsd_pool_enqueued_total", pool="1") == 9
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# pool packets-arrived threads-woken\n0 1 1\n",
+        "# pool packets-arrived sockets-enqueued threads-woken threads-timedout\n0 1 x 1 0\n",
+    ],
+)
+def test_pools_of_another_kernel_are_a_failure(box: Box, text: str) -> None:
+    box.tree.write("proc/fs/nfsd/pool_stats", text)
+    with pytest.raises(ValueError, match=r"pool_stats|invalid literal"):
+        nfs.families()
 
 
 def test_server_without_nfsd_has_no_figures_of_it(box: Box) -> None:

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Drives as `millrace drive list` shows them: from the last SMART reading, no drive is asked."""
 
+import time
 from datetime import UTC, datetime
 from typing import get_args
 
+from millrace.drive import smart
 from millrace.drive.facts import facts
 from millrace.drive.model import DriveRow, Verdict
 from millrace.drive.rows import rows
@@ -14,7 +16,9 @@ HOUR = 3600
 
 def families() -> list[Family]:
     """Return the metrics of all drives, missing members included. BadInput: the record of the pool cannot be read."""
-    found = rows(facts())
+    known = facts()
+    report = smart.last()
+    found = rows(known)
     places = [(one, {"serial": one.serial, "bay": one.bay or ""}) for one in found]
     return [
         info("drive", "Model, firmware, kernel name and role of a drive.", *(_about(one) for one in found)),
@@ -44,6 +48,20 @@ def families() -> list[Family]:
             "drive_spare_ratio",
             "Remaining part of the spare blocks.",
             *((_ratio(one.spare_percent), place) for one, place in places),
+        ),
+        gauge(
+            "drive_smart_up",
+            "Whether a drive responded to the last SMART reading.",
+            *(
+                (known.smart[one.serial].known if one.serial in known.smart else None, place)
+                for one, place in places
+                if one.name is not None
+            ),
+        ),
+        gauge(
+            "smart_age_seconds",
+            "Time since the last SMART reading of all drives.",
+            (time.monotonic() - report.uptime if report else None, {}),
         ),
         counter(
             "drive_media_errors",

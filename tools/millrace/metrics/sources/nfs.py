@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The NFS server of the kernel: /proc/net/rpc/nfsd for everybody, threads, sessions and latency for root."""
+"""The NFS server of the kernel: /proc/net/rpc/nfsd for everybody, threads, clients with state and latency for root.
+
+Kernel 7.2 counts neither busy threads (the figures after the first of `th` are 0 since 2.6.29) nor the time of one
+operation: the tracepoint has that of a call, which is a compound.
+"""
 
 from collections.abc import Mapping, Sequence
 
@@ -41,8 +45,13 @@ def families() -> list[Family]:
     return [
         *_traffic(words),
         gauge("nfsd_threads", "Threads of the NFS server.", (int(threads[0]) if threads else None, {})),
+        *_pools(nfsd.lines("pool_stats")),
         gauge("nfsd_clients", "NFS clients.", (counters.nfs_clients(), {})),
-        gauge("nfsd_sessions", "NFSv4 clients with a state in the server.", (_sessions(), {})),
+        gauge(
+            "nfsd_stateful_clients",
+            "NFSv4 clients that the server keeps state of, with a connection or without.",
+            (_stateful(), {}),
+        ),
         gauge(
             "nfsd_listening",
             "Whether the NFS server listens on a transport.",
@@ -84,7 +93,34 @@ def _operations(words: Mapping[str, Sequence[str]]) -> list[tuple[str, int]]:
     return list(zip(OPERATIONS, map(int, words["proc4ops"][1 + _FIRST :]), strict=False))
 
 
-def _sessions() -> int | None:
+def _pools(lines: Sequence[str]) -> list[Family]:
+    """Work of each pool of threads; none where nfsd does not show it. ValueError: it shows something else.
+
+    A kernel since 6.6 counts every piece of work as enqueued, also one that an idle thread takes at once: work without
+    a woken thread waited for a busy one, or was taken by it.
+    """
+    if not lines:
+        return []
+    columns = lines[0].removeprefix("# ").split()
+    if columns[2:4] != ["sockets-enqueued", "threads-woken"]:
+        raise ValueError(f"/proc/fs/nfsd/pool_stats has columns that kernel 7.2 has not: {lines[0]}")
+    rows = [[int(word) for word in line.split()] for line in lines[1:]]
+    named = [({"pool": str(row[0])}, row[2], row[3]) for row in rows]
+    return [
+        counter(
+            "nfsd_pool_enqueued",
+            "Pieces of work that a pool of threads got.",
+            *((one, labels) for labels, one, _ in named),
+        ),
+        counter(
+            "nfsd_pool_threads_woken",
+            "Pieces of work for which a thread of the pool was idle.",
+            *((one, labels) for labels, _, one in named),
+        ),
+    ]
+
+
+def _stateful() -> int | None:
     try:
         return sum(1 for _ in (paths.ROOT / "proc/fs/nfsd/clients").iterdir())
     except OSError:

@@ -7,12 +7,14 @@ from datetime import datetime
 from millrace import __version__, paths
 from millrace.bench.result import store
 from millrace.bench.result.model import State
-from millrace.health.model import SEVERITY, Health
+from millrace.health.model import SEVERITY, Finding, Health, Level
 from millrace.metrics.family import Family, gauge, info, stateset
 from millrace.system.documents import read_model
 from millrace.system.os_release import image_version
 
 _UNITS = {"bytes/s": "benchmark_bytes_per_second", "operations/s": "benchmark_operations_per_second"}
+# Series of findings: a server on which everything fails does not flood the monitoring system.
+MOST_FINDINGS = 100
 _HELP = "Median of a workload in the last benchmark, at the highest layer that it measured."
 
 
@@ -21,9 +23,17 @@ def health_families() -> list[Family]:
     found = read_model(paths.health_file(), Health)
     levels = [str(one) for one in SEVERITY]
     counts = Counter(str(one.level) for one in found.findings)
+    wrong = sorted(
+        (one for one in found.findings if one.level is not Level.OK), key=lambda one: -SEVERITY.index(one.level)
+    )
     return [
         stateset("health_level", "Worst level of the last health check.", levels, (str(found.level), {})),
         gauge("health_findings", "Findings by level.", *((counts[level], {"level": level}) for level in levels)),
+        gauge(
+            "health_finding_start_timestamp_seconds",
+            f"Time since which a finding is there, the worst {MOST_FINDINGS}; health_findings counts all.",
+            *((_seconds(one.since or found.at), _about(one)) for one in wrong[:MOST_FINDINGS]),
+        ),
         gauge("health_timestamp_seconds", "Time of the last health check.", (_seconds(found.at), {})),
     ]
 
@@ -48,6 +58,10 @@ def benchmark_families() -> list[Family]:
             for unit, name in _UNITS.items()
         ),
     ]
+
+
+def _about(one: Finding) -> dict[str, str]:
+    return {"key": one.key, "check": one.check, "subject": one.subject, "level": str(one.level)}
 
 
 def _seconds(at: str) -> float:

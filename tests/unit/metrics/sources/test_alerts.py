@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Open alerts and what waits to be delivered."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import BadInput
+from millrace.metrics.family import exposition
+from millrace.metrics.sources import alerts
+from millrace.system.documents import write_model
+from tests.fakes.files.running import server
+from tests.unit.metrics.records import alert_report
+from tests.unit.metrics.scrape import parsed, value, values
+
+SECONDS = 1_795_176_000
+
+
+def test_queue_of_a_route_that_does_not_deliver(tmp_path: Path) -> None:
+    with server(tmp_path):
+        write_model(paths.alert_report_file(), alert_report())
+        found = parsed(exposition(alerts.families()))
+    assert (value(found, "millrace_alert_open", level="FAIL"), value(found, "millrace_alert_open", level="WARN")) == (
+        1,
+        0,
+    )
+    assert [value(found, "millrace_alert_route_up", route=one) for one in ("ops", "hook")] == [1, 0]
+    assert [value(found, "millrace_alert_queue_messages", route=one) for one in ("ops", "hook")] == [0, 7]
+    assert value(found, "millrace_alert_queue_oldest_timestamp_seconds", route="hook") == SECONDS
+    # nothing waits: it has no age, and not that of 1970
+    assert values(found, "millrace_alert_queue_oldest_timestamp_seconds", route="ops") == []
+    assert value(found, "millrace_alert_dropped_messages_total", route="hook") == 3
+    assert value(found, "millrace_alert_delivery_timestamp_seconds", route="ops") == SECONDS
+
+
+def test_server_on_which_alerts_never_ran_has_none(tmp_path: Path) -> None:
+    with server(tmp_path):
+        assert alerts.families() == []
+        paths.alert_report_file().parent.mkdir(parents=True, exist_ok=True)
+        paths.alert_report_file().write_text("{")
+        with pytest.raises(BadInput):
+            alerts.families()
+
+
+def test_report_of_the_release_before_has_no_ages(tmp_path: Path) -> None:
+    with server(tmp_path):
+        write_model(paths.alert_report_file(), alert_report())
+        text = paths.alert_report_file().read_text()
+        assert '"oldest"' in text
+        paths.alert_report_file().write_text(text.replace('"oldest"', '"later"'))
+        assert value(parsed(exposition(alerts.families())), "millrace_alert_queue_messages", route="hook") == 7

@@ -66,6 +66,7 @@ EXPOSURE = {
     "millrace-health-stopped.service": 22,
     "millrace-heartbeat.service": 14,
     "millrace-smart.service": 26,
+    "millrace-smart-event.service": 13,
     "millrace-admin.service": 42,
     "millrace-alert.service": 12,
     "millrace-metrics.service": 12,

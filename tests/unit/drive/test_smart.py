@@ -12,6 +12,7 @@ import pytest
 from millrace import paths
 from millrace.drive import history, smart
 from millrace.drive.smart import DriveSmart
+from millrace.drive.smart_events import Command
 from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.files.trees import Tree, booted
@@ -30,7 +31,12 @@ def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Tree:
     return tree
 
 
-def read(errors: object) -> DriveSmart:
+def silent(device: Path, opcode: int, value: int) -> int:
+    """A drive that knows no events."""
+    raise OSError(errno.EINVAL, "Invalid argument")
+
+
+def read(errors: object, command: Command = silent) -> DriveSmart:
     """What is kept of S1 once it has said this many media errors; S2 does not answer."""
 
     def run(argv: Sequence[str]) -> Result:
@@ -38,7 +44,7 @@ def read(errors: object) -> DriveSmart:
         answers = "nvme1n1" not in argv[2]
         return Result(0, json.dumps(SAID | {"media_errors": errors}), "") if answers else Result(1, "", "gone")
 
-    smart.write(run)
+    smart.write(run, command)
     report = smart.last()
     assert report is not None
     assert [each.boot for each in report.drives].count(True) == 1
@@ -95,3 +101,16 @@ def test_a_drive_is_remembered_with_its_wear_and_one_that_is_silent_too(tree: Tr
     one, two = (each for each in sorted(history.load().drives, key=lambda each: each.serial) if each.serial)
     assert (one.serial, one.size, [step.percent for step in one.wear]) == ("S1", 1 << 40, [3])
     assert (two.serial, two.wear) == ("S2", [])
+
+
+def test_drives_that_answered_report_their_next_warning_by_themselves(tree: Tree, tmp_path: Path) -> None:
+    asked = tmp_path / "asked"
+
+    def command(device: Path, opcode: int, value: int) -> int:
+        with asked.open("a") as file:
+            file.write(f"{device.name} {opcode} {value}\n")
+        return 0
+
+    read(7, command)
+    # S2 did not answer
+    assert asked.read_text().splitlines() == ["nvme0n1 10 0", f"nvme0n1 9 {0x1F & ~4}"]

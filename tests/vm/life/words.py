@@ -23,13 +23,17 @@ VIEWER = "noel"
 VIEWER_PASSWORD = "looks-5-but-touches-nothing"
 
 
-def warn(box: Box, serial: str, value: int) -> None:
-    """Set the critical warning of a drive that was there at the start (NVM Express, SMART log, byte 0); 0 for none."""
+def warn(box: Box, serial: str, value: int, read: bool = True) -> None:
+    """Set the critical warning of a drive that was there at the start (NVM Express, SMART log, byte 0); 0 for none.
+
+    The drive sends an event for a bit that was 0. With `read` its log is read, too, as it is for the end of a warning.
+    """
     number = [drive.serial for drive in SERVER.drives].index(serial)
     path = f"/machine/peripheral/nvme{number}"
     box.machine.qmp("qom-set", path=path, property="smart_critical_warning", value=value)
-    # what its timer does every 5 minutes
-    box.say("systemctl start millrace-smart.service", seconds=300)
+    if read:
+        # what its timer does every 5 minutes
+        box.say("systemctl start millrace-smart.service", seconds=300)
 
 
 @contextmanager

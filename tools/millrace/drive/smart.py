@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """SMART of every drive of this server, the boot drive's too: read every few minutes, left in /run/millrace/smart.json.
 
-millrace-smart.service reads it and nothing waits for that: a drive that is dying may keep who asks it for minutes.
+millrace-smart.service reads it and nothing waits for that: a drive that is dying may keep who asks it for minutes. A
+critical warning starts it at once (`smart_events`).
 """
 
 import time
@@ -10,7 +11,7 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from millrace import paths
-from millrace.drive import history, media_errors
+from millrace.drive import history, media_errors, smart_events
 from millrace.errors import MillraceError
 from millrace.inventory import nvme
 from millrace.inventory.boot_disk import drives_in_use
@@ -64,8 +65,11 @@ def last() -> SmartReport | None:
         return None
 
 
-def write(run: Runner = _IN_TIME) -> None:
-    """Read all drives at the same time, write the report and keep what outlives a boot."""
+def write(run: Runner = _IN_TIME, command: smart_events.Command = smart_events.admin) -> None:
+    """Read all drives at the same time, write the report and keep what outlives a boot.
+
+    NVMe drives that answered report their next warning by themselves.
+    """
     system = drives_in_use(paths.ROOT).system
     drives_here = [one for one in present() if one.size]
     with ThreadPoolExecutor(max_workers=max(len(drives_here), 1)) as together:
@@ -76,6 +80,9 @@ def write(run: Runner = _IN_TIME) -> None:
     new = media_errors.recent(counters, today)
     drives = [_with_new(one, new.get(one.serial)) for one in read]
     write_model(paths.smart_file(), SmartReport(uptime=time.monotonic(), drives=drives))
+    # After the report: what a drive does with a command that it does not know keeps no reading back.
+    warnings = {paths.ROOT / "dev" / one.name: one.critical_warning for one in read if one.critical_warning is not None}
+    smart_events.enable_all(warnings, SECONDS, command)
     media_errors.save(counters)
     worn = {one.serial: one.wear for one in read}
     history.save(history.seen(history.load(), drives_here, worn, today))

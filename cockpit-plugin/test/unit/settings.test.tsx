@@ -215,6 +215,22 @@ test("the URL of a webhook is hidden and goes to standard input only", async () 
     expect(made?.input).toBe("https://chat.example.com/s3cret\n");
 });
 
+test("a syslog receiver is reached by TLS unless another encryption is chosen", async () => {
+    says("alert route add syslog", document("alert-route-list.json"));
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "syslog");
+    await user.type(dialog.getByLabelText(/^Name/), "siem");
+    expect(dialog.queryByLabelText(/^Encryption/)).toBeNull();
+    await user.type(dialog.getByLabelText(/^Syslog receiver/), "log.example.com");
+    expect(dialog.queryByRole("option", { name: /STARTTLS/ })).toBeNull();
+    await user.click(dialog.getByRole("button", { name: "Add" }));
+    await screen.findByText("The route has been added. Send a test.");
+    expect(argv("alert route add syslog")).toEqual(
+        ["alert", "route", "add", "syslog", "siem", "--server=log.example.com", "--security=tls", "--json"]);
+});
+
 test("a route that exists is refused in the dialog, in the program's words", async () => {
     refuses("alert route add syslog", "there is a route log already: millrace alert route remove log");
     const user = show();

@@ -34,6 +34,7 @@ def exported(systemd: Systemd) -> Any:
     )
     routes.add(mail, "pass-word", systemd)
     routes.add(LOG, None, systemd)
+    routes.add(routes.syslog_route("siem", "[2001:db8::1]:601", Security.NONE, None), None, systemd)
     found = PART.exported()
     systemd.calls.clear()
     return found
@@ -53,7 +54,7 @@ def test_config_verbs_export_and_import_routes() -> None:
 def test_no_secret_is_exported(exported: Any) -> None:
     text = json.dumps(exported)
     assert "s3cret" not in text and "pass-word" not in text
-    assert [one["name"] for one in exported] == ["chat", "ops", "log"]
+    assert [one["name"] for one in exported] == ["chat", "ops", "log", "siem"]
 
 
 def test_new_server_has_the_routes_and_names_each_without_its_secret(systemd: Systemd, exported: Any) -> None:
@@ -66,7 +67,7 @@ def test_new_server_has_the_routes_and_names_each_without_its_secret(systemd: Sy
     )
     assert mail.startswith("alert route ops has no password, which no export contains: millrace alert route remove ops")
     assert "millrace alert route add mail ops --server " in mail and mail.endswith("--user ops")
-    assert [one.name for one in routes.load()] == ["chat", "ops", "log"]
+    assert [one.name for one in routes.load()] == ["chat", "ops", "log", "siem"]
     assert secrets() == {}
     assert systemd.calls == [["systemctl", "restart", "millrace-alert.service"]]
 

@@ -59,8 +59,17 @@ def test_mail_without_encryption_is_said_to_be() -> None:
     assert "by 10.0.0.9:25, unencrypted" in typed("route", "add", "mail", "ops", *mail).stdout
 
 
+def test_syslog_receiver_is_reached_by_tls_unless_it_is_said_otherwise() -> None:
+    assert (
+        "syslog: log.example.com:6514\n" in typed("route", "add", "syslog", "a", "--server", "log.example.com").stdout
+    )
+    plain = typed("route", "add", "syslog", "b", "--server", "[2001:db8::1]:601", "--security", "none").stdout
+    assert "syslog: [2001:db8::1]:601, unencrypted\n" in plain
+
+
 def test_what_cannot_be_a_route_is_bad_input() -> None:
-    for words in (("webhook", "Chat", "--url-stdin"), ("syslog", "log", "--daily", "8")):
+    server = ("syslog", "log", "--server", "log.example.com:70000")
+    for words in (("webhook", "Chat", "--url-stdin"), ("syslog", "log", "--daily", "8"), server):
         assert isinstance(typed("route", "add", *words, stdin=f"{URL}\n").exception, BadInput)
     assert routes.load() == []
 

@@ -25,6 +25,7 @@ mail_address = Rule(
 clock = Rule(Check("(?:[01][0-9]|2[0-3]):[0-5][0-9]", "$0 is not a time of day: write it like 08:00"))
 
 PORTS = {Security.STARTTLS: 587, Security.TLS: 465, Security.NONE: 25}
+SYSLOG_PORTS = {Security.TLS: 6514, Security.NONE: 514}
 
 _SERVER = re.compile(r"(?:\[(?P<v6>[^\]]+)\]|(?P<host>[^:\[\]]+))(?::(?P<port>[0-9]{1,5}))?")
 
@@ -34,13 +35,25 @@ def mail_server(text: str, security: Security) -> tuple[str, int]:
 
     Without a port it is 587 for STARTTLS, 465 for TLS, 25 without encryption.
     """
+    return _server(text, PORTS[security], "a mail server: write it like smtp.example.com:587")
+
+
+def syslog_server(text: str, security: Security) -> tuple[str, int]:
+    """Return the host and the TCP port of `HOST[:PORT]`. ValueError: it is none.
+
+    Without a port it is 6514 for TLS (RFC 5425), 514 without encryption.
+    """
+    return _server(text, SYSLOG_PORTS[security], "a syslog receiver: write it like log.example.com:6514")
+
+
+def _server(text: str, port: int, kind: str) -> tuple[str, int]:
     found = _SERVER.fullmatch(text)
-    port = int((found and found["port"]) or PORTS[security])
+    port = int((found and found["port"]) or port)
     if found is None or not 0 < port < 1 << 16:
-        raise ValueError(f"{shown(text)} is not a mail server: write it like smtp.example.com:587")
+        raise ValueError(f"{shown(text)} is not {kind}")
     if found["v6"] is not None:
         try:
             return str(ip_address(found["v6"])), port
         except ValueError as error:
-            raise ValueError(f"{shown(text)} is not a mail server: write it like smtp.example.com:587") from error
+            raise ValueError(f"{shown(text)} is not {kind}") from error
     return host_name(found["host"]), port

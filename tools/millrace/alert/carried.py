@@ -61,15 +61,11 @@ def _made_again(route: Route) -> Route:
     """The route as `alert route add` makes it: only that verifies each part."""
     if isinstance(route, MailRoute):
         return routes.mail_route(
-            route.name, _server(route), route.security, route.sender, route.recipients, route.user, route.daily
+            route.name, routes.server_of(route), route.security, route.sender, route.recipients, route.user, route.daily
         )
     if isinstance(route, WebhookRoute):
         return routes.webhook_route(route.name, route.host, route.daily)
-    return routes.syslog_route(route.name, route.daily)
-
-
-def _server(route: MailRoute) -> str:
-    return f"{f'[{route.host}]' if ':' in route.host else route.host}:{route.port}"
+    return routes.syslog_route(route.name, routes.server_of(route) if route.host else None, route.security, route.daily)
 
 
 def _remedy(route: Route) -> str:
@@ -77,7 +73,15 @@ def _remedy(route: Route) -> str:
     if isinstance(route, MailRoute):
         what = "password"
         recipients = [word for one in route.recipients for word in ("--to", one)]
-        again += ["--server", _server(route), "--security", route.security, "--from", route.sender, *recipients]
+        again += [
+            "--server",
+            routes.server_of(route),
+            "--security",
+            route.security,
+            "--from",
+            route.sender,
+            *recipients,
+        ]
         again += ["--user", route.user or ""]
     again += ["--daily", route.daily] if route.daily else []
     return (

@@ -5,14 +5,10 @@ import os
 import socket
 
 from millrace import paths
-from millrace.alert import text
-from millrace.alert.model import Alert, Message
-from millrace.health.model import Level
+from millrace.alert import syslog
+from millrace.alert.model import Message
 
 TIMEOUT_S = 5.0
-# Facility `daemon` of RFC 5424.
-_FACILITY = 3 << 3
-_ALERT, _WARNING, _NOTICE = 1, 4, 5
 
 
 def send(message: Message, host: str) -> None:
@@ -20,14 +16,5 @@ def send(message: Message, host: str) -> None:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.settimeout(TIMEOUT_S)
         log.connect(str(paths.ROOT / "dev/log"))
-        apart = message.alerts if message.event in ("opened", "worse", "closed") else [None]
-        for alert in apart:
-            one = message.model_copy(update={"alerts": [alert]}) if alert else message
-            priority = _FACILITY | _severity(message, alert)
-            log.send(f"<{priority}>millrace-alert[{os.getpid()}]: {text.subject(one, host)}".encode())
-
-
-def _severity(message: Message, alert: Alert | None) -> int:
-    if alert is None or message.event not in ("opened", "worse"):
-        return _NOTICE
-    return _ALERT if alert.level is Level.FAIL else _WARNING
+        for priority, line in syslog.lines(message, host):
+            log.send(f"<{priority}>{syslog.PROGRAM}[{os.getpid()}]: {line}".encode())

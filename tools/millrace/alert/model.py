@@ -55,11 +55,17 @@ class WebhookRoute(Contract):
 
 
 class SyslogRoute(Contract):
-    """The journal of this server, from where `[journal] forward` of the policy takes it to another host."""
+    """Syslog: of `host` by TCP (RFC 5424), with `security` `tls` or `none`; without a host the journal of this server.
+
+    `[journal] forward` of the policy takes the journal to another host.
+    """
 
     kind: Literal["syslog"] = "syslog"
     name: RouteName
     daily: Clock | None = None
+    host: str | None = None
+    port: int | None = None
+    security: Security = Security.TLS
 
     @property
     def needs_secret(self) -> bool:

@@ -77,9 +77,14 @@ def webhook_route(name: str, url: str, daily: str | None) -> WebhookRoute:
     return WebhookRoute(name=addresses.route_name(name), daily=_daily(daily), host=webhook.host_of(url))
 
 
-def syslog_route(name: str, daily: str | None) -> SyslogRoute:
-    """Return a route to the journal. ValueError: the name or the time is not valid."""
-    return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily))
+def syslog_route(name: str, server: str | None, security: Security, daily: str | None) -> SyslogRoute:
+    """Return a route to a syslog receiver, or without one to the journal. ValueError: a part of it is not valid."""
+    if server is None:
+        return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily))
+    if security is Security.STARTTLS:
+        raise ValueError("a syslog receiver is reached by tls or none")
+    host, port = addresses.syslog_server(server, security)
+    return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily), host=host, port=port, security=security)
 
 
 def add(route: Route, secret: str | None, run: Runner) -> None:
@@ -136,6 +141,12 @@ def replace(wanted: list[Route], run: Runner) -> list[Route]:
         return [one for one in wanted if one.needs_secret and one.name not in kept]
 
 
+def server_of(route: MailRoute | SyslogRoute) -> str:
+    """Return the server of a route as `--server` takes it."""
+    host = route.host or ""
+    return f"{f'[{host}]' if ':' in host else host}:{route.port}"
+
+
 def unknown(name: str) -> str:
     """Return the sentence for a route that does not exist."""
     return f"there is no route {shown(name)}: millrace alert route list"
@@ -164,14 +175,16 @@ def listed(report: Report | None) -> RouteList:
 
 def _to(route: Route) -> str:
     if isinstance(route, MailRoute):
-        return f"{', '.join(route.recipients)} by {route.host}:{route.port}"
-    return route.host if isinstance(route, WebhookRoute) else "the journal"
+        return f"{', '.join(route.recipients)} by {server_of(route)}"
+    if isinstance(route, WebhookRoute):
+        return route.host
+    return server_of(route) if route.host else "the journal"
 
 
 def _is_secure(route: Route) -> bool:
-    if isinstance(route, MailRoute):
-        return route.security is not Security.NONE
-    return not isinstance(route, WebhookRoute) or route.host.startswith("https:")
+    if isinstance(route, WebhookRoute):
+        return route.host.startswith("https:")
+    return route.security is not Security.NONE
 
 
 def _undated(route: Route) -> Route:

@@ -9,7 +9,7 @@ import sys
 
 from pydantic import Field
 
-from millrace.alert import journal, mail, webhook
+from millrace.alert import journal, mail, syslog, webhook
 from millrace.alert.model import MailRoute, Message, Route, WebhookRoute
 from millrace.errors import Failed
 from millrace.system.documents import Contract
@@ -36,10 +36,12 @@ def deliver(parcel: Parcel) -> None:
             mail.send(route, parcel.secret, parcel.message, parcel.host)
         elif isinstance(route, WebhookRoute):
             webhook.send(parcel.secret, parcel.message, parcel.host)
+        elif route.host:
+            syslog.send(route, parcel.message, parcel.host)
         else:
             journal.send(parcel.message, parcel.host)
     except OSError as error:
-        where = f"{route.host}: " if isinstance(route, MailRoute | WebhookRoute) else ""
+        where = f"{route.host}: " if route.host else ""
         raise Failed(f"{where}{error.strerror or error or type(error).__name__}") from error
 
 

@@ -131,13 +131,26 @@ def webhook(name: str, url_stdin: bool, daily: str | None, show: Output) -> None
 
 @add.command()
 @_name
+@click.option(
+    "--server",
+    metavar="HOST[:PORT]",
+    help="Syslog receiver (RFC 5424 by TCP); without it alerts are lines in the journal of this server.",
+)
+@click.option(
+    "--security",
+    type=click.Choice(["tls", "none"]),
+    default="tls",
+    show_default=True,
+    help="Encryption of the connection to --server: TLS (port 6514) or none (514).",
+)
 @_daily
 @_routes
-def syslog(name: str, daily: str | None, show: Output) -> None:
-    """Log alerts in the journal, which `[journal] forward` of the policy sends to another host."""
+def syslog(name: str, server: str | None, security: str, daily: str | None, show: Output) -> None:
+    """Send alerts to a syslog receiver, or log them in the journal, which the policy can forward to another host."""
     from millrace.alert import routes
+    from millrace.alert.model import Security
 
-    routes.add(_valid(lambda: routes.syslog_route(name, daily)), None, attempt)
+    routes.add(_valid(lambda: routes.syslog_route(name, server, Security(security), daily)), None, attempt)
     _show_routes(show)
 
 

@@ -22,7 +22,7 @@ export function kindName(kind: ListedRoute["kind"]): string {
     switch (kind) {
     case "mail": return _("Mail");
     case "webhook": return _("Webhook");
-    case "syslog": return _("Journal");
+    case "syslog": return _("Syslog");
     }
 }
 
@@ -103,10 +103,13 @@ export function AlertsPanel(): JSX.Element {
     );
 }
 
+/** How the program names a syslog route without a receiver. */
+const JOURNAL = "the journal";
+
 function Destination({ route }: { route: ListedRoute }): JSX.Element {
     return (
         <>
-            {route.kind === "syslog" ? _("Journal of this server") : route.to}
+            {route.to === JOURNAL ? _("Journal of this server") : route.to}
             {!route.secure && <> <HealthLabel level="WARN">{_("unencrypted")}</HealthLabel></>}
             {route.daily !== null && <small className="mr-subtle"> {format(_("sign of life at $0"), route.daily)}</small>}
         </>

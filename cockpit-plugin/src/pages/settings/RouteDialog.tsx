@@ -24,6 +24,16 @@ function securityName(security: Security): string {
     }
 }
 
+/** Without STARTTLS, which syslog does not have. */
+const SYSLOG_SECURITIES = rules.MAIL_SECURITIES.filter((one) => one !== "starttls");
+
+function syslogSecurityName(security: Exclude<Security, "starttls">): string {
+    switch (security) {
+    case "tls": return _("TLS (port 6514)");
+    case "none": return _("None (port 514)");
+    }
+}
+
 const list = (text: string) => text.split(/[\s,]+/).filter(Boolean);
 
 /** What is wrong with what was typed; a field that is empty is not wrong yet. */
@@ -49,6 +59,8 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
         sender: unlessEmpty(sender, rules.mailAddress),
         recipients: list(recipients).map(rules.mailAddress).find((one) => one !== undefined),
     };
+    // a syslog receiver has no STARTTLS
+    const syslogSecurity = security === "starttls" ? "tls" : security;
     const complete = {
         mail: server !== "" && sender !== "" && list(recipients).length > 0 && (user === "" || password !== ""),
         webhook: url !== "",
@@ -61,7 +73,7 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
         const words = {
             mail: [`--server=${server}`, `--security=${security}`, `--from=${sender}`, ...list(recipients).map((one) => `--to=${one}`), ...signIn],
             webhook: ["--url-stdin"],
-            syslog: [],
+            syslog: server === "" ? [] : [`--server=${server}`, `--security=${syslogSecurity}`],
         }[kind];
         const secret = { mail: user === "" ? "" : `${password}\n`, webhook: `${url}\n`, syslog: "" }[kind];
         if (await add.go([name, ...words, ...sign], secret) !== undefined) onDone();
@@ -71,8 +83,7 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
             onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
                 <ChoiceField id="route-kind" label={_("Type")} value={kind} onChange={setKind}
-                    options={KINDS.map((value) => ({ value, label: kindName(value) }))}
-                    help={kind === "syslog" ? _("Forwarding of the journal sends the alerts to another host.") : undefined} />
+                    options={KINDS.map((value) => ({ value, label: kindName(value) }))} />
                 <TextField id="route-name" label={_("Name")} required value={name} onChange={setName} problem={problems.name} placeholder="ops" />
                 {kind === "mail" && (
                     <>
@@ -86,6 +97,16 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
                         <TextField id="route-user" label={_("User")} value={user} onChange={setUser} help={_("If empty, the server does not sign in.")} />
                         {user !== "" && (
                             <TextField id="route-password" type="password" label={_("Password")} required value={password} onChange={setPassword} />
+                        )}
+                    </>
+                )}
+                {kind === "syslog" && (
+                    <>
+                        <TextField id="route-server" label={_("Syslog receiver")} value={server} onChange={setServer} placeholder="log.example.com"
+                            help={_("RFC 5424 by TCP. If empty, alerts go to the journal of this server, which can be forwarded.")} />
+                        {server !== "" && (
+                            <ChoiceField id="route-security" label={_("Encryption")} value={syslogSecurity} onChange={setSecurity}
+                                options={SYSLOG_SECURITIES.map((value) => ({ value, label: syslogSecurityName(value) }))} />
                         )}
                     </>
                 )}

@@ -2406,6 +2406,18 @@ export interface SupportArchive {
     parts: SupportPart[];
 }
 
+/** What an archive of this server will have; nothing is collected for it. */
+export interface SupportContents {
+    schema_version: 1;
+    files: SupportFile[];
+}
+
+/** One file that an archive has, and what it is. */
+export interface SupportFile {
+    name: string;
+    what: string;
+}
+
 /** One file of the archive: what it is, its bytes, and why it could not be made, null where it could. */
 export interface SupportPart {
     name: string;
@@ -2897,6 +2909,7 @@ export interface Outputs {
     "share verify": VerifyReport;
     "status": Status;
     "support": SupportArchive;
+    "support --list": SupportContents;
     "topology": Topology;
     "tune": TuneReport;
     "tune --settings": SettingsFile;

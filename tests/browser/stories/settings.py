@@ -59,3 +59,15 @@ def test_own_certificate_is_installed_and_removed(console: Console, admin: User)
     expect(certificate).not_to_contain_text("nas.example.com")
     report = json.loads(console.run(["millrace", "certificate", "show", "--json"], ""))
     assert report["origin"] == "own"
+
+
+def test_support_archive_is_listed_before_it_is_downloaded(console: Console, admin: User) -> None:
+    admin.go("Settings")
+    admin.ours.get_by_role("button", name="Support archive…").click()
+    dialog = admin.ours.get_by_role("dialog")
+    listed = json.loads(console.run(["millrace", "support", "--list", "--json"], ""))["files"]
+    expect(dialog.get_by_role("row")).to_have_count(len(listed) + 1)
+    expect(dialog.get_by_role("button", name="Download")).to_be_enabled()
+    assert admin.accessibility_problems() == []
+    dialog.get_by_role("button", name="Close").last.click()
+    expect(dialog).to_have_count(0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The archive has what it lists, nothing of it is a secret or a name of the owner, and it is written whole or not."""
 
+import io
 import json
 import os
 import re
@@ -302,3 +303,26 @@ def test_contents_are_listed_before_anything_is_collected(
     assert said[4] == f"{file} is written. Names, addresses and serial numbers in it are not the real ones."
     shown = CliRunner().invoke(millrace, ["support", str(tmp_path / "b.tar.zst"), "--json"], catch_exceptions=False)
     assert [one["name"] for one in json.loads(shown.stdout)["parts"]] == ["a.txt", "b.txt"]
+
+
+def test_contents_are_listed_without_an_archive(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("millrace.support.parts.parts", lambda: [Part("b.txt", "second", dict().popitem)])
+    said = CliRunner().invoke(millrace, ["support", "--list", "--json"], catch_exceptions=False).stdout
+    assert json.loads(said)["files"] == [{"name": "b.txt", "what": "second"}]
+
+
+def test_archive_on_standard_output_is_whole_and_nothing_else(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_zstd(monkeypatch)
+    monkeypatch.setattr("millrace.support.parts.parts", lambda: [planted("a.txt")])
+    before = sorted(os.listdir(paths.run_dir()))
+    printed = CliRunner().invoke(millrace, ["support", "-"], catch_exceptions=False).stdout_bytes
+    unpacked = subprocess.run(["zstd", "-dc"], input=printed, capture_output=True, check=True).stdout
+    with tarfile.open(fileobj=io.BytesIO(unpacked)) as archive:
+        assert archive.getnames() == ["a.txt"]
+    # nothing of it stays in memory
+    assert sorted(os.listdir(paths.run_dir())) == before
+
+
+@pytest.mark.parametrize("words", [[], ["a.tar.zst", "--list"], ["-", "--json"]])
+def test_file_and_list_exclude_each_other(box: Box, words: list[str]) -> None:
+    assert CliRunner().invoke(millrace, ["support", *words]).exit_code == 2

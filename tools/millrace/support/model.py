@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The contract of `millrace support FILE --json`."""
+"""The contracts of `millrace support --json`."""
 
 from typing import Literal
 
@@ -21,3 +21,17 @@ class SupportArchive(Contract):
     schema_version: Literal[1] = 1
     file: str
     parts: list[SupportPart]
+
+
+class SupportFile(Contract):
+    """One file that an archive has, and what it is."""
+
+    name: str
+    what: str
+
+
+class SupportContents(Contract):
+    """What an archive of this server will have; nothing is collected for it."""
+
+    schema_version: Literal[1] = 1
+    files: list[SupportFile]

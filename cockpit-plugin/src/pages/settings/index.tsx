@@ -7,6 +7,7 @@ import { AlertsPanel } from "./AlertsPanel";
 import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
 import { MetricsPanel } from "./MetricsPanel";
+import { SupportPanel } from "./SupportPanel";
 import { UpdatesPanel } from "./UpdatesPanel";
 
 export default function Settings(): JSX.Element {
@@ -18,6 +19,7 @@ export default function Settings(): JSX.Element {
             <AlertsPanel />
             <MetricsPanel />
             <UpdatesPanel />
+            <SupportPanel />
         </>
     );
 }

@@ -45,6 +45,7 @@ VERBS = {
     "domain": ("millrace.domain.verbs", "Join, leave or show an Active Directory domain."),
     "config": ("millrace.config.verbs", "Show, export, import or roll back the desired state."),
     "keep": ("millrace.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
+    "reset": ("millrace.reset.verbs", "Reset the boot drive to factory state; data on the pool stays."),
     "update": ("millrace.update.verbs", "Install another version beside this one, try it, go back."),
     "install": ("millrace.install.verbs", "Write the running version to another boot drive."),
     "journal": ("millrace.journal.verbs", "Forward the journal to another host."),

@@ -277,6 +277,21 @@ def rescue_file() -> Path:
     return state_dir() / "rescue.json"
 
 
+def reset_file() -> Path:
+    """A factory reset under way: its journal, gone with the file system of the boot drive."""
+    return state_dir() / "reset.json"
+
+
+def last_reset_file() -> Path:
+    """The last factory reset of this server: who began it, and when. It is kept on the pool."""
+    return state_dir() / "reset-last.json"
+
+
+def reset_failed_file() -> Path:
+    """Why the last factory reset of this boot did not begin."""
+    return run_dir() / "reset-failed.json"
+
+
 def rescued_file() -> Path:
     """The last rescue of the pool that ended."""
     return state_dir() / "rescued.json"

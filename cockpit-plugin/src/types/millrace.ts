@@ -1908,6 +1908,47 @@ export interface RescueState {
     journal: Rescue | null;
 }
 
+/** A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one. */
+export interface Reset {
+    schema_version: 1;
+    what: "keep" | "forget";
+    by: string;
+    at: string;
+    pool: string | null;
+}
+
+/** Why a factory reset did not begin, in a sentence. `at` is ISO 8601 in UTC. */
+export interface ResetFailed {
+    schema_version: 1;
+    problem: string;
+    at: string;
+}
+
+/**
+ * What a factory reset removes and leaves on this server, and whether one can begin.
+ *
+ * `host` is what is typed to confirm it. `pool` is the UUID of the file system of the pool, None without one. `shares`
+ * stay as directories; `users` and the `domain` are forgotten only where people are. `clients` are connected now.
+ * `sealed`: adopting the pool afterwards takes the passphrase. `credentials` are files on the boot partition that stay
+ * and apply again. `obstacle` is why no reset can begin now. `under_way` is one that has begun, `failed` why the last
+ * one of this boot did not, `last` the one that this server came back from.
+ */
+export interface ResetStatus {
+    schema_version: 1;
+    host: string;
+    pool: string | null;
+    shares: string[];
+    users: string[];
+    domain: string | null;
+    clients: Session[];
+    sealed: boolean;
+    credentials: string[];
+    obstacle: string | null;
+    under_way: Reset | null;
+    failed: ResetFailed | null;
+    last: Reset | null;
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -2895,6 +2936,9 @@ export interface Outputs {
     "port set": PortReport;
     "provision": ProvisionOutcome;
     "provision --dry-run": Steps;
+    "reset run": Reset;
+    "reset show": ResetStatus;
+    "reset start": ResetStatus;
     "schema": Schema;
     "session list": SessionList;
     "share create": ChangeReport;

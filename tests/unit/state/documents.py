@@ -28,6 +28,7 @@ from millrace.provision.unclean import UncleanStarts
 from millrace.rescue.model import Rescue
 from millrace.state.history import Change
 from millrace.state.model import Config
+from millrace.state.reset_journal import Reset
 from millrace.tune.pace import PriorityDocument
 from millrace.update.model import FailedVersions, LastUpdate, Source, Trial
 
@@ -64,6 +65,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "removed.json": ((f"{STATE}/removed.json",), Removals),
     "rendered.json": ((f"{STATE}/rendered.json",), Rendered),
     "rescue.json": ((f"{STATE}/rescue.json", f"{STATE}/rescued.json"), Rescue),
+    "reset.json": ((f"{STATE}/reset.json", f"{STATE}/reset-last.json"), Reset),
     "returns.json": ((f"{STATE}/returns.json",), Returns),
     "scrub.json": ((f"{STATE}/scrub.json",), ScrubRecord),
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
@@ -119,9 +121,11 @@ WRITERS: dict[str, set[str]] = {
     "provision/removed.py": {"removed.json"},
     "provision/returned.py": {"returns.json"},
     "provision/unclean.py": {"unclean.json"},
+    "reset/reset.py": {"reset.json"},
     "rescue/journal.py": {"rescue.json"},
     "share/usage.py": set(),
     "state/history.py": {"change.json"},
+    "state/reset_journal.py": {"reset.json"},
     "state/store.py": {"config.json"},
     "tune/originals.py": set(),
     "tune/settings.py": {"settings.json"},

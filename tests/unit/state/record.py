@@ -58,6 +58,7 @@ from millrace.provision.removed import Removal, Removals
 from millrace.provision.returned import Return, Returns
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
 from millrace.rescue.model import STEPS, Judgement, NewLog, Rescue
+from millrace.state.reset_journal import Reset
 from millrace.system.documents import read_model
 from millrace.tune.pace import PriorityDocument
 from millrace.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
@@ -114,6 +115,7 @@ def _of_pool(pool: Pool) -> dict[str, BaseModel]:
     return {
         "in-sync.json": InSync(arrays=[InSyncArray(uuid=one.uuid, members=one.members) for one in pool.arrays]),
         "removed.json": Removals(removals=[Removal(serial="OLD1", at=AT)]),
+        "reset.json": Reset(what="keep", by="admin", at=AT, pool="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11"),
         "returns.json": Returns(
             returns=[Return(serial=data.members[0].serial, array="data", at=AT, outcome="re-added")]
         ),

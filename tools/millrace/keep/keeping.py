@@ -14,9 +14,10 @@ from millrace.keep import gather, generation, generations, seal
 from millrace.keep.gather import Content, Gathered
 from millrace.keep.generation import Generation
 from millrace.keep.kept import has
-from millrace.keep.model import KeepStatus, KeyFile, Manifest
+from millrace.keep.model import Forgotten, KeepStatus, KeyFile, Manifest
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
+from millrace.state.reset_journal import refuse_if_reset
 from millrace.system import locks, sysfs
 from millrace.system.documents import read_model, write_model
 from millrace.system.mounts import mounted
@@ -34,17 +35,20 @@ def status() -> KeepStatus:
     return read_model(paths.keep_file(), KeepStatus)
 
 
-def keep(run: Runner, pause: Callable[[float], None] | None = None) -> KeepStatus:
+def keep(run: Runner, pause: Callable[[float], None] | None = None, anew: bool = False) -> KeepStatus:
     """Keep the state of this server on its pool; return how that ended, which `status` returns as well.
 
-    Refused: there is no pool, or the caller is not root. BadInput: pool.json cannot be read. OSError: the result cannot
-    be recorded. That the pool does not take it is a result.
+    `anew` writes a generation in any case. Refused: there is no pool, a factory reset is under way, or the caller is
+    not root. BadInput: pool.json cannot be read. OSError: the result cannot be recorded. That the pool does not take it
+    is a result.
     """
     pool = load_pool()
-    with _lock():
+    with lock():
+        # What is forgotten is not kept again, and what was kept for the reset is the state of now.
+        refuse_if_reset()
         before = _before()
         try:
-            found = _kept(pool, before, run, pause or time.sleep)
+            found = _kept(pool, before, run, pause or time.sleep, anew)
         except OSError as error:
             found = before.model_copy(update={"problem": f"{error.filename or 'the pool'}: {error.strerror or error}"})
         except MillraceError as error:
@@ -61,7 +65,8 @@ def mounted_pool(pool: Pool) -> Path:
     return paths.ROOT / mountpoint.lstrip("/")
 
 
-def _lock() -> AbstractContextManager[None]:
+def lock() -> AbstractContextManager[None]:
+    """Hold the lock of everything that writes generations, waiting for it. Refused: the caller is not root."""
     return locks.held(paths.run_dir() / "keep.lock")
 
 
@@ -72,7 +77,7 @@ def _before() -> KeepStatus:
         return KeepStatus(directory=str(generations.directory(Path(load_pool().filesystem.mountpoint))))
 
 
-def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None]) -> KeepStatus:
+def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None], anew: bool) -> KeepStatus:
     where = generations.make_directory(mounted_pool(pool))
     key = seal.current()
     now = datetime.now(UTC)
@@ -80,9 +85,9 @@ def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], 
     last = read.manifest if read else None
     everything = _completed(gather.settled(run, pause), read, key)
     digests = _digests(everything, key)
-    if last is None or damaged or _is_due(last, digests, key, everything, now):
+    if last is None or damaged or anew or _is_due(last, digests, key, everything, now):
         number = max(generations.numbers(where), default=0) + 1
-        made, data = _packed(pool, everything, key, number, now)
+        made, data = packed(pool, everything, key, number, now)
         generations.write(where, number, data)
     else:
         made = last
@@ -154,9 +159,15 @@ def _digests(everything: Gathered, key: KeyFile | None) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def _packed(
-    pool: Pool, everything: Gathered, key: KeyFile | None, number: int, now: datetime
+def packed(
+    pool: Pool,
+    everything: Gathered,
+    key: KeyFile | None,
+    number: int,
+    now: datetime,
+    forgotten: Forgotten | None = None,
 ) -> tuple[Manifest, bytes]:
+    """Return a generation of these contents as its manifest and its bytes."""
     members = [generation.member(one, key) for one in everything.contents]
     decided, records = _digests(everything, key)
     manifest = Manifest(
@@ -171,5 +182,6 @@ def _packed(
         records=records,
         members=[about for about, _ in members],
         problems=everything.problems,
+        forgotten=forgotten,
     )
     return manifest, generation.pack(manifest, {about.path: stored for about, stored in members})

@@ -42,11 +42,18 @@ class Member(Contract):
     link: str | None = None
 
 
+class Forgotten(Contract):
+    """Who forgot the people of a state with a factory reset, and when (ISO 8601, in UTC)."""
+
+    by: str
+    at: str
+
+
 class Manifest(Contract):
     """What a generation has, and of which server and pool. `written` is ISO 8601 in UTC.
 
     `decided` and `records` are digests of the content, by which the next generation knows whether anything changed.
-    `problems` are what could not be read when it was written.
+    `problems` are what could not be read when it was written. `forgotten`: it has the pool and its shares alone.
     """
 
     schema_version: Literal[1] = 1
@@ -62,6 +69,7 @@ class Manifest(Contract):
     records: str
     members: list[Member]
     problems: list[str] = Field(default_factory=list)
+    forgotten: Forgotten | None = None
 
 
 class KeepStatus(Contract):

@@ -14,7 +14,12 @@ TIMEOUT_S = 1.0
 
 def record(number: int, who: str, what: str) -> None:
     """Send one change to the system log. A log that does not answer within a second never fails the change."""
-    line = f"<{PRIORITY}>millrace[{os.getpid()}]: change {number} by {_one_line(who)}: {_one_line(what)}"
+    note(f"change {number} by {_one_line(who)}: {_one_line(what)}")
+
+
+def note(text: str) -> None:
+    """Send one line to the system log, as `record` does."""
+    line = f"<{PRIORITY}>millrace[{os.getpid()}]: {_one_line(text)}"
     with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
         log.settimeout(TIMEOUT_S)
         log.connect(str(paths.ROOT / "dev/log"))

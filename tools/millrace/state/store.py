@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from pydantic import ValidationError
 
 from millrace.errors import BadInput, Failed
-from millrace.state import audit_log, files, history, restrictions
+from millrace.state import audit_log, files, history, reset_journal, restrictions
 from millrace.state.history import Change
 from millrace.state.model import Config, first_config
 from millrace.system import locks
@@ -63,9 +63,10 @@ def change(who: str, what: str, mutate: Mutate, effect: Effect | None = None, ov
 
     Nothing is written if either raises; an effect undoes what it did. Waits while another change is under way.
     `overwrite` is for an import: it accepts an old state that cannot be read. BadInput: the new state contradicts
-    itself, with one sentence.
+    itself, with one sentence. Refused: a factory reset is under way.
     """
     with config_lock():
+        reset_journal.refuse_if_reset()
         old = _read_or_first() if overwrite else read()
         new = _mutated(old.config, mutate)
         if effect is not None:

@@ -31,6 +31,8 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"
     if paths.transaction_file().exists():
         return "the pool is being created; wait until that is done"
+    if paths.reset_file().exists():
+        return "a factory reset of this server is under way"
     if journal.is_under_way():
         return "a pool is being adopted; wait until that is done"
     if paths.rescue_file().exists():

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+from collections.abc import Iterable
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from millrace import paths
+from millrace.reset import reset
+from millrace.reset.firmware import TOOL, VARIABLES
+from millrace.system.run import Result
+from tests.fakes.commands import GOOD
+from tests.unit.keep.conftest import Server, Tdb
+
+
+class Resettable(Tdb):
+    """A server whose firmware keeps variables, and whose systemd runs the unit of the reset."""
+
+    TAKEN: ClassVar[Iterable[str]] = (
+        *Tdb.TAKEN,
+        f"{TOOL} request",
+        f"{TOOL} status",
+        "systemctl is-active --quiet millrace-bench.service",
+        "systemctl show --property=ActiveState,Job millrace-*.service",
+        "systemctl start srv-pool.mount",
+        f"systemctl start {reset.UNIT}",
+        "systemctl --no-block reboot",
+    )
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.requested, self.rebooted, self.forgetful = False, False, False
+        self.working: set[str] = set()
+
+    def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
+        if words == ["request"]:
+            self.requested = not self.forgetful
+            return GOOD
+        return Result(11, "pending\n", "") if self.requested else Result(0, "unspecified\n", "")
+
+    def _systemctl(self, words: list[str], _: str) -> Result:
+        match words:
+            case ["is-active", *_]:
+                return Result(3, "", "")
+            case ["show", _, unit]:
+                return Result(0, f"ActiveState={'activating' if unit in self.working else 'inactive'}\n", "")
+            case ["start", reset.UNIT]:
+                return self.unit()
+            case ["--no-block", "reboot"]:
+                self.rebooted = True
+        return GOOD
+
+    def unit(self) -> Result:
+        """What systemd does with the unit of the reset, now or at a boot."""
+        if not paths.reset_file().exists():
+            return GOOD
+        try:
+            reset.carry_out(self)
+        except Exception:
+            return Result(1, "", "Job for millrace-reset.service failed")
+        return GOOD
+
+
+class Reset(Server):
+    """A server with a pool, shares, users and secrets, which is reset."""
+
+    def __init__(self, root: Path) -> None:
+        super().__init__(root)
+        self.run: Resettable = Resettable()
+        (root / VARIABLES).mkdir(parents=True)
+
+    def reset(self, what: str) -> None:
+        reset.start(what, "admin", self.run, lambda seconds: None)  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def server(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> Reset:
+    monkeypatch.setattr("millrace.update.obstacles.live_arrays", lambda pool, records: [])
+    monkeypatch.setattr("millrace.state.audit_log.note", lambda text: None)
+    return Reset(root_user)

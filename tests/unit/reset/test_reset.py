@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A reset keeps the state on the pool, or forgets its people, and then asks the firmware; else nothing changes."""
+
+import json
+import os
+from collections.abc import Callable
+
+import pytest
+
+from millrace import paths
+from millrace.adopt import look, restore
+from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.keep import generations
+from millrace.keep.generation import Generation
+from millrace.reset import reset
+from millrace.reset.firmware import VARIABLES
+from millrace.state import reset_journal, store
+from millrace.state.model import Share, Smb
+from tests.fakes.mounts import unmount_all
+from tests.unit.reset.conftest import Reset
+
+
+def newest(server: Reset) -> Generation:
+    found = generations.newest(server.where)
+    assert found is not None
+    return found.generation
+
+
+def unchanged(server: Reset) -> None:
+    """No reset is under way, none was asked for, and the server keeps its state as before."""
+    assert not server.run.requested and not server.run.rebooted
+    assert reset_journal.under_way() is None
+    server.keep()
+    assert "accounts/shadow" in newest(server).stored
+
+
+def test_state_is_kept_before_the_reset_with_who_began_it(server: Reset) -> None:
+    server.reset("keep")
+    assert server.run.requested and server.run.rebooted
+    stored = newest(server).stored
+    assert {"accounts/shadow", "var/lib/samba/private/secrets.tdb.dump"} <= set(stored)
+    record = json.loads(stored["var/lib/millrace/reset-last.json"])
+    assert (record["by"], record["what"]) == ("admin", "keep")
+
+
+def test_state_is_written_anew_although_nothing_was_decided(server: Reset) -> None:
+    server.keep()
+    before = newest(server).manifest.generation
+    server.file("var/lib/samba/private/passdb.tdb", "a password that was changed over SMB")
+    server.reset("keep")
+    assert newest(server).manifest.generation > before
+    assert b"changed over SMB" in newest(server).stored["var/lib/samba/private/passdb.tdb.dump"]
+
+
+def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server: Reset) -> None:
+    models = Share(
+        name="models", profile="mixed", comment="of anna", size=1 << 30, project=1001, smb=Smb(users=["anna"])
+    )
+    server.decide(lambda old: old.model_copy(update={"shares": [models]}))
+    server.keep()
+    server.rename("another state")
+    server.keep()
+    server.reset("forget")
+    assert server.run.requested and server.run.rebooted
+    [only] = server.kept()
+    everything = b"".join(newest(server).stored.values())
+    for secret in (b"anna", b"$y$", b"SID", b"NT hash", b"authority"):
+        assert secret not in everything, only
+    found = generations.newest(server.where)
+    assert found is not None
+    config, pool = look.config_of(found), look.pool_of(found)
+    restore.verify(found.generation.manifest)
+    assert pool.filesystem_uuid == found.generation.manifest.pool
+    [share] = config.shares
+    assert (share.name, share.size, share.project, share.comment) == ("models", 1 << 30, 1001, "")
+    assert not share.nfs.enabled and not share.smb.enabled
+    assert (config.users, config.nfs.networks, config.next_id) == ([], [], store.load().next_id)
+    assert found.generation.manifest.forgotten is not None and found.generation.manifest.forgotten.by == "admin"
+
+
+class Killed(BaseException):
+    """The power is cut."""
+
+
+def killed(*_: object) -> None:
+    raise Killed
+
+
+@pytest.mark.parametrize(
+    "place", ["keep.generations.write", "keep.forget._remove_others", "keep.forget.sync", "reset.firmware.request"]
+)
+def test_reset_that_is_killed_goes_on_at_the_next_boot(
+    server: Reset, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    server.keep()
+    server.rename("another state")
+    server.keep()
+    with monkeypatch.context() as patch:
+        patch.setattr(f"millrace.{place}", killed)
+        with pytest.raises(Killed):
+            server.reset("forget")
+    assert not server.run.requested
+    with pytest.raises(Refused, match="under way"):
+        server.keep()
+    server.run.unit()
+    assert server.run.requested and server.run.rebooted
+    assert len(server.kept()) == 1 and newest(server).manifest.forgotten is not None
+
+
+def test_firmware_that_forgets_the_request_resets_nothing(server: Reset) -> None:
+    server.run.forgetful = True
+    for what in ("keep", "forget"):
+        with pytest.raises(Failed, match="did not keep the request"):
+            server.reset(what)
+        unchanged(server)
+        assert reset.last() is None and reset.last_failure() is not None
+
+
+def test_pool_that_does_not_take_the_state_is_not_left_without_one(server: Reset) -> None:
+    server.run.broken["tdbdump"] = server.run.answer(
+        ["systemctl", "is-active", "--quiet", "millrace-bench.service"], ""
+    )
+    with pytest.raises(Refused, match="cannot be kept on the pool"):
+        server.reset("keep")
+    server.run.broken.clear()
+    unchanged(server)
+    assert reset.last() is None
+
+
+def test_nothing_is_decided_any_more_while_a_reset_is_under_way(server: Reset) -> None:
+    reset_journal.begin(reset_journal.Reset(what="keep", by="admin", at="2026-11-24T10:00:00+00:00"))
+    with pytest.raises(Refused, match="factory reset"):
+        server.decide(lambda old: old)
+
+
+def test_without_a_pool_only_the_boot_drive_is_reset(server: Reset) -> None:
+    paths.pool_file().unlink()
+    server.reset("forget")
+    assert server.run.requested and server.run.rebooted and not server.where.exists()
+
+
+def _unmount(server: Reset) -> None:
+    unmount_all(server.root)
+
+
+def _update(server: Reset) -> None:
+    server.run.working.add("millrace-update.service")
+
+
+def _erase(server: Reset) -> None:
+    server.run.working.add("millrace-erase.service")
+
+
+def _no_firmware(server: Reset) -> None:
+    (server.root / VARIABLES).rmdir()
+
+
+def _adoption(server: Reset) -> None:
+    paths.pool_file().unlink()
+    server.file("var/lib/millrace/adoption.json", "{}")
+
+
+def _rescue(server: Reset) -> None:
+    server.file("var/lib/millrace/rescue.json", "{}")
+
+
+@pytest.mark.parametrize(
+    ("plant", "why"),
+    [
+        (_unmount, "not mounted"),
+        (_update, "an update is being installed"),
+        (_erase, "a drive is being erased"),
+        (_no_firmware, "UEFI"),
+        (_adoption, "being adopted"),
+        (_rescue, "being rescued"),
+    ],
+)
+@pytest.mark.parametrize("what", ["keep", "forget"])
+def test_reset_is_refused_and_says_why(server: Reset, plant: Callable[[Reset], None], why: str, what: str) -> None:
+    server.keep()
+    before = server.kept()
+    plant(server)
+    with pytest.raises(MillraceError, match=why):
+        server.reset(what)
+    assert not server.run.requested and not paths.reset_file().exists()
+    assert server.kept() == before
+
+
+def test_variables_that_cannot_be_written_are_named(server: Reset, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = os.statvfs(server.root)
+
+    class ReadOnly:
+        f_flag = found.f_flag | os.ST_RDONLY
+
+    monkeypatch.setattr("millrace.reset.firmware.os.statvfs", lambda where: ReadOnly())
+    with pytest.raises(Refused, match="EFI variables of this server cannot be written"):
+        server.reset("keep")
+
+
+def test_what_was_typed_is_compared(server: Reset) -> None:
+    reset.confirm("millrace-1a2b3c", None)
+    reset.confirm(" millrace-1a2b3c\n", "FORGET")
+    for host, word, why in (("other", None, "'other'"), ("millrace-1a2b3c", "forget", "'forget'")):
+        with pytest.raises(BadInput, match=why):
+            reset.confirm(host, word)

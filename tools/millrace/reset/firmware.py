@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The request to the next boot: an EFI variable, which systemd-repart in the initrd honours (systemd-factory-reset(8)).
+
+It makes those partitions again that have FactoryReset=yes in /usr/lib/repart.d, which is the root file system alone.
+"""
+
+import os
+
+from millrace import paths
+from millrace.errors import Failed
+from millrace.system.run import Runner, must
+
+VARIABLES = "sys/firmware/efi/efivars"
+TOOL = "/usr/lib/systemd/systemd-factory-reset"
+PENDING = "pending"
+
+
+def obstacle() -> str | None:
+    """Return why the firmware takes no request, with the remedy; None where nothing is known against it."""
+    where = paths.ROOT / VARIABLES
+    if not where.is_dir():
+        return (
+            "this server was not started by UEFI firmware, which a factory reset needs: start it by UEFI, or write the "
+            "image to the boot drive again (tools/flash)"
+        )
+    if os.statvfs(where).f_flag & os.ST_RDONLY:
+        return (
+            "the EFI variables of this server cannot be written, which a factory reset needs: allow it in the setup of "
+            "the firmware, or write the image to the boot drive again (tools/flash)"
+        )
+    return None
+
+
+def request(run: Runner) -> None:
+    """Let the next boot reset this server. Failed: the firmware does not keep the request; nothing is reset."""
+    must(run, [TOOL, "request"])
+    # factory-reset.target would reboot without a request that was kept, too
+    if run([TOOL, "status"]).out.strip() != PENDING:
+        raise Failed("the firmware did not keep the request for a factory reset; nothing was reset")
+
+
+def restart(run: Runner) -> None:
+    """Reboot, which carries out the request. Failed: systemd does not begin it."""
+    must(run, ["systemctl", "--no-block", "reboot"])

@@ -8,6 +8,7 @@ import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
 import { MetricsPanel } from "./MetricsPanel";
 import { SupportPanel } from "./SupportPanel";
+import { ResetPanel } from "./ResetPanel";
 import { UpdatesPanel } from "./UpdatesPanel";
 
 export default function Settings(): JSX.Element {
@@ -20,6 +21,7 @@ export default function Settings(): JSX.Element {
             <MetricsPanel />
             <UpdatesPanel />
             <SupportPanel />
+            <ResetPanel />
         </>
     );
 }

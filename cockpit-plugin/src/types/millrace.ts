@@ -836,6 +836,12 @@ export interface Floor {
     source: string;
 }
 
+/** Who forgot the people of a state with a factory reset, and when (ISO 8601, in UTC). */
+export interface Forgotten {
+    by: string;
+    at: string;
+}
+
 /** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
 export interface Found {
     schema_version: 1;
@@ -1077,7 +1083,9 @@ export interface KeptPort {
 /**
  * The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
  *
- * `sealed`: secrets need the passphrase. `users` and `shares` are names.
+ * `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
+ * a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
+ * state can be read, and superblocks and directories say what there is.
  */
 export interface KeptState {
     generation: number;
@@ -1089,6 +1097,8 @@ export interface KeptState {
     users: string[];
     ports: KeptPort[];
     domain: string | null;
+    origin: "kept" | "forgotten" | "drives";
+    forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
 }

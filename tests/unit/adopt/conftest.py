@@ -70,7 +70,9 @@ class Drives(Commands):
             "events": str(held.events),
             "states": held.states or "A" * held.slots,
         }
-        return Result(0, superblocks.examined(words[-1], content), "")
+        shape = "" if held.level == "raid1" else "     Chunk Size : 128K\n"
+        shape += "" if held.level == "raid0" else "Internal Bitmap : 8 sectors from superblock\n"
+        return Result(0, superblocks.examined(words[-1], content) + shape, "")
 
 
 @pytest.fixture

@@ -53,6 +53,9 @@ class Finder(Drives):
         self.file_systems: dict[str, FileSystem] = {}
         self.running: dict[str, Held] = {}
         self.mounted: Path | None = None
+        # at the top of a file system, beside what Millrace keeps there
+        self.directories: list[str] = []
+        self.links: list[str] = []
 
     def wire(self, patch: pytest.MonkeyPatch) -> None:
         patch.setattr(look, "snapshots", self.snapshots)
@@ -130,6 +133,10 @@ class Finder(Drives):
             path.unlink()
         for number, data in found.kept.items():
             generations.file(directory, number).write_bytes(data)
+        for name in self.directories:
+            (where / name).mkdir(exist_ok=True)
+        for name in self.links:
+            (where / name).symlink_to("data")
         self.mounted = where
         return GOOD
 

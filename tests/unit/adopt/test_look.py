@@ -179,3 +179,14 @@ def test_server_with_a_pool_is_not_searched(finder: Finder, root: Path) -> None:
     (root / "var/lib/millrace/pool.json").write_text("{}")
     with pytest.raises(Refused, match="has a pool already"):
         found(finder)
+
+
+def test_state_without_people_says_who_forgot_them_and_is_adopted_closed(finder: Finder) -> None:
+    mirror(finder)
+    forgotten = {"by": "mallory", "at": "2026-11-24T10:00:00+00:00"}
+    finder.file_systems[DATA].kept = kept_of({"data": DATA}, forgotten=forgotten)
+    one = found(finder)
+    assert one.pool is not None and one.pool.kept is not None and one.pool.kept.origin == "forgotten"
+    said = "\n".join(listing.lines(one))
+    assert "a factory reset by mallory, 2026-11-24 10:00 UTC, forgot users, passwords and keys" in said
+    assert listing.question(one.pool) == "Adopt the pool, with its shares closed and without users and keys?"

@@ -5,10 +5,10 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from millrace import paths
-from millrace.adopt import journal, restore
+from millrace.adopt import journal, listing, restore
 from millrace.adopt.arrays import of_one_pool, on_drives
 from millrace.adopt.found import forget, refuse_if_pool
-from millrace.adopt.look import NOTHING, Seen, config_of, pool_of, see, verify
+from millrace.adopt.look import NOTHING, Seen, config_of, origin_of, pool_of, see, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
 from millrace.errors import BadInput, Failed, MillraceError, Refused
@@ -23,6 +23,8 @@ from millrace.system.run import Runner, must
 
 SERVE = "millrace-assemble.service"
 AUTO = "auto"
+CREDENTIAL = "credential"
+"""Who adopts where nobody is asked."""
 
 
 def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | None, secrets: bool = True) -> Adoption:
@@ -41,6 +43,11 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
         raise Refused(f"the pool on the drives of this server is {seen.uuid}, not {wanted}; nothing was written")
     _, config = verify(seen)
     manifest = seen.newest.generation.manifest
+    if by == CREDENTIAL and origin_of(manifest) == "drives":
+        raise Refused(
+            "the pool carries no kept state that can be read: what its directories say is adopted by hand only, with "
+            "`millrace pool adopt`; nothing was written"
+        )
     key = _key(seen.newest.generation, passphrase) if manifest.seal and secrets else None
     adoption = Adoption(
         pool=seen.uuid,
@@ -85,7 +92,7 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
         host=found.manifest.host,
         shares=[one.name for one in config.shares],
         users=[one.name for one in config.users],
-        missing=missing,
+        missing=[*listing.closed(origin_of(found.manifest), found.manifest.forgotten), *missing],
     )
     write_model(paths.adopted_file(), done)
     save_pool(pool_of(newest))

@@ -3,7 +3,8 @@
 
 from collections.abc import Iterator
 
-from millrace.adopt.model import Adopted, Adoption, Found, FoundArray, FoundHere, FoundPool, KeptPort, KeptState
+from millrace.adopt.model import Adopted, Adoption, Found, FoundArray, FoundHere, FoundPool, KeptPort, KeptState, Origin
+from millrace.keep.model import Forgotten
 from millrace.system.text import moment
 
 
@@ -45,6 +46,8 @@ def _under_way(one: Adoption, running: bool) -> Iterator[str]:
 
 def question(pool: FoundPool) -> str:
     """Return what is confirmed before an adoption."""
+    if pool.kept is not None and pool.kept.origin != "kept":
+        return "Adopt the pool, with its shares closed and without users and keys?"
     host = pool.kept.host if pool.kept else "another server"
     return f"Adopt the pool of {host}, with its users, shares, keys and addresses?"
 
@@ -56,6 +59,19 @@ def adopted(done: Adopted) -> Iterator[str]:
     yield "`millrace status` shows it"
 
 
+CLOSED = "no share is exported until you allow clients and users: millrace share set"
+
+
+def closed(origin: Origin, forgotten: Forgotten | None) -> Iterator[str]:
+    """Yield why a state has neither users nor keys; nothing for one that was kept."""
+    if origin == "forgotten":
+        by = f" by {forgotten.by}, {moment(forgotten.at)}," if forgotten else ""
+        yield f"a factory reset{by} forgot users, passwords and keys: {CLOSED}"
+    elif origin == "drives":
+        yield f"no kept state can be read: the shares are the directories with a quota project; {CLOSED}"
+        yield "types and sizes of shares, users, passwords and keys do not come back"
+
+
 def _array(one: FoundArray) -> str:
     state = "complete" if len(one.serials) == one.slots else f"{len(one.serials)} of {one.slots} members"
     away = f"; outdated: {', '.join(one.outdated)}" if one.outdated else ""
@@ -65,6 +81,12 @@ def _array(one: FoundArray) -> str:
 
 
 def _kept(kept: KeptState) -> Iterator[str]:
+    if kept.origin != "kept":
+        yield from (f"  {line}" for line in closed(kept.origin, kept.forgotten))
+        yield f"  shares: {', '.join(kept.shares) or 'none'}"
+        yield from (f"  not a share: {problem}" for problem in kept.problems)
+        yield from (f"  damaged and not used: {one}" for one in kept.damaged)
+        return
     yield f"  state {kept.generation} of {kept.host}, kept {moment(kept.written)}, Millrace {kept.release}"
     yield f"  shares: {', '.join(kept.shares) or 'none'}"
     yield f"  users: {', '.join(kept.users) or 'none'}"

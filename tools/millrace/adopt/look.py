@@ -11,12 +11,14 @@ from millrace import paths
 from millrace.adopt import restore
 from millrace.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
 from millrace.adopt.found import refuse_if_pool
-from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState
+from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState, Origin
 from millrace.adopt.ports import kept_ports
+from millrace.adopt.rebuilt import NUMBER, rebuilt
 from millrace.adopt.snapshots import snapshots
 from millrace.errors import BadInput, Failed, LaterRelease, MillraceError, Refused
 from millrace.keep import generations
 from millrace.keep.generations import LaterState, Newest
+from millrace.keep.model import Manifest
 from millrace.plan.model import Role
 from millrace.provision import md
 from millrace.provision.md import load_modules
@@ -76,8 +78,9 @@ def find(system: System, run: Runner) -> Found:
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     """Start the arrays over snapshots, mount the file system and read the newest kept state that can be read.
 
-    Refused: a member is in use; there is no kept state; the drives are those of several pools. BadInput: no kept state
-    can be read. LaterState: a later release wrote the newest. Failed: the arrays or the file system do not start.
+    Where there is none, the state is made of what superblocks and directories say. Refused: a member is in use, or is
+    missing where there is no kept state; the drives are those of several pools. BadInput: the state is that of another
+    pool. LaterState: a later release wrote the newest. Failed: the arrays or the file system do not start.
     """
     names = [name for one in arrays for name in one.members]
     for name in names:
@@ -95,14 +98,33 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
             raise Failed("the array with the file system is not on these drives")
         data = f"/dev/{started[Role.DATA.value]}"
         log = f"/dev/{started[Role.LOG.value]}" if Role.LOG.value in started else None
-        with _mounted(system, data, log) as where:
-            newest = generations.newest(generations.directory(where))
         uuid = signature(system, data).get("UUID", "")
-    if newest is None:
-        raise Refused("the pool carries no kept state: its server was older than `millrace keep`")
+        with _mounted(system, data, log) as where:
+            directory = generations.directory(where)
+            try:
+                newest = generations.newest(directory)
+            except LaterState:
+                raise
+            except BadInput:
+                newest = None
+            if newest is None:
+                of = {device: array for array, device in started.items()}
+                newest = rebuilt(system, arrays, of, where, uuid, _damaged(directory))
     if newest.generation.manifest.pool != uuid:
         raise BadInput("the state on the pool is that of another pool")
     return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+
+
+def _damaged(where: Path) -> dict[Path, str]:
+    """Kept states that cannot be read, with the reason."""
+    found = {}
+    for number in generations.numbers(where):
+        path = generations.file(where, number)
+        try:
+            generations.read(path)
+        except BadInput as error:
+            found[path] = str(error)
+    return found
 
 
 def _over(system: System, arrays: Sequence[OnDrives], started: Mapping[str, str]) -> list[OnDrives]:
@@ -204,9 +226,18 @@ def _kept(seen: Seen, run: Runner) -> KeptState:
         users=[one.name for one in config.users],
         ports=kept_ports(config, run),
         domain=config.domain.zone if config.domain else None,
+        origin=origin_of(manifest),
+        forgotten=manifest.forgotten,
         problems=manifest.problems,
         damaged=[f"{path.name}: {why.rpartition(': ')[2]}" for path, why in newest.damaged.items()],
     )
+
+
+def origin_of(manifest: Manifest) -> Origin:
+    """Return where a state comes from: kept as it was, kept without people, or made of what is on the drives."""
+    if manifest.forgotten is not None:
+        return "forgotten"
+    return "drives" if manifest.generation == NUMBER else "kept"
 
 
 def _shown(arrays: Sequence[OnDrives], kept: Pool | None = None) -> list[FoundArray]:

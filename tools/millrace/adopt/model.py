@@ -5,6 +5,7 @@ from typing import Literal
 
 from pydantic import Field
 
+from millrace.keep.model import Forgotten
 from millrace.system.documents import Contract, Count
 
 
@@ -39,10 +40,15 @@ class KeptPort(Contract):
     by: Literal["mac", "name"] | None
 
 
+Origin = Literal["kept", "forgotten", "drives"]
+
+
 class KeptState(Contract):
     """The newest kept state that can be read. `written` is ISO 8601 in UTC; `damaged` are newer ones that cannot be.
 
-    `sealed`: secrets need the passphrase. `users` and `shares` are names.
+    `sealed`: secrets need the passphrase. `users` and `shares` are names. `origin`: `kept` as it was; `forgotten` where
+    a factory reset left the pool and its closed shares alone, by whom and when in `forgotten`; `drives` where no kept
+    state can be read, and superblocks and directories say what there is.
     """
 
     generation: int
@@ -54,6 +60,8 @@ class KeptState(Contract):
     users: list[str]
     ports: list[KeptPort]
     domain: str | None
+    origin: Origin = "kept"
+    forgotten: Forgotten | None = None
     problems: list[str] = Field(default_factory=list)
     damaged: list[str] = Field(default_factory=list)
 

@@ -120,7 +120,7 @@ def adopting(show: Output) -> None:
                 click.echo("no adoption is under way, and no credential asks for one", err=True)
                 return
             _valid(wanted)
-            adoption = adopting_.begin(system, attempt, wanted, "credential", None)
+            adoption = adopting_.begin(system, attempt, wanted, adopting_.CREDENTIAL, None)
         done = adopting_.finish(adoption, attempt)
     show(done, listing.adopted)
 

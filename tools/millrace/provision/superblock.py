@@ -2,6 +2,7 @@
 """The md superblock of one member, as `mdadm --examine` prints it."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from millrace.provision.signature import exported
@@ -27,20 +28,30 @@ class Superblock:
 
 def examine(system: System, name: str) -> Superblock | None:
     """Return the superblock of a partition or drive; None where mdadm finds none or cannot read it."""
-    result = system.attempt(["mdadm", "--examine", f"/dev/{name}"])
-    lines = (line.partition(" : ")[::2] for line in result.out.splitlines())
-    fields = {key.strip(): value.strip() for key, value in lines}
-    if result.status != 0 or not fields.get("Events", "").isdigit():
+    found = fields(system, name)
+    if not found.get("Events", "").isdigit():
         return None
-    role = ROLE.fullmatch(fields.get("Device Role", ""))
     return Superblock(
         name=name,
-        slot=int(role[1]) if role else None,
-        events=int(fields["Events"]),
-        clean=fields.get("State") == "clean",
-        recovering="Recovery Offset" in fields,
-        states=fields.get("Array State", "").partition(" ")[0],
+        slot=slot_of(found),
+        events=int(found["Events"]),
+        clean=found.get("State") == "clean",
+        recovering="Recovery Offset" in found,
+        states=found.get("Array State", "").partition(" ")[0],
     )
+
+
+def fields(system: System, name: str) -> dict[str, str]:
+    """Return the lines of a superblock by their titles; none where mdadm finds none or cannot read it."""
+    result = system.attempt(["mdadm", "--examine", f"/dev/{name}"])
+    lines = (line.partition(" : ")[::2] for line in result.out.splitlines())
+    return {key.strip(): value.strip() for key, value in lines} if result.status == 0 else {}
+
+
+def slot_of(found: Mapping[str, str]) -> int | None:
+    """Return the slot of a member; None for a spare."""
+    role = ROLE.fullmatch(found.get("Device Role", ""))
+    return int(role[1]) if role else None
 
 
 def updated(system: System, name: str) -> int | None:

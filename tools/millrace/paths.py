@@ -157,6 +157,11 @@ def adoption_file() -> Path:
     return state_dir() / "adoption.json"
 
 
+def adoption_progress_file() -> Path:
+    """Which step of an adoption is under way."""
+    return run_dir() / "adoption-progress.json"
+
+
 def adopted_file() -> Path:
     """What the adoption of this boot restored, and what did not come back."""
     return run_dir() / "adopted.json"

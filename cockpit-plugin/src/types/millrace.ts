@@ -65,6 +65,13 @@ export interface Adoption {
     problem: string | null;
 }
 
+/** The step of an adoption that is under way; `done` are those before it, of `total`. */
+export interface AdoptionProgress {
+    step: "files" | "accounts" | "ports" | "services" | "pool";
+    done: number;
+    total: number;
+}
+
 /** `millrace alert list --json`: the open alerts, the worst first; `waiting` messages are not delivered yet. */
 export interface AlertList {
     schema_version: 1;
@@ -871,14 +878,15 @@ export interface FoundArray {
 /**
  * The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
  *
- * `adoption` is one that is under way, and `running` whether it goes on at the moment. `adopted` is the result of the
- * one of this boot.
+ * `adoption` is one that is under way, `running` whether it goes on at the moment, and `progress` how far it is.
+ * `adopted` is the result of the one of this boot.
  */
 export interface FoundHere {
     schema_version: 1;
     found: Found | null;
     adoption: Adoption | null;
     running: boolean;
+    progress: AdoptionProgress | null;
     adopted: Adopted | null;
 }
 

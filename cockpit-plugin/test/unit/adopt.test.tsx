@@ -4,7 +4,7 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import { App } from "../../src/app";
-import type { Adoption, FoundHere } from "../../src/types/millrace";
+import type { Adoption, FoundHere, KeptState } from "../../src/types/millrace";
 import { golden, serverIs } from "../golden";
 import { does, open, says, setAdmin, started, type Call } from "../mocks/cockpit";
 
@@ -71,7 +71,7 @@ test("an adoption is confirmed with the passphrase, which is on no command line,
     serverIs("1u12-provisioned");
     const missing = ["etc/krb5.keytab could not be kept: it does not come back"];
     says("pool found", {
-        schema_version: 1, found: null, adoption: null, running: false,
+        schema_version: 1, found: null, adoption: null, running: false, progress: null,
         adopted: { schema_version: 1, pool: UUID, generation: 42, host: "filer", shares: ["models", "results"], users: ["anna"], missing },
     });
     expect(await screen.findByTestId("array-data")).toBeTruthy();
@@ -145,4 +145,38 @@ test("without administrative access the pool is shown and cannot be adopted", as
     render(<App />);
     const button = await screen.findByRole("button", { name: "Adopt…" });
     expect(button.getAttribute("aria-disabled")).toBe("true");
+});
+
+test("the step of an adoption is shown, wherever it was begun", async () => {
+    says("pool found", { ...here(), adoption: UNDER_WAY, running: true, progress: { step: "accounts", done: 1, total: 5 } });
+    render(<App />);
+    const panel = await screen.findByTestId("adopting");
+    expect(panel.textContent).toContain("Restoring users and passwords");
+    expect(within(panel).getByRole("progressbar").getAttribute("aria-valuenow")).toBe("20");
+});
+
+const closed = (change: Partial<KeptState>): FoundHere => {
+    const found = here();
+    const kept = found.found?.pool?.kept;
+    if (!found.found?.pool || !kept) throw new Error("the golden document has a pool");
+    return { ...found, found: { ...found.found, pool: { ...found.found.pool, kept: { ...kept, sealed: false, users: [], ports: [], problems: [], damaged: [], ...change } } } };
+};
+
+test("a state without people names who forgot them, and nobody opens the shares", async () => {
+    says("pool found", closed({ origin: "forgotten", forgotten: { by: "mallory", at: "2026-11-24T10:00:00+00:00" } }));
+    render(<App />);
+    expect((await screen.findByTestId("adopt")).textContent).toMatch(/A factory reset by mallory, .* no share is exported until you allow/);
+    expect(screen.getByTestId("adopt-lost").textContent).toContain("Users, passwords, certificates, keys, SIDs and addresses.");
+    const dialog = await begin();
+    expect(dialog.textContent).toContain("The shares come back closed");
+    expect(dialog.textContent).not.toContain("The password of the administrator is that of the pool");
+});
+
+test("a pool without a kept state shows its directories as shares, and what is no share", async () => {
+    says("pool found", closed({ origin: "drives", host: "another server", problems: ["directory twin has the quota project of data: it is no share of its own"] }));
+    render(<App />);
+    expect((await screen.findByTestId("adopt")).textContent).toContain("The drives carry a pool without a kept state");
+    const lost = screen.getByTestId("adopt-lost").textContent;
+    for (const words of ["Types and sizes of the shares.", "directory twin has"]) expect(lost).toContain(words);
+    expect(screen.getByTestId("adopt-kept").textContent).not.toContain("another server");
 });

@@ -4,10 +4,14 @@
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
+from click.testing import CliRunner
 
+from millrace.adopt import job, verbs
 from millrace.system.run import Result
+from tests.fakes.commands import GOOD
 from tests.fakes.drives.hardware import PowerCut
 from tests.unit.adopt.test_restore import Tools
 
@@ -80,7 +84,13 @@ class BootDrive:
 
 
 class Accounts(Tools):
-    """The tools of a boot drive; the power may fail before and after each of them."""
+    """The tools of a boot drive; the power may fail before and after each of them. systemd runs the unit at once."""
+
+    TAKEN: ClassVar = (
+        *Tools.TAKEN,
+        f"systemctl start --no-block {job.UNIT}",
+        f"systemctl show --property=ActiveState,Job {job.UNIT}",
+    )
 
     def __init__(self, drive: BootDrive) -> None:
         super().__init__()
@@ -91,3 +101,8 @@ class Accounts(Tools):
         result = super().__call__(argv, stdin)
         self.drive.tick()
         return result
+
+    def _systemctl(self, words: list[str], _: str) -> Result:
+        if words[:2] == ["start", "--no-block"]:
+            assert CliRunner().invoke(verbs.adopting, [], catch_exceptions=False).exit_code == 0
+        return GOOD

@@ -4,13 +4,14 @@
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import ClassVar
 
 import pytest
 from click.testing import CliRunner, Result
 
 from millrace import paths
-from millrace.adopt import adopt, job, listing, look, verbs
+from millrace.adopt import adopt, job, listing, look, progress, verbs
 from millrace.adopt.arrays import OnDrives
 from millrace.adopt.model import Adoption, Found, FoundPool
 from millrace.errors import Failed
@@ -39,11 +40,14 @@ class Systemd(Commands):
     def __init__(self) -> None:
         super().__init__()
         self.state, self.job = "inactive", 0
+        self.works_on: list[Callable[[], object]] = []
 
     def _systemctl(self, words: Sequence[str], _: str) -> run.Result:
         if words[0] == "start":
             # another unit comes first
             self.job = 1234
+        elif self.works_on:
+            self.works_on.pop(0)()
         shown = f"Job={self.job}\nActiveState={self.state}\n" if self.job else f"ActiveState={self.state}\n"
         return run.Result(0, shown if words[0] == "show" else "", "")
 
@@ -95,6 +99,7 @@ def test_server_that_was_not_searched_has_found_nothing(systemd: Systemd) -> Non
         "found": None,
         "adoption": None,
         "running": False,
+        "progress": None,
         "adopted": None,
     }
     assert say(verbs.found).output == "no pool was searched for in this boot\n"
@@ -178,3 +183,60 @@ def test_members_that_are_away_are_named_by_the_kept_state() -> None:
 
     assert shown(3, a1="A", c1="C") == ["B"]
     assert shown(3, a1="A", c1="C", d1="D") == []
+
+
+def steps(systemd: Systemd, monkeypatch: pytest.MonkeyPatch, *work: Callable[[], object]) -> None:
+    """The unit goes on between two looks of the terminal."""
+
+    def begin(*_: object) -> Adoption:
+        keep_state()
+        return ADOPTION
+
+    monkeypatch.setattr(look, "find", lambda *_: FOUND)
+    monkeypatch.setattr(adopt, "begin", begin)
+    monkeypatch.setattr(adopt, "serve", lambda run: None)
+    monkeypatch.setattr(job.follow, "__defaults__", (lambda seconds: None,))
+    systemd.works_on = list(work)
+
+
+def test_adoption_of_a_terminal_is_one_of_the_server_and_its_steps_are_shown(
+    systemd: Systemd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps(
+        systemd,
+        monkeypatch,
+        lambda: progress.record("files"),
+        lambda: progress.record("accounts"),
+        lambda: adopt.finish(ADOPTION, systemd),
+    )
+    restoring(monkeypatch, list)
+    done = say(verbs.adopt, POOL, "--yes")
+    assert done.exit_code == 0
+    assert "step 1 of 5: restoring files and databases\nstep 2 of 5: restoring users and passwords" in done.stderr
+    assert "the pool of filer is adopted" in done.stdout
+    assert paths.pool_file().exists() and not paths.adoption_progress_file().exists()
+
+
+def test_step_is_shown_to_those_who_did_not_begin_the_adoption(systemd: Systemd) -> None:
+    keep_state()
+    systemd.state = "activating"
+    progress.record("ports")
+    found = job.state(systemd)
+    assert found.running and found.progress is not None and found.progress.done == 2
+    assert list(listing.here(found))[1] == "step 3 of 5: setting addresses"
+
+
+def test_terminal_says_why_the_adoption_stopped(systemd: Systemd, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stop() -> None:
+        systemd.job, systemd.state = 0, "failed"
+        write_model(paths.adoption_file(), ADOPTION.model_copy(update={"problem": "tdbrestore failed"}))
+
+    steps(systemd, monkeypatch, lambda: progress.record("files"), stop)
+    with pytest.raises(Failed, match="tdbrestore failed"):
+        say(verbs.adopt, POOL, "--yes")
+
+
+def test_adoption_goes_on_where_its_progress_cannot_be_recorded(root: Path) -> None:
+    paths.adoption_progress_file().mkdir()
+    progress.record("files")
+    assert progress.recorded() is None

@@ -85,6 +85,7 @@ WRITERS: dict[str, set[str]] = {
     "adopt/found.py": set(),
     "adopt/job.py": {"adoption.json"},
     "adopt/journal.py": {"adoption.json"},
+    "adopt/progress.py": set(),
     "adopt/restore.py": {"config.json"},
     "alert/listing.py": {"alert-acknowledged.json"},
     "alert/routes.py": {"alert-routes.json", "alert-secrets.json"},

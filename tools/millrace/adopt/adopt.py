@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 
 from millrace import paths
-from millrace.adopt import journal, listing, restore
+from millrace.adopt import journal, listing, progress, restore
 from millrace.adopt.arrays import of_one_pool, on_drives
 from millrace.adopt.found import forget, refuse_if_pool
 from millrace.adopt.look import NOTHING, Seen, config_of, origin_of, pool_of, see, verify
@@ -94,10 +94,12 @@ def _finish(adoption: Adoption, run: Runner) -> Adopted:
         users=[one.name for one in config.users],
         missing=[*listing.closed(origin_of(found.manifest), found.manifest.forgotten), *missing],
     )
+    progress.record("pool")
     write_model(paths.adopted_file(), done)
     save_pool(pool_of(newest))
     journal.end()
     forget()
+    progress.forget()
     return done
 
 

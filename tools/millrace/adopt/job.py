@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The adoption as a job of the server: it goes on when the page that began it is closed."""
+"""The adoption as a job of the server: it goes on when the page or the terminal that began it is closed."""
+
+import time
+from collections.abc import Callable, Iterator
 
 from millrace import paths
-from millrace.adopt import journal
+from millrace.adopt import journal, progress
 from millrace.adopt.found import recorded
-from millrace.adopt.model import Adopted, Adoption, FoundHere
+from millrace.adopt.model import Adopted, Adoption, AdoptionProgress, FoundHere
+from millrace.errors import Failed
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.units import is_working
 
 UNIT = "millrace-adopt.service"
+POLL = 0.5
+"""Seconds between two looks."""
 
 
 def state(run: Runner) -> FoundHere:
@@ -19,11 +25,13 @@ def state(run: Runner) -> FoundHere:
     """
     adoption = journal.under_way()
     done = paths.adopted_file()
+    running = adoption is not None and is_working(UNIT, run)
     return FoundHere(
         # what was found before there was a pool is out of date
         found=None if paths.pool_file().exists() else recorded(),
         adoption=adoption,
-        running=adoption is not None and is_working(UNIT, run),
+        running=running,
+        progress=progress.recorded() if running else None,
         adopted=read_model(done, Adopted) if done.exists() else None,
     )
 
@@ -32,4 +40,27 @@ def start(adoption: Adoption, run: Runner) -> None:
     """Let millrace-adopt.service finish an adoption that was begun, and do not wait. Failed: it cannot be started."""
     if adoption.problem is not None:
         write_model(paths.adoption_file(), adoption.model_copy(update={"problem": None}))
+    progress.forget()
     must(run, ["systemctl", "start", "--no-block", UNIT])
+
+
+def follow(run: Runner, pause: Callable[[float], None] = time.sleep) -> Iterator[AdoptionProgress]:
+    """Yield each step of the adoption that was started until it is over. Failed: it stopped, and why."""
+    shown = None
+    while True:
+        # before the journal: the unit ends after that
+        works = is_working(UNIT, run)
+        adoption, now = journal.under_way(), progress.recorded()
+        if adoption is None:
+            return
+        if now is not None and now != shown:
+            yield now
+            shown = now
+        if not works:
+            raise Failed(adoption.problem or f"the adoption was interrupted; journalctl -u {UNIT} says why")
+        pause(POLL)
+
+
+def adopted() -> Adopted:
+    """Return what the adoption of this boot restored. BadInput: its record cannot be read."""
+    return read_model(paths.adopted_file(), Adopted)

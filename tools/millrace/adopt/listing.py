@@ -1,9 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """What was found and what was adopted, in lines."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
-from millrace.adopt.model import Adopted, Adoption, Found, FoundArray, FoundHere, FoundPool, KeptPort, KeptState, Origin
+from millrace.adopt.model import (
+    Adopted,
+    Adoption,
+    AdoptionProgress,
+    AdoptionStep,
+    Found,
+    FoundArray,
+    FoundHere,
+    FoundPool,
+    KeptPort,
+    KeptState,
+    Origin,
+)
 from millrace.keep.model import Forgotten
 from millrace.system.text import moment
 
@@ -27,7 +39,7 @@ def lines(found: Found) -> Iterator[str]:
 def here(state: FoundHere) -> Iterator[str]:
     """Yield what `pool found` prints."""
     if state.adoption is not None:
-        yield from _under_way(state.adoption, state.running)
+        yield from _under_way(state.adoption, state.progress, state.running)
     elif state.adopted is not None:
         yield from adopted(state.adopted)
     elif state.found is not None:
@@ -36,9 +48,25 @@ def here(state: FoundHere) -> Iterator[str]:
         yield "no pool was searched for in this boot"
 
 
-def _under_way(one: Adoption, running: bool) -> Iterator[str]:
+STEPS: Mapping[AdoptionStep, str] = {
+    "files": "restoring files and databases",
+    "accounts": "restoring users and passwords",
+    "ports": "setting addresses",
+    "services": "restarting services",
+    "pool": "recording the pool",
+}
+
+
+def step(now: AdoptionProgress) -> str:
+    """Return the step of an adoption in a line."""
+    return f"step {now.done + 1} of {now.total}: {STEPS[now.step]}"
+
+
+def _under_way(one: Adoption, now: AdoptionProgress | None, running: bool) -> Iterator[str]:
     if running:
         yield f"the adoption of pool {one.pool} is under way, begun {moment(one.at)}"
+        if now is not None:
+            yield step(now)
         return
     yield f"the adoption of pool {one.pool} stopped: {one.problem or 'it was interrupted'}"
     yield "to go on: millrace pool adopt"

@@ -105,6 +105,18 @@ class Adoption(Contract):
     problem: str | None = None
 
 
+AdoptionStep = Literal["files", "accounts", "ports", "services", "pool"]
+"""In their order: files and databases, users and passwords, addresses of ports, services that read them, pool.json."""
+
+
+class AdoptionProgress(Contract):
+    """The step of an adoption that is under way; `done` are those before it, of `total`."""
+
+    step: AdoptionStep
+    done: Count
+    total: Count
+
+
 class Adopted(Contract):
     """What an adoption restored. `missing` is what did not come back, in sentences."""
 
@@ -120,12 +132,13 @@ class Adopted(Contract):
 class FoundHere(Contract):
     """The search of this boot and what came of it. `found` is null where nothing was searched, or a pool is there.
 
-    `adoption` is one that is under way, and `running` whether it goes on at the moment. `adopted` is the result of the
-    one of this boot.
+    `adoption` is one that is under way, `running` whether it goes on at the moment, and `progress` how far it is.
+    `adopted` is the result of the one of this boot.
     """
 
     schema_version: Literal[1] = 1
     found: Found | None
     adoption: Adoption | None = None
     running: bool = False
+    progress: AdoptionProgress | None = None
     adopted: Adopted | None = None

@@ -8,6 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from millrace import paths
 from millrace.admin.one_time import USER
+from millrace.adopt import progress
 from millrace.adopt.ports import moved, set_addresses
 from millrace.errors import BadInput, Failed, MillraceError
 from millrace.etc import rendered
@@ -37,6 +38,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     that is not kept; nothing is written. Failed: a file, an account or a quota cannot be restored.
     """
     members = [(one, _kept(one)) for one in manifest.members]
+    progress.record("files")
     for one, _ in members:
         if one.path not in LAST and one.path in contents:
             _write(one, contents[one.path], run)
@@ -46,12 +48,15 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     write_model(files.config_file(), config)
     _quotas(contents.get(QUOTAS))
     _identity()
+    progress.record("accounts")
     accounts.ensure(config, run)
     accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
+    progress.record("ports")
     try:
         missing += set_addresses(config, run)
     except MillraceError as error:
         missing.append(f"the addresses of the ports are not set: {error}")
+    progress.record("services")
     for unit in READERS:
         run(["systemctl", "try-restart", unit])
     return missing

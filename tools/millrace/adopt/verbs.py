@@ -85,12 +85,12 @@ def adopt(wanted: str, yes: bool, passphrase_stdin: bool, without_secrets: bool,
                 sealed = one.pool.kept is not None and one.pool.kept.sealed and not without_secrets
                 passphrase = secret("Passphrase", passphrase_stdin, "--passphrase-stdin") if sealed else None
                 adoption = adopting.begin(system, attempt, wanted, invoking_user(), passphrase, not without_secrets)
-            if not detach:
-                done = adopting.finish(adoption, attempt)
-        # the unit takes the lock itself
-        if detach:
-            job.start(adoption, attempt)
-        else:
+        # The unit takes the lock itself. What it does is seen by all, and goes on where this terminal is closed.
+        job.start(adoption, attempt)
+        if not detach:
+            for now in job.follow(attempt):
+                click.echo(listing.step(now), err=True)
+            done = job.adopted()
             adopting.serve(attempt)
     if detach:
         show(job.state(attempt), listing.here)

@@ -26,13 +26,14 @@ export function AdoptDialog({ uuid, kept, onDone, onClose }: {
         if (await adopt.go([uuid, "--yes", ...how], locked ? `${passphrase}\n` : "") !== undefined) onDone();
     };
     return (
-        <ConfirmDialog title={format(_("Adopt the pool of $0?"), kept.host)} action={_("Adopt pool")} ready={!locked || passphrase !== ""}
+        <ConfirmDialog title={kept.origin === "drives" ? _("Adopt this pool?") : format(_("Adopt the pool of $0?"), kept.host)} action={_("Adopt pool")} ready={!locked || passphrase !== ""}
             busy={adopt.busy} error={adopt.error} onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => { event.preventDefault(); if (!adopt.busy && (!locked || passphrase !== "")) void confirm(); }}>
                 <ul className="mr-notes">
                     <li>{_("No drive is erased, and no data of the pool is changed.")}</li>
-                    <li>{format(_("This server takes the name $0, the users, keys and shares of the pool. What was set on this boot drive is replaced."), kept.host)}</li>
-                    {(!kept.sealed || locked) && <li>{_("The password of the administrator is that of the pool from then on.")}</li>}
+                    {kept.origin !== "kept" && <li>{_("The shares come back closed: allow clients and users again, one share at a time.")}</li>}
+                    {kept.origin === "kept" && <li>{format(_("This server takes the name $0, the users, keys and shares of the pool. What was set on this boot drive is replaced."), kept.host)}</li>}
+                    {kept.origin === "kept" && (!kept.sealed || locked) && <li>{_("The password of the administrator is that of the pool from then on.")}</li>}
                     {addresses.length > 0 && <li>{format(_("These addresses are set: $0. If this page does not respond any more, open it at one of them."), addresses.join(", "))}</li>}
                 </ul>
                 {kept.sealed && (

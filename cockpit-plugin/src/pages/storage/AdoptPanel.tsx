@@ -36,9 +36,9 @@ export function AdoptPanel({ found, pool, reload }: { found: Found; pool: FoundP
                     </Verdict>
                 )
                 : (
-                    <Verdict id="adopt" level="WARN" title={format(_("The drives carry the pool of $0"), kept.host)}>
+                    <Verdict id="adopt" level="WARN" title={kept.origin === "drives" ? _("The drives carry a pool without a kept state") : format(_("The drives carry the pool of $0"), kept.host)}>
                         <p>{state(pool)}</p>
-                        <p>{_("Adopt it to serve its shares again. Nothing has been written.")}</p>
+                        <p>{kept.origin === "kept" ? _("Adopt it to serve its shares again. Nothing has been written.") : closed(kept)}</p>
                         <div className="mr-actions">
                             <AdminButton variant="primary" onClick={() => ask(true)}>{_("Adopt…")}</AdminButton>
                             {again}
@@ -65,17 +65,28 @@ function state({ missing }: FoundPool): string {
         : format(ngettext("Its arrays start degraded: $0 member is missing.", "Its arrays start degraded: $0 members are missing.", missing), missing);
 }
 
+/** Why nobody can open the shares afterwards. */
+function closed({ origin, forgotten }: KeptState): string {
+    return origin === "forgotten" && forgotten !== null
+        ? format(_("A factory reset by $0, $1, forgot users, passwords and keys. After the adoption no share is exported until you allow clients and users."), forgotten.by, moment(forgotten.at))
+        : _("No kept state can be read: the shares are the directories with a quota project. After the adoption no share is exported until you allow clients and users.");
+}
+
 function ComesBack({ kept }: { kept: KeptState }): JSX.Element {
     const names = (all: string[]) => (all.length === 0 ? _("none") : all.join(", "));
     return (
         <Panel title={_("What comes back")} testId="adopt-kept">
             <dl className="mr-definitions">
-                <dt>{_("Last server")}</dt><dd>{kept.host}</dd>
-                <dt>{_("State kept")}</dt><dd>{format(_("$0, number $1, by version $2"), moment(kept.written), kept.generation, kept.release)}</dd>
+                {kept.origin !== "drives" && (
+                    <>
+                        <dt>{_("Last server")}</dt><dd>{kept.host}</dd>
+                        <dt>{_("State kept")}</dt><dd>{format(_("$0, number $1, by version $2"), moment(kept.written), kept.generation, kept.release)}</dd>
+                    </>
+                )}
                 <dt>{_("Shares")}</dt><dd>{names(kept.shares)}</dd>
                 <dt>{_("Users")}</dt><dd>{names(kept.users)}</dd>
                 {kept.domain !== null && (<><dt>{_("Domain")}</dt><dd>{kept.domain}</dd></>)}
-                <dt>{_("Passwords, keys and SIDs")}</dt><dd>{kept.sealed ? _("encrypted: the passphrase is needed") : _("not encrypted")}</dd>
+                {kept.origin === "kept" && <><dt>{_("Passwords, keys and SIDs")}</dt><dd>{kept.sealed ? _("encrypted: the passphrase is needed") : _("not encrypted")}</dd></>}
             </dl>
         </Panel>
     );
@@ -85,7 +96,9 @@ function StaysAway({ kept }: { kept: KeptState }): JSX.Element {
     return (
         <Panel title={_("What does not come back")} testId="adopt-lost">
             <ul className="mr-notes">
-                {kept.problems.map((one) => <li key={one}>{format(_("Could not be kept: $0"), one)}</li>)}
+                {kept.origin !== "kept" && <li>{_("Users, passwords, certificates, keys, SIDs and addresses.")}</li>}
+                {kept.origin === "drives" && <li>{_("Types and sizes of the shares.")}</li>}
+                {kept.problems.map((one) => <li key={one}>{kept.origin === "drives" ? one : format(_("Could not be kept: $0"), one)}</li>)}
                 {kept.damaged.map((one) => <li key={one}>{format(_("A newer state is damaged and not used: $0"), one)}</li>)}
                 {kept.ports.filter(({ here }) => here === null).map((one) => (
                     <li key={one.mac}>{format(_("Addresses of port $0, which is not in this server: $1"), one.name, one.addresses.join(", "))}</li>

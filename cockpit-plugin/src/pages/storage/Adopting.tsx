@@ -2,7 +2,7 @@
 /** An adoption under way, wherever it was begun, and what it left. The server has it in a journal: a reload loses nothing. */
 import { useState, type JSX } from "react";
 import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
-import type { Adoption } from "../../types/millrace";
+import type { Adoption, AdoptionProgress } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
 import { Verdict } from "../../components/Health";
 import { Panel } from "../../components/Panel";
@@ -13,8 +13,8 @@ import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { BEGIN_SECONDS } from "./AdoptDialog";
 
-export function Adopting({ adoption, running, host, reload }: {
-    adoption: Adoption; running: boolean; host: string | undefined; reload: () => void;
+export function Adopting({ adoption, running, progress, host, reload }: {
+    adoption: Adoption; running: boolean; progress: AdoptionProgress | null; host: string | undefined; reload: () => void;
 }): JSX.Element {
     const again = useChange("pool adopt --detach", { timeout: BEGIN_SECONDS });
     const name = host ?? adoption.pool;
@@ -22,7 +22,7 @@ export function Adopting({ adoption, running, host, reload }: {
         return (
             <Panel title={format(_("The pool of $0 is being adopted"), name)} wide testId="adopting">
                 <div className="mr-stack">
-                    <ProgressEta title={_("Restoring users, shares, keys and addresses")} progress={null} />
+                    <ProgressEta title={stepOf(progress)} progress={progress === null ? null : progress.done / progress.total} />
                     <p className="mr-subtle">{format(_("Begun $0. It continues when this page is closed. After a power cut it resumes at the next boot."), moment(adoption.at))}</p>
                 </div>
             </Panel>
@@ -39,6 +39,17 @@ export function Adopting({ adoption, running, host, reload }: {
             </Verdict>
         </>
     );
+}
+
+function stepOf(progress: AdoptionProgress | null): string {
+    if (progress === null) return _("Restoring users, shares, keys and addresses");
+    switch (progress.step) {
+    case "files": return _("Restoring files and databases");
+    case "accounts": return _("Restoring users and passwords");
+    case "ports": return _("Setting addresses");
+    case "services": return _("Restarting services");
+    case "pool": return _("Recording the pool");
+    }
 }
 
 /** After an adoption, until the next boot: what came back, and what did not. */

@@ -52,7 +52,7 @@ function WithoutPool({ found, building }: { found: Result<Outputs["pool found"]>
     const { data, error, reload } = found;
     if (data === undefined && error === undefined) return <Loading what={_("Loading plan")} />;
     const pool = data?.found?.pool;
-    if (data?.adoption) return <Adopting adoption={data.adoption} running={data.running} host={pool?.kept?.host} reload={reload} />;
+    if (data?.adoption) return <Adopting adoption={data.adoption} running={data.running} progress={data.progress} host={pool?.kept?.host} reload={reload} />;
     return (
         <>
             <ErrorAlert error={error} />

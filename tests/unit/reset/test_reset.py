@@ -203,3 +203,11 @@ def test_what_was_typed_is_compared(server: Reset) -> None:
     for host, word, why in (("other", None, "'other'"), ("millrace-1a2b3c", "forget", "'forget'")):
         with pytest.raises(BadInput, match=why):
             reset.confirm(host, word)
+
+
+def test_damaged_journal_does_not_hold_the_server_for_ever(server: Reset) -> None:
+    server.file("var/lib/millrace/reset.json", "torn")
+    with pytest.raises(BadInput):
+        reset.carry_out(server.run)
+    unchanged(server)
+    assert reset.last_failure() is not None

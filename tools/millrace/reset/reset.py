@@ -40,7 +40,7 @@ def confirm(host: str, word: str | None) -> None:
         raise BadInput(f"the word was typed as {shown(word)}, not {WORD}: nothing was reset")
 
 
-def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | None = None) -> None:
+def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | None = None) -> Reset:
     """Reset this server; returns when it is about to restart.
 
     Refused: something is under way, or the state cannot be kept; nothing was changed. Failed: it did not begin, and the
@@ -60,17 +60,18 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
     failed = last_failure()
     if failed is not None or done.status != 0:
         raise Failed(failed.problem if failed else f"the reset did not begin; journalctl -u {UNIT} says why")
+    return reset
 
 
 def carry_out(run: Runner) -> Reset | None:
     """Go on with the reset in the journal, up to the restart; None without one. Repeated after a power cut.
 
-    Refused, Failed: it cannot be carried out; the journal is removed, and the server goes on as it was.
+    Refused, Failed, BadInput: it cannot be carried out; the journal is removed, and the server goes on as it was.
     """
-    reset = reset_journal.under_way()
-    if reset is None:
-        return None
     try:
+        reset = reset_journal.under_way()
+        if reset is None:
+            return None
         _forget(reset, run)
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)

@@ -57,9 +57,12 @@ def start(forget_people: bool, host: str | None, word: str | None, show: Output)
         if forget_people and word is None:
             word = repeated(f"The word {resetting.WORD}", "--word")
         resetting.confirm(host, word)
-        resetting.start(what, invoking_user(), attempt)
-        after = status(attempt)
-    show(after, lambda _: ["the server restarts and is reset; a sign-in takes the one-time password on its console"])
+        begun = resetting.start(what, invoking_user(), attempt)
+    # what else there is to see goes down with the server
+    show(
+        found.model_copy(update={"under_way": begun}),
+        lambda _: ["the server restarts and is reset; a sign-in takes the one-time password on its console"],
+    )
 
 
 @reset.command(hidden=True)

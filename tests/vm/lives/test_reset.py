@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server is reset to factory state: with its pool kept it is the same once adopted, without people it is closed."""
+
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from millrace.errors import Failed
+from tests.vm.box import CLIENT_ADDRESSES, MTU, Box
+from tests.vm.lives.test_adopt import (
+    KEEP,
+    LOCKED,
+    SERVER,
+    WHERE,
+    identity,
+    lock,
+    lose_boot_drive,
+    started,
+)
+from tests.vm.shares.words import PASSWORD
+from vm.accel import Accel
+from vm.client import client as client_machine
+from vm.client import give_addresses
+from vm.link import Cables
+from vm.machine import Machine
+
+# six boots of the server, one of which builds a pool
+pytestmark = pytest.mark.soak
+
+REQUESTS = "ls /sys/firmware/efi/efivars | grep -c FactoryResetRequest; true"
+TOOL = "/usr/lib/systemd/systemd-factory-reset"
+
+
+@pytest.fixture(scope="module")
+def cables() -> Iterator[Cables]:
+    with Cables(1) as one:
+        yield one
+
+
+@pytest.fixture(scope="module")
+def client(
+    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Machine]:
+    with client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as machine:
+        machine.start()
+        give_addresses(machine, [f"{CLIENT_ADDRESSES[0]}/24"], MTU)
+        yield machine
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("reset")
+
+
+@pytest.fixture(scope="module")
+def box(image: Path, accelerator: Accel, cables: Cables, directory: Path) -> Iterator[Box]:
+    with started(image, accelerator, cables, directory, SERVER, millrace__provision=b"auto") as box:
+        box.wait_serving()
+        box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
+        box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
+        yield box
+
+
+def reset(box: Box, *more: str) -> None:
+    """Reset the server, and see the boot of a new root file system through."""
+    before = box.say("cat /etc/machine-id; touch /etc/made-by-hand")
+    with suppress(Failed):
+        # the agent may go down before the verb has ended
+        box.millrace(["reset", "start", f"--host={box.say('cat /proc/sys/kernel/hostname')}", *more], seconds=600)
+    box.machine.wait_off()
+    box.machine.start()
+    box.wait_booted()
+    assert box.say("cat /etc/machine-id") != before
+    assert (
+        box.say("ls /etc/made-by-hand /var/lib/millrace/pool.json /var/lib/millrace/reset.json 2>/dev/null; true") == ""
+    )
+    # the initrd took the request and removed it: the next boot resets nothing
+    assert box.say(REQUESTS) == "0"
+    assert box.say(f"{TOOL} status; true") == "complete"
+    assert box.failed_units() == []
+    assert "millrace pool adopt" in box.millrace("status").out
+
+
+def adopt(box: Box) -> None:
+    """Adopt the pool as the page does, and wait until it is served."""
+    begun = json.loads(box.millrace("pool adopt --yes --detach --json", seconds=900).out)
+    assert begun["adoption"] is not None or begun["adopted"] is not None
+    box.wait_serving()
+
+
+def exported(box: Box) -> str:
+    return box.say("exportfs -s")
+
+
+def test_reset_that_keeps_the_pool_is_the_same_server_after_an_adoption(box: Box, client: Machine) -> None:
+    lock(client, box.say("id -u anna"))
+    before = identity(box)
+    shown = box.shown("reset show --json")
+    assert shown["obstacle"] is None and CLIENT_ADDRESSES[0] in {one["host"] for one in shown["clients"]}
+    refused = box.millrace("reset start --host=other", check=False)
+    assert refused.status != 0 and "'other'" in refused.err
+    reset(box)
+    assert identity(box) != before
+    adopt(box)
+    assert identity(box) == before
+    client.run(f"echo after >> {WHERE}/other; sync {WHERE}/other", seconds=900)
+    box.machine.wait_command(LOCKED, "the reclaimed lock", 300)
+    assert client.run("dmesg | grep -iE 'stale file handle|lock reclaim failed|lost lock'; true").out == ""
+    assert box.shown("reset show --json")["last"]["what"] == "keep"
+
+
+def test_rescue_under_way_refuses_a_reset(box: Box) -> None:
+    box.say("touch /var/lib/millrace/rescue.json")
+    refused = box.millrace("reset start --host=any", check=False)
+    box.say("rm /var/lib/millrace/rescue.json")
+    assert refused.status == 1 and "being rescued" in refused.err
+    assert box.say(REQUESTS) == "0"
+
+
+def test_reset_that_forgets_people_leaves_data_that_nobody_can_open(box: Box, client: Machine) -> None:
+    client.run(f"umount -l {WHERE}; true")
+    reset(box, "--forget-people", "--word=FORGET")
+    found = box.shown("pool find --json")["pool"]["kept"]
+    assert (found["origin"], found["users"], found["shares"]) == ("forgotten", [], ["data", "models"])
+    adopt(box)
+    assert exported(box) == ""
+    assert box.say("grep -c ^anna: /etc/passwd; true") == "0"
+    assert box.say("cat /srv/pool/models/locked") == "before"
+    size = {one["name"]: one["size"] for one in box.shown("share list --json")["shares"]}
+    assert size["models"] == 96 << 20
+    assert box.say(f"for f in {KEEP}/*.gz; do tar -xzOf $f; done | grep -ac anna; true") == "0"
+
+
+def test_pool_without_a_kept_state_comes_back_closed(
+    box: Box, image: Path, accelerator: Accel, cables: Cables, directory: Path
+) -> None:
+    projects = box.say("xfs_quota -x -c 'report -p -n -N -b' /srv/pool | awk '$2 > 0 {print $1}' | sort")
+    box.say(f"systemctl stop millrace-keep.path millrace-keep.timer; rm -f {KEEP}/*; sync -f /srv/pool")
+    box.machine.power_cut()
+    lose_boot_drive(directory)
+    with started(image, accelerator, cables, directory, SERVER) as new:
+        new.wait_booted()
+        found = new.shown("pool find --json")["pool"]["kept"]
+        assert (found["origin"], found["shares"]) == ("drives", ["data", "models"])
+        adopt(new)
+        assert exported(new) == ""
+        assert new.say("cat /srv/pool/models/locked") == "before"
+        assert new.say("xfs_quota -x -c 'report -p -n -N -b' /srv/pool | awk '$2 > 0 {print $1}' | sort") == projects
+        new.millrace("pool show")
+        assert new.failed_units() == []

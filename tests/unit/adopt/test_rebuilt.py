@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A pool without a kept state that can be read comes back with closed shares, by its superblocks and directories."""
 
+import json
 import os
 import struct
 from pathlib import Path
+from typing import ClassVar
 from uuid import UUID as Uuid
 from uuid import uuid5
 
@@ -12,11 +14,14 @@ import pytest
 from millrace import paths
 from millrace.adopt import adopt, journal, listing, look, trees
 from millrace.errors import Refused
+from millrace.etc import rendered
 from millrace.keep import generation
 from millrace.provision.model import Pool
-from millrace.share.desired import ServerContext, resolve
+from millrace.share import quota
+from millrace.share.desired import ServerContext, resolve, resolve_all
 from millrace.state.model import Config
 from millrace.system.documents import parse_model
+from tests.fakes.commands import Commands
 from tests.fakes.samples import pool
 from tests.unit.adopt.conftest import Held
 from tests.unit.adopt.finder import FileSystem, Finder
@@ -25,6 +30,12 @@ DATA, LOG, OVER = (f"{number:08}:1:1:1" for number in range(1, 4))
 LEG = {name: f"0000000{number}:9:9:9" for number, name in enumerate(("leg-0", "leg-1"))}
 UUID = pool().filesystem_uuid
 DAMAGED = {3: b"torn", 4: b"torn, too"}
+
+
+class Quotas(Commands):
+    """xfs_quota, which accepts everything."""
+
+    TAKEN: ClassVar = ("xfs_quota ...",)
 
 
 @pytest.fixture
@@ -173,3 +184,16 @@ def test_damaged_states_are_named(finder: Finder, projects: dict[str, tuple[int,
     mirror(finder, DAMAGED)
     said = "\n".join(listing.lines(look.find(finder, finder)))
     assert "damaged and not used: state-000004.tar.gz: it is torn or damaged" in said
+
+
+def test_no_tree_is_walked_for_a_quota_that_is_set_already(
+    finder: Finder, projects: dict[str, tuple[int, int]]
+) -> None:
+    mirror(finder, {})
+    shares(finder, projects, models=(0x200, 1007))
+    of, config, stored = begun(finder)
+    rendered.set_quotas(json.loads(stored["accounts/quotas.json"]))
+    tools = Quotas()
+    assert quota.assign(resolve_all(config, ServerContext("/srv/pool", Uuid(UUID), [], True)), of, tools) == []
+    [only] = tools.called("xfs_quota")
+    assert "limit -p" in only and "project -s" not in only

@@ -4,6 +4,7 @@
 import json
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,7 @@ from millrace.reset.firmware import VARIABLES
 from millrace.state import reset_journal, store
 from millrace.state.model import Share, Smb
 from tests.fakes.mounts import unmount_all
+from tests.unit.adopt.test_restore import Tools
 from tests.unit.reset.conftest import Reset
 
 
@@ -211,3 +213,17 @@ def test_damaged_journal_does_not_hold_the_server_for_ever(server: Reset) -> Non
         reset.carry_out(server.run)
     unchanged(server)
     assert reset.last_failure() is not None
+
+
+def test_state_without_people_comes_back_on_a_new_boot_drive(
+    server: Reset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.reset("forget")
+    found = newest(server)
+    fresh = tmp_path / "fresh"
+    (fresh / "proc/sys/kernel").mkdir(parents=True)
+    monkeypatch.setattr(paths, "ROOT", fresh)
+    assert restore.restore(found.manifest, found.stored, {}, Tools()) == []
+    config = store.read().config
+    assert config.users == [] and [one.name for one in config.shares] == ["data"]
+    assert list(fresh.rglob("*.tdb")) == []

@@ -23,7 +23,7 @@ TESTED = {
 # Tests of a whole room, or of files that are no program.
 OF_THE_ROOM = {
     "bench": {"imports"},
-    "boot": {"firewall", "journald", "unattended", "unit_order", "units"},
+    "boot": {"factory_reset", "firewall", "journald", "unattended", "unit_order", "units"},
     "domain": {"shares"},
     "millrace_client": {"oldest_python"},
     "plan": {"sentences"},

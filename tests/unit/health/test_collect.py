@@ -53,6 +53,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "journal",
         "unclean",
         "returns",
+        "reset",
         "slots",
         "trim",
     }

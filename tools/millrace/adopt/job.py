@@ -47,18 +47,17 @@ def start(adoption: Adoption, run: Runner) -> None:
 def follow(run: Runner, pause: Callable[[float], None] = time.sleep) -> Iterator[AdoptionProgress]:
     """Yield each step of the adoption that was started until it is over. Failed: it stopped, and why."""
     shown = None
-    while True:
-        # before the journal: the unit ends after that
-        works = is_working(UNIT, run)
-        adoption, now = journal.under_way(), progress.recorded()
-        if adoption is None:
-            return
+    # the unit is asked before the journal, which it removes at its end
+    works, adoption = is_working(UNIT, run), journal.under_way()
+    while adoption is not None:
+        now = progress.recorded()
         if now is not None and now != shown:
             yield now
             shown = now
         if not works:
             raise Failed(adoption.problem or f"the adoption was interrupted; journalctl -u {UNIT} says why")
         pause(POLL)
+        works, adoption = is_working(UNIT, run), journal.under_way()
 
 
 def adopted() -> Adopted:

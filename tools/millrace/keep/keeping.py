@@ -35,10 +35,10 @@ def status() -> KeepStatus:
     return read_model(paths.keep_file(), KeepStatus)
 
 
-def keep(run: Runner, pause: Callable[[float], None] | None = None, anew: bool = False) -> KeepStatus:
+def keep(run: Runner, pause: Callable[[float], None] | None = None, again: bool = False) -> KeepStatus:
     """Keep the state of this server on its pool; return how that ended, which `status` returns as well.
 
-    `anew` writes a generation in any case. Refused: there is no pool, a factory reset is under way, or the caller is
+    `again` writes a generation in any case. Refused: there is no pool, a factory reset is under way, or the caller is
     not root. BadInput: pool.json cannot be read. OSError: the result cannot be recorded. That the pool does not take it
     is a result.
     """
@@ -48,7 +48,7 @@ def keep(run: Runner, pause: Callable[[float], None] | None = None, anew: bool =
         refuse_if_reset()
         before = _before()
         try:
-            found = _kept(pool, before, run, pause or time.sleep, anew)
+            found = _kept(pool, before, run, pause or time.sleep, again)
         except OSError as error:
             found = before.model_copy(update={"problem": f"{error.filename or 'the pool'}: {error.strerror or error}"})
         except MillraceError as error:
@@ -77,7 +77,7 @@ def _before() -> KeepStatus:
         return KeepStatus(directory=str(generations.directory(Path(load_pool().filesystem.mountpoint))))
 
 
-def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None], anew: bool) -> KeepStatus:
+def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], None], again: bool) -> KeepStatus:
     where = generations.make_directory(mounted_pool(pool))
     key = seal.current()
     now = datetime.now(UTC)
@@ -85,7 +85,7 @@ def _kept(pool: Pool, before: KeepStatus, run: Runner, pause: Callable[[float], 
     last = read.manifest if read else None
     everything = _completed(gather.settled(run, pause), read, key)
     digests = _digests(everything, key)
-    if last is None or damaged or anew or _is_due(last, digests, key, everything, now):
+    if last is None or damaged or again or _is_due(last, digests, key, everything, now):
         number = max(generations.numbers(where), default=0) + 1
         made, data = packed(pool, everything, key, number, now)
         generations.write(where, number, data)

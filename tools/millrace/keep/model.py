@@ -43,7 +43,7 @@ class Member(Contract):
 
 
 class Forgotten(Contract):
-    """Who forgot the people of a state with a factory reset, and when (ISO 8601, in UTC)."""
+    """A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC)."""
 
     by: str
     at: str

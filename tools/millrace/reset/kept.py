@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The kept state that a factory reset relies on: written anew, read back and found fit for an adoption."""
+"""The kept state that a factory reset relies on: written again, read back and found fit for an adoption."""
 
 from collections.abc import Callable
 
@@ -18,7 +18,7 @@ def keep_now(pool: Pool, run: Runner, pause: Callable[[float], None] | None = No
 
     Refused: the pool does not take it, it is not complete, or this release could not adopt it.
     """
-    status = keeping.keep(run, pause, anew=True)
+    status = keeping.keep(run, pause, again=True)
     if status.problem:
         raise Refused(f"the state of this server cannot be kept on the pool: {status.problem}; {NOT_RESET}")
     if status.unread:

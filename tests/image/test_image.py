@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 
 from host import layout
+from millrace.etc import factory as etc
 from millrace.share import smb
 from millrace.state.model import Domain
+from millrace.system.documents import read_model
 from vm import pe
 
 REPO = layout.REPO
@@ -177,6 +179,19 @@ def test_kernel_command_line_is_the_one_of_the_configuration(uki: Path) -> None:
 def test_initrd_leaves_emergency_mode_by_itself(initrd_names: set[str]) -> None:
     units = "usr/lib/systemd/system"
     assert {f"{units}/emergency.target.d/10-millrace.conf", f"{units}/millrace-emergency.timer"} <= initrd_names
+
+
+def test_initrd_makes_etc_that_of_the_version(initrd_names: set[str]) -> None:
+    units = "usr/lib/systemd/system"
+    assert {f"{units}/millrace-etc.service", f"{units}/initrd.target.wants/millrace-etc.service"} <= initrd_names
+    assert "usr/sbin/chroot" in initrd_names or "usr/bin/chroot" in initrd_names
+
+
+def test_list_of_etc_names_what_is_in_it_and_no_accounts(factory: Path) -> None:
+    listed = read_model(factory / etc.LIST, etc.Factory)
+    assert listed == etc.listed(factory)
+    assert {"nftables.conf", "pam.d/common-auth", "systemd/system/rpcbind.socket"} <= listed.entries.keys()
+    assert not {"passwd", "shadow", "group", "machine-id", "hostname", ".updated"} & listed.entries.keys()
 
 
 @pytest.mark.parametrize("module", ["nvme", "vmd", "megaraid_sas", "mpt3sas", "mpi3mr", "smartpqi", "ahci"])

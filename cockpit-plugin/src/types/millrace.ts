@@ -2769,7 +2769,8 @@ export interface UpdateProgress {
  *
  * `trial` is the version that is installed and not accepted yet: it starts at the next boot, or runs now. `other` is
  * null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
- * planned restart.
+ * planned restart. `etc_kept` are files below /etc that were changed on this server and of which this version has
+ * another; `etc_problem` is why /etc is not as this version brings it.
  */
 export interface UpdateStatus {
     schema_version: 1;
@@ -2781,6 +2782,8 @@ export interface UpdateStatus {
     url: string | null;
     refusal: string | null;
     reboot: string | null;
+    etc_kept: string[];
+    etc_problem: string | null;
     running: boolean;
     progress: UpdateProgress | null;
 }

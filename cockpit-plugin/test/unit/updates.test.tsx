@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The card of the versions: a release is looked at, installed, and rolled back; what failed says why. */
-import { render, screen, within } from "@testing-library/react";
+import { cleanup, render, screen, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { UpdatesPanel } from "../../src/pages/settings/UpdatesPanel";
@@ -66,6 +66,14 @@ test("a version that failed here is not installed, with the reason", async () =>
     await press("Check for an update…");
     expect((await screen.findByRole("alert")).textContent).toContain("failed on this server");
     expect(button("Install")).toHaveProperty("disabled", true);
+});
+
+test("files of /etc that were kept, and those that could not be written, are named", async () => {
+    const { panel } = await show("failed");
+    expect(panel.getByText("/etc/issue; this version has others in /usr/share/factory/etc")).toBeDefined();
+    cleanup();
+    const { panel: other } = await show("none");
+    expect(other.getByText("/etc/issue: No space left on device")).toBeDefined();
 });
 
 test("a version on trial shows when it starts, and can be rolled back before it does", async () => {

@@ -3,7 +3,9 @@
 
 import pytest
 
-from tests.unit.boot.units import OWN, before, names, unit
+from host.layout import REPO
+from millrace.etc import factory
+from tests.unit.boot.units import OWN, before, names, settings, unit
 
 FIRST_DAY = {"millrace-inventory.service", "millrace-plan.service", "millrace-provision.service"}
 
@@ -81,3 +83,21 @@ def test_members_are_counted_for_a_trial_before_the_pool_is_unmounted() -> None:
     # systemd.unit(5): units are stopped in the reverse of the order in which they are started
     assert {"srv-pool.mount", "millrace-assemble.service"} <= names(found, "After")
     assert (found["ExecStop"], found["RemainAfterExit"]) == (["/usr/bin/millrace update measure"], ["yes"])
+
+
+def test_etc_is_made_before_the_system_manager_of_the_new_root_starts() -> None:
+    directory = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib/systemd/system"
+    found = settings((directory / "millrace-etc.service").read_text())
+    assert {"sysroot.mount", "sysroot-usr.mount"} <= names(found, "After")
+    # initrd-parse-etc.service comes after it, and what leads to the new root after that
+    assert "initrd-root-fs.target" in names(found, "Before")
+    # wanted: a boot whose /etc cannot be written goes on
+    assert (directory / "initrd.target.wants/millrace-etc.service").resolve() == directory / "millrace-etc.service"
+    assert not list(directory.glob("*.requires/millrace-etc.service"))
+    assert found["ConditionPathExists"] == ["/sysroot/lib64", f"/sysroot/{factory.FACTORY}/{factory.LIST}"]
+    assert found["ExecStart"] == ["/usr/sbin/chroot /sysroot /usr/bin/python3 -I -B -m millrace.etc"]
+
+
+def test_build_lists_what_the_version_brings_to_etc_when_nothing_is_added_any_more() -> None:
+    lines = [line for line in (REPO / "mkosi.finalize").read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[-1] == "mkosi-chroot /usr/bin/python3 -I -B -m millrace.etc list"

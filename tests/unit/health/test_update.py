@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.etc import factory
 from millrace.health.checks import update
 from millrace.health.model import Level
+from millrace.system.documents import write_model
 from millrace.update import records
 from millrace.update.model import LastUpdate, Outcome, Serving, Trial
 from tests.unit.health.servers import host, sentences, well
@@ -59,3 +61,20 @@ def test_version_on_trial_waits_for_the_boot_and_warns_where_nobody_accepts_it()
 def test_accepted_version_is_said() -> None:
     ended("accepted")
     assert "Version 0.2.0 was accepted" in update.check(host())[0].sentence
+
+
+def test_etc_that_was_not_written_is_a_warning_and_a_kept_file_is_said(tmp_path: Path) -> None:
+    (tmp_path / factory.FACTORY).mkdir(parents=True)
+    (tmp_path / factory.FACTORY / "issue").write_text("Millrace\n")
+    found = factory.listed(tmp_path / factory.FACTORY)
+    write_model(tmp_path / factory.FACTORY / factory.LIST, found)
+    [_, finding] = update.check(host())
+    assert finding.level is Level.WARN and (finding.todo or "").startswith("journalctl -b -u millrace-etc.service")
+    assert finding.sentence == "/etc is not as version 0.1.0 brings it: millrace-etc.service did not end."
+    (tmp_path / "etc/issue").write_text("mine\n")
+    kept = factory.Kept(base="file", found=factory.identity(tmp_path / "etc/issue"))
+    here = factory.present()
+    assert here is not None
+    write_model(factory.record_file(), found.model_copy(update={"follows": here[1], "kept": {"issue": kept}}))
+    said = "OK: Changed on this server and kept, version 0.1.0 has others: /etc/issue."
+    assert said in sentences(update.check(host()))

@@ -39,6 +39,8 @@ KEYS = "/etc/millrace/update-keys.pgp"
 # nfsd starts in the old version only.
 FAULT = f"[Service]\nExecStartPre=/bin/sh -c '. /usr/lib/os-release; test $IMAGE_VERSION != {NEW}'\n"
 DROP_INS = "/etc/systemd/system/nfs-server.service.d"
+CHANGED, MINE, GONE = "etc/inputrc", "etc/networks", "etc/issue.net"
+MASKED = "e2scrub_reap.service"
 BOOT = "/proc/sys/kernel/random/boot_id"
 LISTED = "ls $(bootctl --print-boot-path)/EFI/Linux"
 
@@ -63,6 +65,12 @@ def release(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
     (tree / "mkosi.version").write_text(f"{NEW}\n")
     news = tree / "NEWS.md"
     news.write_text(news.read_text().replace("\n## ", f"\n## {NEW}\n\n- A test of updates.\n\n## ", 1))
+    # what is changed in /etc, new in it, changed here as well, and gone
+    for name in (CHANGED, MINE):
+        (tree / "mkosi.extra" / name).write_text(f"# of {NEW}\n")
+    (tree / "mkosi.extra/etc/systemd/system" / MASKED).symlink_to("/dev/null")
+    with (tree / "mkosi.conf").open("a") as file:
+        file.write(f"        /{GONE}\n")
     subprocess.run([tree / "tools/build", "--release", owner.directory, work / "www"], check=True, cwd=tree)
     shutil.rmtree(tree)
     releases.write(layout.OUTPUT, owner, TOOLS, OLD, REPO / "NEWS.md", work / "older", stage.epoch(REPO))
@@ -164,7 +172,18 @@ def test_release_is_found_and_a_wrong_one_is_refused(box: Box, release: Made, tm
     assert box.say(LISTED) == "millrace_0.1.0.efi"
 
 
+def etc(box: Box) -> tuple[bool, bool, bool]:
+    """Whether a changed file, a new mask and the absence of a file are those of the new version."""
+    return (
+        box.say(f"head -1 /{CHANGED}") == f"# of {NEW}",
+        box.say(f"systemctl show -P LoadState {MASKED}") == "masked",
+        box.say(f"test -e /{GONE} || echo gone") == "gone",
+    )
+
+
 def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machine, release: Made) -> None:
+    assert etc(box) == (False, False, False)
+    box.say(f"echo '# of this server' >> /{MINE}")
     before, boot = written(client), box.say(f"cat {BOOT}")
     fsid = box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'")
     with served(release.directory) as url:
@@ -176,6 +195,10 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     box.machine.wait_command(f"test \"$({LISTED})\" = 'millrace_0.1.0.efi\nmillrace_{NEW}.efi'", "the acceptance", 900)
     status = box.shown("update status --json")
     assert (status["last"]["state"], status["trial"], status["other"]["version"]) == ("accepted", None, "0.1.0")
+    # the system manager of the new root found it, and what was changed here is kept and named
+    assert etc(box) == (True, True, True)
+    assert (status["etc_kept"], status["etc_problem"]) == ([f"/{MINE}"], None)
+    assert "# of this server" in box.say(f"cat /{MINE}")
     assert box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'") == fsid
     client.run(f"while [ $(wc -l < {WHERE}/counted) -le {before + 2} ]; do sleep 1; done", seconds=900)
     box.machine.wait_command(LOCKED, "the reclaimed lock", 300)
@@ -188,7 +211,10 @@ def test_rollback_starts_the_version_before(box: Box, client: Machine) -> None:
     box.millrace("update rollback --yes --reboot now", seconds=300)
     rebooted(box, boot)
     assert version(box) == "0.1.0"
-    assert box.shown("update status --json")["last"]["state"] == "rolled-back"
+    status = box.shown("update status --json")
+    assert status["last"]["state"] == "rolled-back"
+    assert etc(box) == (False, False, False)
+    assert (status["etc_kept"], status["etc_problem"]) == ([], None)
     written(client)
 
 

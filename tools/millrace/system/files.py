@@ -26,8 +26,11 @@ def write_bytes(path: Path, content: bytes, mode: int = 0o644) -> bool:
     return True
 
 
-def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644) -> None:
-    """Write what `blocks` yields to `path` as `write_text` does; an error of theirs leaves `path` as it was."""
+def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644, owner: tuple[int, int] | None = None) -> None:
+    """Write what `blocks` yields to `path` as `write_text` does; an error of theirs leaves `path` as it was.
+
+    `owner` is a user and a group, by their numbers; without, they are those of this process.
+    """
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
     try:
@@ -35,6 +38,8 @@ def write_blocks(path: Path, blocks: Iterable[bytes], mode: int = 0o644) -> None
             for block in blocks:
                 file.write(block)
             file.flush()
+            if owner is not None:
+                os.fchown(file.fileno(), *owner)
             os.fchmod(file.fileno(), mode)
             os.fsync(file.fileno())
         os.replace(name, path)

@@ -3,6 +3,7 @@
 
 from collections.abc import Iterator
 
+from millrace.etc.factory import FACTORY
 from millrace.system.text import moment, printable, size
 from millrace.update.model import LastUpdate, Offer, UpdateStatus
 
@@ -26,6 +27,9 @@ def status_lines(found: UpdateStatus) -> Iterator[str]:
         yield f"version {found.trial.version} is installed and not accepted yet"
     if found.reboot is not None:
         yield f"reboot planned at {moment(found.reboot)}"
+    yield from (f"{one} was changed here; this version has another: /{FACTORY}/{one[5:]}" for one in found.etc_kept)
+    if found.etc_problem is not None:
+        yield f"/etc is not as this version brings it: {found.etc_problem}"
     if found.progress is not None:
         yield f"an update is under way: {found.progress.step}"
     if found.last is not None:

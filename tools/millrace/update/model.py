@@ -144,7 +144,8 @@ class UpdateStatus(Contract):
 
     `trial` is the version that is installed and not accepted yet: it starts at the next boot, or runs now. `other` is
     null also where only root can see it. `refusal` is why no update can be installed at all. `reboot` is the time of a
-    planned restart.
+    planned restart. `etc_kept` are files below /etc that were changed on this server and of which this version has
+    another; `etc_problem` is why /etc is not as this version brings it.
     """
 
     schema_version: Literal[1] = 1
@@ -156,6 +157,8 @@ class UpdateStatus(Contract):
     url: str | None
     refusal: str | None
     reboot: str | None
+    etc_kept: list[str]
+    etc_problem: str | None
     running: bool
     progress: UpdateProgress | None
 

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from millrace import paths
 from millrace.errors import BadInput, MillraceError
+from millrace.etc import factory
 from millrace.system.documents import read_model
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
@@ -27,6 +28,8 @@ def status(run: Runner) -> UpdateStatus:
         url=_source(),
         refusal=_refusal(run),
         reboot=_reboot(),
+        etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
+        etc_problem=factory.trouble(),
         running=is_active(INSTALLER, run) or paths.update_progress_file().exists(),
         progress=_progress(),
     )

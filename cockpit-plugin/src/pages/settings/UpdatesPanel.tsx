@@ -95,6 +95,13 @@ function Versions({ now }: { now: UpdateStatus }): JSX.Element {
                 </>
             )}
             {failed.length > 0 && (<><dt>{_("Failed on this server")}</dt><dd>{failed.map((one) => one.version).join(", ")}</dd></>)}
+            {now.etc_kept.length > 0 && (
+                <>
+                    <dt>{_("Changed here and kept")}</dt>
+                    <dd>{format(_("$0; this version has others in /usr/share/factory/etc"), now.etc_kept.join(", "))}</dd>
+                </>
+            )}
+            {now.etc_problem !== null && (<><dt>{_("Files of this version missing in /etc")}</dt><dd>{now.etc_problem}</dd></>)}
             <dt>{_("Source")}</dt><dd>{now.url ?? _("none")}</dd>
         </dl>
     );

@@ -3,6 +3,7 @@
 
 from datetime import UTC, datetime, timedelta
 
+from millrace.etc import factory
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.system.os_release import image_version
@@ -17,7 +18,25 @@ SHOWN = timedelta(days=14)
 
 
 def check(host: Host) -> list[Finding]:
-    """Return what is wrong with the last update, else one finding."""
+    """Return what is wrong with the last update, else one finding; then what there is to say of /etc."""
+    return [*_version(host), *_etc()]
+
+
+def _etc() -> list[Finding]:
+    problem = factory.trouble()
+    if problem is not None:
+        sentence = f"/etc is not as version {image_version()} brings it: {problem}."
+        todo = "journalctl -b -u millrace-etc.service; the next boot tries again"
+        return [Finding(check=NAME, kind="etc", level=Level.WARN, sentence=sentence, todo=todo)]
+    kept = factory.unlike()
+    if not kept:
+        return []
+    files = ", ".join(f"/{factory.ETC}/{name}" for name in kept[:3]) + (", …" if len(kept) > 3 else "")
+    sentence = f"Changed on this server and kept, version {image_version()} has others: {files}."
+    return [Finding(check=NAME, kind="etc", level=Level.OK, sentence=sentence)]
+
+
+def _version(host: Host) -> list[Finding]:
     last, trial = records.last(), records.trial()
     if trial is not None and trial.version == image_version() and not host.starting:
         sentence = f"Version {trial.version} runs and is not accepted."

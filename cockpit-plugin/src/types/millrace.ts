@@ -2788,6 +2788,14 @@ export interface UpdateStatus {
     progress: UpdateProgress | null;
 }
 
+/** The progress of an upload in bytes; the last line has the `offer`: what was uploaded and is verified. */
+export interface UploadLine {
+    schema_version: 1;
+    received: number;
+    size: number;
+    offer: Offer | null;
+}
+
 /** A local user; its own group has the same name and number. `console`: has read-only web console access. */
 export interface User {
     name: string;
@@ -2981,9 +2989,11 @@ export interface Outputs {
     "update apply": LastUpdate;
     "update check": Offer;
     "update install": LastUpdate;
+    "update reboot": UpdateStatus;
     "update rollback": LastUpdate;
     "update source": UpdateStatus;
     "update status": UpdateStatus;
+    "update upload": UploadLine;
     "user create": AccountReport;
     "user list": UserList;
     "user passwd": AccountReport;
@@ -2994,4 +3004,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "update upload" | "watch";

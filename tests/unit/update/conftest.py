@@ -31,6 +31,7 @@ class Server(Commands):
         "systemctl --no-block reboot",
         "systemctl list-jobs --no-legend --plain",
         "shutdown --reboot * *",
+        "shutdown -c",
         "/usr/lib/systemd/systemd-sysupdate update *",
     )
 

@@ -13,6 +13,7 @@ from millrace.update import install, records, verbs
 from millrace.update.model import LastUpdate
 from millrace.update.verbs import update
 from tests.unit.update.conftest import Server, make_release
+from tests.unit.update.test_upload import packed
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def ready(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     )
 
 
-def say(*words: str, stdin: str = "") -> Result:
+def say(*words: str, stdin: str | bytes = "") -> Result:
     return CliRunner().invoke(update, words, input=stdin, catch_exceptions=False)
 
 
@@ -123,3 +124,45 @@ def test_judge_without_a_trial_says_so() -> None:
 def test_download_is_for_its_unit() -> None:
     with pytest.raises(BadInput, match="millrace update apply"):
         say("fetch")
+
+
+def test_uploaded_release_is_shown_and_then_installed(server: Server, tmp_path: Path) -> None:
+    data = packed(make_release(tmp_path / "new"))
+    lines = [
+        json.loads(line) for line in say("upload", "--size", str(len(data)), "--json", stdin=data).output.splitlines()
+    ]
+    assert (lines[0]["received"], lines[0]["offer"]) == (len(data), None)
+    assert (lines[-1]["offer"]["version"], lines[-1]["offer"]["refusal"]) == ("0.2.0", None)
+    assert not paths.update_progress_file().exists()
+    assert "0.2.0 was installed" in say("apply", "--uploaded", "--yes").output
+
+
+def test_uploaded_release_stays_where_an_option_is_missing_and_goes_when_it_is_discarded(
+    server: Server, tmp_path: Path
+) -> None:
+    records.add_failed("0.2.0", ["NFS does not answer."])
+    data = packed(make_release(tmp_path / "new"))
+    assert "--again" in say("upload", "--size", str(len(data)), stdin=data).output
+    with pytest.raises(Refused, match="--again"):
+        say("apply", "--uploaded", "--yes")
+    assert "0.2.0 was installed" in say("apply", "--uploaded", "--again", "--yes").output
+    say("upload", "--size", str(len(data)), stdin=data)
+    say("upload", "--discard")
+    with pytest.raises(BadInput, match="no update is staged"):
+        say("apply", "--uploaded", "--yes")
+
+
+@pytest.mark.parametrize("words", [["upload"], ["upload", "--size", "1", "--discard"], ["apply", "x", "--uploaded"]])
+def test_upload_is_said_completely(words: list[str], server: Server) -> None:
+    assert say(*words).exit_code == 2
+
+
+def test_planned_reboot_is_changed_and_cancelled(server: Server) -> None:
+    with pytest.raises(Refused, match="no reboot is planned"):
+        say("reboot", "03:30")
+    server.file("run/systemd/shutdown/scheduled", "USEC=1795500000000000\nWARN_WALL=1\nMODE=reboot\n")
+    say("reboot", "04:00")
+    say("reboot", "later")
+    assert server.called("shutdown") == ["shutdown --reboot 04:00 Millrace starts another version", "shutdown -c"]
+    with pytest.raises(BadInput, match="reboot"):
+        say("reboot", "4 o'clock")

@@ -2,6 +2,7 @@
 """Install the staged release beside the running version, and go back to the other one."""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 
 from millrace import paths
 from millrace.errors import BadInput, Failed, MillraceError, Refused
@@ -19,6 +20,7 @@ from millrace.update.serving import serving
 
 SYSUPDATE = "/usr/lib/systemd/systemd-sysupdate"
 INSTALLER = "millrace-update.service"
+SCHEDULED = "run/systemd/shutdown/scheduled"
 TRIES = 3
 
 BUSY = "an update is under way; `millrace update status` shows it"
@@ -64,6 +66,32 @@ def restart(when: str, run: Runner) -> None:
         must(run, ["systemctl", "--no-block", "reboot"])
     elif when != "later":
         must(run, ["shutdown", "--reboot", when, "Millrace starts another version"])
+
+
+def replan(when: str, run: Runner) -> None:
+    """Change when the other version starts; `later` cancels a planned reboot.
+
+    Refused: no version waits for a reboot. Failed: systemd does not take it.
+    """
+    if records.trial() is None and planned() is None:
+        raise Refused("no reboot is planned and no version waits for one")
+    if when == "later":
+        must(run, ["shutdown", "-c"])
+    else:
+        restart(when, run)
+
+
+def planned() -> str | None:
+    """Return the time of a planned reboot; None without one."""
+    try:
+        lines = (paths.ROOT / SCHEDULED).read_text().splitlines()
+    except OSError:
+        return None
+    values = dict(line.split("=", 1) for line in lines if "=" in line)
+    microseconds = values.get("USEC", "")
+    if values.get("MODE") != "reboot" or not microseconds.isdigit():
+        return None
+    return datetime.fromtimestamp(int(microseconds) / 1e6, UTC).isoformat(timespec="seconds")
 
 
 def rollback(run: Runner, by: str) -> LastUpdate:

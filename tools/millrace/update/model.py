@@ -175,3 +175,12 @@ class Offer(Contract):
     size: Count
     news: str
     refusal: str | None
+
+
+class UploadLine(Contract):
+    """The progress of an upload in bytes; the last line has the `offer`: what was uploaded and is verified."""
+
+    schema_version: Literal[1] = 1
+    received: Count
+    size: Count
+    offer: Offer | None = None

@@ -9,7 +9,7 @@ import tarfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Protocol
 from urllib.parse import quote
 
 from millrace import paths
@@ -18,7 +18,7 @@ from millrace.system.documents import write_model
 from millrace.system.files import write_blocks
 from millrace.system.run import Runner
 from millrace.update import layout, records, release, secure_boot
-from millrace.update.model import Fetch, Release, UpdateProgress
+from millrace.update.model import Fetch, Release, ReleaseFile, UpdateProgress
 from millrace.update.obstacles import of_space
 
 FETCHER = "millrace-update-fetch.service"
@@ -78,9 +78,7 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
 
     BadInput: one is wrong. Refused: there is no room for them, or Secure Boot would not start the kernel image.
     """
-    problem = of_space(found)
-    if problem:
-        raise Refused(problem)
+    make_room(found)
     directory = paths.update_staged_dir()
     sums = release.signed_sums(directory, run)
     done, total = 0, sum(one.size for one in found.files)
@@ -88,11 +86,23 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
         say("staging", done, total)
         if not (directory / one.name).exists():
             bring(one.name, one.size, directory / one.name)
-        release.matches(directory / one.name, sums, one.size)
-        problem = secure_boot.obstacle(directory / one.name) if one.kind == "kernel" else None
-        if problem:
-            raise Refused(problem)
+        accept(one, directory, sums)
         done += one.size
+
+
+def make_room(found: Release) -> None:
+    """Verify that the files of a release fit. Refused: there is no room for them."""
+    problem = of_space(found)
+    if problem:
+        raise Refused(problem)
+
+
+def accept(one: ReleaseFile, directory: Path, sums: dict[str, str]) -> None:
+    """Verify a staged file. BadInput: it is wrong. Refused: Secure Boot would not start the kernel image."""
+    release.matches(directory / one.name, sums, one.size)
+    problem = secure_boot.obstacle(directory / one.name) if one.kind == "kernel" else None
+    if problem:
+        raise Refused(problem)
 
 
 def clear() -> None:
@@ -117,7 +127,7 @@ def _empty() -> Path:
 def _copied(path: Path, limit: int, to: Path) -> None:
     try:
         with path.open("rb") as file:
-            _write(file, path.name, limit, to)
+            write(file, path.name, limit, to)
     except FileNotFoundError as error:
         raise BadInput(f"{path} is missing; get the release again") from error
 
@@ -131,8 +141,7 @@ def _unpacked(archive: tarfile.TarFile, path: Path, name: str, limit: int, to: P
     if file is None:
         raise BadInput(f"{path} has no file {name}; get it again")
     with file:
-        # an archive's file is a BinaryIO in all but its type
-        _write(file, name, limit, to)  # type: ignore[arg-type]
+        write(file, name, limit, to)
 
 
 def _entries(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
@@ -142,7 +151,17 @@ def _entries(archive: tarfile.TarFile, path: Path) -> Iterator[tarfile.TarInfo]:
         yield one
 
 
-def _write(file: BinaryIO, name: str, limit: int, to: Path) -> None:
+class Readable(Protocol):
+    """What a file of a release is read from."""
+
+    def read(self, most: int, /) -> bytes:
+        """Return the next bytes, at most so many; none at the end."""
+        ...
+
+
+def write(file: Readable, name: str, limit: int, to: Path) -> None:
+    """Write a file of a release to a path. BadInput: it is larger than `limit` bytes, or damaged."""
+
     def blocks() -> Iterator[bytes]:
         done = 0
         while block := file.read(release.BLOCK):

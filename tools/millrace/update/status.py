@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The versions of this server, and what an update does at the moment."""
 
-from datetime import UTC, datetime
-
 from millrace import paths
 from millrace.errors import BadInput, MillraceError
 from millrace.etc import factory
@@ -11,10 +9,8 @@ from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 from millrace.system.units import is_active
 from millrace.update import boot_entries, obstacles, records, release
-from millrace.update.install import INSTALLER
+from millrace.update.install import INSTALLER, planned
 from millrace.update.model import Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
-
-SCHEDULED = "run/systemd/shutdown/scheduled"
 
 
 def status(run: Runner) -> UpdateStatus:
@@ -27,7 +23,7 @@ def status(run: Runner) -> UpdateStatus:
         failed=records.failed().versions,
         url=_source(),
         refusal=_refusal(run),
-        reboot=_reboot(),
+        reboot=planned(),
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
         running=is_active(INSTALLER, run) or paths.update_progress_file().exists(),
@@ -72,18 +68,6 @@ def _refusal(run: Runner) -> str | None:
         return obstacles.of_server(run)
     except (MillraceError, OSError) as error:
         return str(error)
-
-
-def _reboot() -> str | None:
-    try:
-        lines = (paths.ROOT / SCHEDULED).read_text().splitlines()
-    except OSError:
-        return None
-    values = dict(line.split("=", 1) for line in lines if "=" in line)
-    microseconds = values.get("USEC", "")
-    if values.get("MODE") != "reboot" or not microseconds.isdigit():
-        return None
-    return datetime.fromtimestamp(int(microseconds) / 1e6, UTC).isoformat(timespec="seconds")
 
 
 def _progress() -> UpdateProgress | None:

@@ -2,7 +2,9 @@
 """`millrace update …`."""
 
 import os
+import signal
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
@@ -82,8 +84,18 @@ def check(release: Path | None, show: Output) -> None:
 @click.option("--older", is_flag=True, help="Install an older version than this one.")
 @click.option("--again", is_flag=True, help="Install a version that failed on this server.")
 @click.option("--degraded", is_flag=True, help="Install it although arrays lack members.")
+@click.option("--uploaded", is_flag=True, help="Install what `update upload` received.")
 @prints("millrace.update.model:LastUpdate")
-def apply(release: Path | None, yes: bool, reboot: str, older: bool, again: bool, degraded: bool, show: Output) -> None:
+def apply(
+    release: Path | None,
+    yes: bool,
+    reboot: str,
+    older: bool,
+    again: bool,
+    degraded: bool,
+    uploaded: bool,
+    show: Output,
+) -> None:
     """Install RELEASE beside the running version; without one, what the source of updates has.
 
     The new version starts with the next boot. If it does not serve as this one does, this one starts again.
@@ -92,9 +104,12 @@ def apply(release: Path | None, yes: bool, reboot: str, older: bool, again: bool
     from millrace.system.documents import checked
     from millrace.update import install, listing, obstacles, stage
     from millrace.update.model import Order
+    from millrace.update.release import staged
     from millrace.update.status import offer
 
     only_root()
+    if uploaded and release is not None:
+        raise click.UsageError("--uploaded and a file cannot be combined")
     by = invoking_user()
     with as_root():
         with locks.held(paths.run_dir() / "update.lock", install.BUSY):
@@ -102,8 +117,8 @@ def apply(release: Path | None, yes: bool, reboot: str, older: bool, again: bool
             if problem:
                 raise Refused(problem)
             try:
-                with stage.origin(release, attempt) as bring:
-                    found = stage.describe(bring, attempt)
+                with nullcontext() if uploaded else stage.origin(release, attempt) as bring:
+                    found = staged(attempt) if bring is None else stage.describe(bring, attempt)
                     offered = offer(found, stage.news(found))
                     problem = obstacles.of_version(found.version, offered.running, older, again)
                     if problem:
@@ -116,13 +131,51 @@ def apply(release: Path | None, yes: bool, reboot: str, older: bool, again: bool
                     if not yes:
                         click.echo("\n".join(listing.offer_lines(offered)), err=True)
                         confirm(f"Install version {found.version}?", "--yes")
-                    stage.complete(found, bring, attempt)
-            except BaseException:
-                stage.clear()
+                    if bring is not None:
+                        stage.complete(found, bring, attempt)
+            except BaseException as error:
+                # what was uploaded stays for the same request with another option
+                if not (uploaded and isinstance(error, Refused)):
+                    stage.clear()
                 raise
         done = install.order(wanted, attempt)
         show(done, listing.last_lines)
         install.restart(reboot, attempt)
+
+
+@update.command()
+@click.option("--size", type=click.IntRange(min=1), metavar="BYTES", help="The size of the archive.")
+@click.option("--discard", is_flag=True, help="Remove what was uploaded.")
+@prints("millrace.update.model:UploadLine", lines=True, words="Print progress as JSON lines.")
+def upload(size: int | None, discard: bool, show: Output) -> None:
+    """Receive the archive of a release on standard input and verify it; `update apply --uploaded` installs it."""
+    from millrace.system import locks
+    from millrace.update import listing, stage
+    from millrace.update.install import BUSY
+    from millrace.update.model import UploadLine
+    from millrace.update.status import offer
+    from millrace.update.upload import receive
+
+    only_root()
+    if (size is None) == (not discard):
+        raise click.UsageError("say the size of the archive, or use --discard")
+    # a browser that goes away ends this verb: what arrived is removed
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
+    with as_root(), locks.held(paths.run_dir() / "update.lock", BUSY):
+        if size is None:
+            stage.clear()
+            return
+        of = size
+
+        def said(done: int) -> None:
+            stage.say("uploading", done, of)
+            if show.as_json:
+                show(UploadLine(received=done, size=of))
+
+        found = receive(sys.stdin.buffer, of, said, attempt)
+        paths.update_progress_file().unlink(missing_ok=True)
+        offered = offer(found, stage.news(found))
+    show(UploadLine(received=of, size=of, offer=offered), lambda _: listing.offer_lines(offered))
 
 
 @update.command()
@@ -143,6 +196,23 @@ def rollback(yes: bool, reboot: str, show: Output) -> None:
     with as_root():
         show(install.rollback(attempt, by), listing.last_lines)
         install.restart(reboot, attempt)
+
+
+@update.command()
+@click.argument("when", metavar=f"now|{TIME}|later")
+@prints("millrace.update.model:UpdateStatus")
+def reboot(when: str, show: Output) -> None:
+    """Change when the other version starts; `later` cancels a planned reboot."""
+    from millrace.system.documents import checked
+    from millrace.update import install, listing
+    from millrace.update.model import Order
+    from millrace.update.status import status as found
+
+    only_root()
+    wanted = checked(lambda: Order(version="0", reboot=when, by=invoking_user()))
+    with as_root():
+        install.replan(wanted.reboot, attempt)
+        show(found(attempt), listing.status_lines)
 
 
 @update.command("install", hidden=True)

@@ -1394,6 +1394,12 @@ export interface Moment {
     temperature: number | null;
 }
 
+/** An option without which a version is not installed, and the reason. */
+export interface Need {
+    option: "older" | "again" | "degraded";
+    reason: string;
+}
+
 /** The log that takes the place of the lost one: tables for blank drives, the mirror, the steps that make both. */
 export interface NewLog {
     drives: DriveRecord[];
@@ -1518,7 +1524,8 @@ export interface Obstacle {
 /**
  * A version that was found: what is new in it, and why it is not installed as it is.
  *
- * `refusal` names the option that allows it. `size` is in bytes.
+ * `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
+ * `size` is in bytes.
  */
 export interface Offer {
     schema_version: 1;
@@ -1527,6 +1534,7 @@ export interface Offer {
     size: number;
     news: string;
     refusal: string | null;
+    needs: Need[];
 }
 
 /** The version in the other slot. `tries_left` is how often it may still be started; null: as often as wanted. */

@@ -166,3 +166,25 @@ def test_planned_reboot_is_changed_and_cancelled(server: Server) -> None:
     assert server.called("shutdown") == ["shutdown --reboot 04:00 Millrace starts another version", "shutdown -c"]
     with pytest.raises(BadInput, match="reboot"):
         say("reboot", "4 o'clock")
+
+
+def test_offer_names_each_option_that_is_needed(server: Server, tmp_path: Path) -> None:
+    server.runs("0.3.0")
+    records.add_failed("0.2.0", ["NFS does not answer."])
+    found = json.loads(say("check", str(make_release(tmp_path / "new")), "--json").output)
+    assert [one["option"] for one in found["needs"]] == ["again", "older"]
+    assert "--again" in found["needs"][0]["reason"] and "--older" in found["needs"][1]["reason"]
+    server.runs("0.2.0")
+    found = json.loads(say("check", str(make_release(tmp_path / "new")), "--json").output)
+    assert "is running already" in found["refusal"] and found["needs"] == []
+
+
+def test_offer_names_the_option_for_arrays_without_members(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def degraded(run: object, degraded: bool = False) -> str | None:
+        return None if degraded else "array data lacks 1 members; replace the drive first, or use --degraded"
+
+    monkeypatch.setattr("millrace.update.obstacles.of_server", degraded)
+    found = json.loads(say("check", str(make_release(tmp_path / "new")), "--json").output)
+    assert [one["option"] for one in found["needs"]] == ["degraded"] and found["refusal"] is None

@@ -163,10 +163,18 @@ class UpdateStatus(Contract):
     progress: UpdateProgress | None
 
 
+class Need(Contract):
+    """An option without which a version is not installed, and the reason."""
+
+    option: Literal["older", "again", "degraded"]
+    reason: str
+
+
 class Offer(Contract):
     """A version that was found: what is new in it, and why it is not installed as it is.
 
-    `refusal` names the option that allows it. `size` is in bytes.
+    `refusal` names the option that allows it; `needs` are all options that are needed. Without any, a refusal is final.
+    `size` is in bytes.
     """
 
     schema_version: Literal[1] = 1
@@ -175,6 +183,7 @@ class Offer(Contract):
     size: Count
     news: str
     refusal: str | None
+    needs: list[Need] = Field(default_factory=list)
 
 
 class UploadLine(Contract):

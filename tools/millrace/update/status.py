@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The versions of this server, and what an update does at the moment."""
 
+from collections.abc import Iterator
+
 from millrace import paths
 from millrace.errors import BadInput, MillraceError
 from millrace.etc import factory
@@ -10,7 +12,7 @@ from millrace.system.run import Runner
 from millrace.system.units import is_active
 from millrace.update import boot_entries, obstacles, records, release
 from millrace.update.install import INSTALLER, planned
-from millrace.update.model import Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
+from millrace.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
 
 
 def status(run: Runner) -> UpdateStatus:
@@ -31,7 +33,7 @@ def status(run: Runner) -> UpdateStatus:
     )
 
 
-def offer(found: Release, news: str) -> Offer:
+def offer(found: Release, news: str, run: Runner) -> Offer:
     """Return what is to be said of a release before it is installed."""
     running = image_version()
     return Offer(
@@ -40,7 +42,21 @@ def offer(found: Release, news: str) -> Offer:
         size=sum(one.size for one in found.files),
         news=news,
         refusal=obstacles.of_version(found.version, running),
+        needs=list(_needs(found.version, running, run)),
     )
+
+
+def _needs(version: str, running: str, run: Runner) -> Iterator[Need]:
+    if obstacles.of_version(version, running, older=True, again=True):
+        # no option allows it
+        return
+    if reason := obstacles.of_version(version, running, older=True):
+        yield Need(option="again", reason=reason)
+    if reason := obstacles.of_version(version, running, again=True):
+        yield Need(option="older", reason=reason)
+    problem = _refusal(run)
+    if problem and obstacles.of_server(run, degraded=True) is None:
+        yield Need(option="degraded", reason=problem)
 
 
 def _other(run: Runner) -> OtherVersion | None:

@@ -71,7 +71,7 @@ def check(release: Path | None, show: Output) -> None:
         try:
             with stage.origin(release, attempt) as bring:
                 found = stage.describe(bring, attempt)
-            offered = offer(found, stage.news(found))
+            offered = offer(found, stage.news(found), attempt)
         finally:
             stage.clear()
     show(offered, listing.offer_lines)
@@ -119,7 +119,7 @@ def apply(
             try:
                 with nullcontext() if uploaded else stage.origin(release, attempt) as bring:
                     found = staged(attempt) if bring is None else stage.describe(bring, attempt)
-                    offered = offer(found, stage.news(found))
+                    offered = offer(found, stage.news(found), attempt)
                     problem = obstacles.of_version(found.version, offered.running, older, again)
                     if problem:
                         raise Refused(problem)
@@ -174,7 +174,7 @@ def upload(size: int | None, discard: bool, show: Output) -> None:
 
         found = receive(sys.stdin.buffer, of, said, attempt)
         paths.update_progress_file().unlink(missing_ok=True)
-        offered = offer(found, stage.news(found))
+        offered = offer(found, stage.news(found), attempt)
     show(UploadLine(received=of, size=of, offer=offered), lambda _: listing.offer_lines(offered))
 
 

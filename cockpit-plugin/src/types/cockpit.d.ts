@@ -23,7 +23,7 @@ declare namespace cockpit {
     /** A thenable of jQuery's kind and no Promise: on failure the second argument is what the program had printed. */
     interface Spawn<Data = string> {
         then(done: (stdout: Data) => void, failed: (error: ProcessError, stdout?: Data) => void): unknown;
-        input(text: string, more?: boolean): Spawn<Data>;
+        input(text: string | Data, more?: boolean): Spawn<Data>;
         /** The callback returns how many characters it took; the rest comes again with the next ones. */
         stream(on: (text: Data) => number | undefined): Spawn<Data>;
         close(problem?: string): void;

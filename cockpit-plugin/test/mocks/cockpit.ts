@@ -5,6 +5,9 @@ export interface Call {
     argv: string[];
     options: cockpit.SpawnOptions;
     input: string;
+    /** Bytes of its input, where it takes bytes, and whether that has ended. */
+    bytes: number;
+    ended: boolean;
     /** What a program does that reads lines while it runs. */
     heard?: (text: string) => void;
     /** Why the page ended it; undefined while it runs. */
@@ -54,12 +57,16 @@ function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true }
         argv,
         options,
         input: "",
+        bytes: 0,
+        ended: false,
         closed: undefined,
         print(text) {
             later(() => {
                 if (over) return;
                 buffer += text;
-                if (on) buffer = buffer.slice(on(buffer) ?? buffer.length);
+                // Bytes where bytes were asked for.
+                if (on && options.binary) { on(new TextEncoder().encode(buffer) as unknown as string); buffer = ""; }
+                else if (on) buffer = buffer.slice(on(buffer) ?? buffer.length);
             });
         },
         end(stdout = "") {
@@ -85,7 +92,12 @@ function spawn(argv: string[], options: cockpit.SpawnOptions & { binary?: true }
     const process: cockpit.Spawn = {
         // Not a Promise: both callbacks get all arguments, and nothing is chained.
         then(ok, no) { done = ok; failed = no; return undefined; },
-        input(text) { call.input += text; later(() => call.heard?.(text)); return process; },
+        input(text: string | Uint8Array, more) {
+            call.ended = !more;
+            if (typeof text === "string") call.input += text; else call.bytes += text.length;
+            later(() => call.heard?.(typeof text === "string" ? text : ""));
+            return process;
+        },
         stream(handler) { on = handler; return process; },
         close(problem = "terminated") {
             if (over) return;

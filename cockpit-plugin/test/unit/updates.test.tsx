@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 /** The card of the versions: a release is looked at, installed, and rolled back; what failed says why. */
-import { cleanup, render, screen, within } from "@testing-library/react";
+import { cleanup, render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { expect, test } from "vitest";
 import { UpdatesPanel } from "../../src/pages/settings/UpdatesPanel";
-import { golden } from "../documents";
-import { refuses, setAdmin, started } from "../mocks/cockpit";
+import { document, golden, read } from "../documents";
+import { does, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
 async function show(variant?: string) {
     golden("update status", variant);
@@ -58,13 +58,26 @@ test("without a source a file on the server is looked at and installed", async (
     expect(argv("update apply")).toEqual([["millrace", "update", "apply", "/media/stick/new.tar", "--yes", "--reboot=later", "--json"]]);
 });
 
-test("a version that failed here is not installed, with the reason", async () => {
+test("a version that failed here is not installed without its tick, with the reason", async () => {
     golden("update check", "failed");
-    const { panel, press } = await show("failed");
+    golden("update apply");
+    const { user, panel, press } = await show("failed");
     expect(panel.getByText(/^Version 0.2.0 failed; 0.1.0 runs again/)).toBeDefined();
     expect(panel.getByText("NFS does not answer.")).toBeDefined();
     await press("Check for an update…");
     expect((await screen.findByRole("alert")).textContent).toContain("failed on this server");
+    expect(button("Install")).toHaveProperty("disabled", true);
+    await user.click(dialog().getByLabelText("Try the version again that failed on this server"));
+    await user.click(button("Install"));
+    await screen.findByText("Version 0.2.0 is installed and starts at the next boot.");
+    expect(argv("update apply")).toEqual([["millrace", "update", "apply", "--yes", "--again", "--reboot=later", "--json"]]);
+});
+
+test("a version that runs already is not installed at all", async () => {
+    says("update check", { ...document("update-check.json"), refusal: "version 0.1.0 is running already" });
+    const { press } = await show();
+    await press("Check for an update…");
+    expect((await screen.findByRole("alert")).textContent).toBe("version 0.1.0 is running already");
     expect(button("Install")).toHaveProperty("disabled", true);
 });
 
@@ -87,6 +100,85 @@ test("a version on trial shows when it starts, and can be rolled back before it 
     await user.click(button("Go back"));
     await screen.findByText("Version 0.2.0 was rolled back to 0.1.0.");
     expect(argv("update rollback")).toEqual([["millrace", "update", "rollback", "--yes", "--reboot=later", "--json"]]);
+});
+
+/** The server takes bytes, reports each megabyte, and prints the last of `lines` when all is there. */
+function receives(size: number, last: string): void {
+    does("update upload", (call) => {
+        if (call.argv.includes("--discard")) { call.end(); return; }
+        let said = 0;
+        call.heard = () => {
+            for (; call.bytes >= said + (1 << 20); said += 1 << 20)
+                call.print(`${JSON.stringify({ schema_version: 1, received: said + (1 << 20), size, offer: null })}\n`);
+            if (call.ended) call.end(`${last}\n`);
+        };
+    });
+}
+// jsdom has no Blob.arrayBuffer()
+Blob.prototype.arrayBuffer = function () {
+    return new Promise((read) => {
+        const reader = new FileReader();
+        reader.onload = () => read(reader.result as ArrayBuffer);
+        reader.readAsArrayBuffer(this);
+    });
+};
+const file = (size: number) => new File([new Uint8Array(size)], "millrace_0.2.0.tar");
+const lines = read("update-upload.jsonl").trim().split("\n");
+
+test("a file of this computer is sent in pieces, looked at, and installed", async () => {
+    golden("update apply");
+    const size = 10 * (1 << 20) + 5;
+    receives(size, lines[2] ?? "");
+    const { user, press } = await show("none");
+    await press("Check for an update…");
+    await user.upload(dialog().getByLabelText(/^File on this computer/), file(size));
+    await user.click(button("Upload and check"));
+    await screen.findByText("Install version 0.2.0");
+    const [sent] = started("update upload");
+    expect(sent?.argv).toEqual(["millrace", "update", "upload", `--size=${size}`, "--json"]);
+    expect([sent?.bytes, sent?.options.superuser]).toEqual([size, "require"]);
+    await user.click(button("Install"));
+    await screen.findByText("Version 0.2.0 is installed and starts at the next boot.");
+    expect(argv("update apply")).toEqual([["millrace", "update", "apply", "--uploaded", "--yes", "--reboot=later", "--json"]]);
+    expect(started("update upload")).toHaveLength(1);
+});
+
+test("what waits for the server is no more than a window, and the upload is stopped", async () => {
+    does("update upload", (call) => { call.heard = () => undefined; });
+    const { user, press } = await show("none");
+    await press("Check for an update…");
+    await user.upload(dialog().getByLabelText(/^File on this computer/), file(20 * (1 << 20)));
+    await user.click(button("Upload and check"));
+    const [sent] = started("update upload");
+    await waitFor(() => expect(sent?.bytes).toBe(8 << 20));
+    expect(sent?.ended).toBe(false);
+    await user.click(button("Stop the upload"));
+    await dialog().findByText("The upload was stopped.");
+    expect(sent?.closed).toBe("cancelled");
+    expect(button("Upload and check")).toHaveProperty("disabled", false);
+});
+
+test("an upload that is refused says why, and one that is not installed does not stay", async () => {
+    refuses("update upload", "the signature of SHA256SUMS is wrong: the release was altered or is damaged; get it again");
+    const { user, press } = await show("none");
+    await press("Check for an update…");
+    await user.upload(dialog().getByLabelText(/^File on this computer/), file(100));
+    await user.click(button("Upload and check"));
+    await dialog().findByText(/signature of SHA256SUMS is wrong/);
+    receives(100, lines[2] ?? "");
+    await user.click(button("Upload and check"));
+    await screen.findByText("Install version 0.2.0");
+    await user.click(button("Cancel"));
+    expect(argv("update upload").at(-1)).toEqual(["millrace", "update", "upload", "--discard", "--json"]);
+});
+
+test("a planned reboot is changed and cancelled", async () => {
+    golden("update reboot");
+    const { user, press } = await show("trial");
+    await press("Change the reboot…");
+    await user.click(button("Change"));
+    await screen.findByText("The reboot for the other version has been changed.");
+    expect(argv("update reboot")).toEqual([["millrace", "update", "reboot", "later", "--json"]]);
 });
 
 test("progress is shown, and nothing else is started meanwhile", async () => {

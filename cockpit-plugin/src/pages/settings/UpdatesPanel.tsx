@@ -9,7 +9,8 @@ import { moment } from "../../lib/format";
 import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { Done, type Did } from "./Done";
-import { InstallDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
+import { InstallDialog } from "./InstallDialog";
+import { RebootDialog, RollbackDialog, SourceDialog } from "./update-dialogs";
 
 /** Seconds between two looks at an update, which another administrator may have started. */
 const EVERY_SECONDS = 15;
@@ -17,7 +18,7 @@ const EVERY_SECONDS = 15;
 /** The versions on the boot drive: another one is installed, tried, and rolled back. */
 export function UpdatesPanel(): JSX.Element {
     const found = useVerb("update status", [], { admin: "allowed", every: EVERY_SECONDS });
-    const [open, setOpen] = useState<"source" | "install" | "rollback">();
+    const [open, setOpen] = useState<"source" | "install" | "rollback" | "reboot">();
     const [did, setDid] = useState<Did>();
     const close = () => setOpen(undefined);
     const changed = (title: string) => {
@@ -43,12 +44,18 @@ export function UpdatesPanel(): JSX.Element {
                                     {_("Check for an update…")}
                                 </AdminButton>
                                 <AdminButton variant="secondary" onClick={() => setOpen("source")}>{_("Change the source…")}</AdminButton>
+                                {(now.reboot !== null || (now.trial !== null && now.trial.version !== now.version)) && (
+                                    <AdminButton variant="secondary" onClick={() => setOpen("reboot")}>{_("Change the reboot…")}</AdminButton>
+                                )}
                                 {(now.other !== null || now.trial !== null) && (
                                     <AdminButton variant="link" isDanger isDisabled={now.running} onClick={() => setOpen("rollback")}>{_("Go back…")}</AdminButton>
                                 )}
                             </div>
                             {open === "source" && (
                                 <SourceDialog before={now.url} onDone={() => changed(_("The source of updates has been changed."))} onClose={close} />
+                            )}
+                            {open === "reboot" && (
+                                <RebootDialog onDone={() => changed(_("The reboot for the other version has been changed."))} onClose={close} />
                             )}
                             {open === "install" && <InstallDialog source={now.url} onDone={ended} onClose={close} />}
                             {open === "rollback" && <RollbackDialog now={now} onDone={ended} onClose={close} />}

@@ -1,25 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A release is looked at before it is installed; its news are shown as text. */
-import { useEffect, useState, type JSX } from "react";
+/** When another version starts, the way back, and where updates come from. */
+import { useState, type JSX } from "react";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import type { LastUpdate, UpdateStatus } from "../../types/millrace";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ChoiceField, TextField } from "../../components/Field";
-import { Loading } from "../../components/States";
-import { bytes } from "../../lib/format";
 import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 
 type When = "later" | "now" | "time";
 type OnDone = (last: LastUpdate) => void;
 
-/** Seconds: half a gigabyte is downloaded from a slow line, verified and written to a slow boot drive. */
-const INSTALL_SECONDS = 4 * 3600;
-const CHECK_SECONDS = 300;
 const TIME = /^([01][0-9]|2[0-3]):[0-5][0-9]$/;
 
 /** When the server reboots: as `--reboot` takes it, or undefined where the time is none. */
-function useReboot(id: string): [string | undefined, JSX.Element] {
+export function useReboot(id: string): [string | undefined, JSX.Element] {
     const [when, setWhen] = useState<When>("later");
     const [time, setTime] = useState("03:30");
     const problem = when === "time" && !TIME.test(time) ? _("Enter a time of day, such as 03:30.") : undefined;
@@ -38,42 +33,19 @@ function useReboot(id: string): [string | undefined, JSX.Element] {
     return [problem === undefined ? (when === "time" ? time : when) : undefined, field];
 }
 
-/** Shows what the source or a file has, and installs it. */
-export function InstallDialog({ source, onDone, onClose }: { source: string | null; onDone: OnDone; onClose: () => void }): JSX.Element {
-    const [file, setFile] = useState("");
-    const check = useChange("update check", { timeout: CHECK_SECONDS });
-    const apply = useChange("update apply", { timeout: INSTALL_SECONDS });
-    const [offer, setOffer] = useState<Awaited<ReturnType<typeof check.go>>>();
-    const [reboot, rebootField] = useReboot("update");
-    const where = file === "" ? [] : [file];
-    const { go: ask } = check;
-    // What the source has is asked for once; a file is typed first.
-    useEffect(() => { if (source !== null) void ask().then(setOffer); }, [source, ask]);
+/** Changes when the other version starts, or that nothing is planned. */
+export function RebootDialog({ onDone, onClose }: { onDone: () => void; onClose: () => void }): JSX.Element {
+    const change = useChange("update reboot");
+    const [reboot, rebootField] = useReboot("planned");
     const confirm = async () => {
-        if (offer === undefined) { setOffer(await ask(where)); return; }
-        const last = await apply.go([...where, "--yes", ...(reboot === undefined ? [] : [`--reboot=${reboot}`])]);
-        if (last !== undefined) onDone(last);
+        if (reboot !== undefined && await change.go([reboot]) !== undefined) onDone();
     };
-    const ready = offer === undefined ? source !== null || file !== "" : offer.refusal === null && reboot !== undefined;
     return (
-        <ConfirmDialog title={offer === undefined ? _("Check for an update") : format(_("Install version $0"), offer.version)}
-            action={offer === undefined ? _("Check") : _("Install")} ready={ready} busy={check.busy || apply.busy}
-            error={apply.error ?? check.error} onConfirm={() => void confirm()} onClose={onClose}>
-            {check.busy && <Loading what={_("Checking the release")} />}
+        <ConfirmDialog title={_("Reboot for the other version")} action={_("Change")} ready={reboot !== undefined} busy={change.busy}
+            error={change.error} onConfirm={() => void confirm()} onClose={onClose}>
             <Form onSubmit={(event) => event.preventDefault()}>
-                {offer === undefined && (
-                    <TextField id="update-file" label={_("File or directory on the server")} value={file} onChange={setFile}
-                        placeholder="/media/stick/millrace_0.2.0.tar"
-                        help={source === null ? _("Such as on a stick. Or change the source of updates first.") : format(_("Without one: $0"), source)} />
-                )}
-                {offer !== undefined && (
-                    <>
-                        <p>{format(_("Version $0, $1. This server runs $2."), offer.version, bytes(offer.size), offer.running)}</p>
-                        {offer.refusal !== null && <p role="alert">{offer.refusal}</p>}
-                        <section aria-label={_("What is new")}><pre className="mr-pre">{offer.news}</pre></section>
-                        {rebootField}
-                    </>
-                )}
+                <p>{_("“Later” cancels a planned reboot: the other version starts when the server is rebooted by hand.")}</p>
+                {rebootField}
             </Form>
         </ConfirmDialog>
     );

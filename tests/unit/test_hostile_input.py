@@ -158,7 +158,7 @@ class Said:
         with (
             patch.object(sys, "stdout", out),
             patch.object(sys, "stderr", err),
-            patch.object(sys, "stdin", io.StringIO()),
+            patch.object(sys, "stdin", io.TextIOWrapper(io.BytesIO())),
         ):
             self.status = cli.run(argv)
             for stream in (out, err):

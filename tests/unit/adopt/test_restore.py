@@ -92,6 +92,22 @@ def test_link_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], l
         restore.restore(with_member(contents, strange), {**contents, path: b""}, {}, Tools())
 
 
+def zone(target: str | None) -> Member:
+    return Member(path="etc/localtime", mode=0o777, secret=False, size=0, sha256="", link=target)
+
+
+@pytest.mark.parametrize("target", ["/usr/share/zoneinfo/Europe/Berlin", "../usr/share/zoneinfo/Etc/GMT+3"])
+def test_time_zone_comes_back(root: Path, contents: dict[str, bytes], target: str) -> None:
+    restore.restore(with_member(contents, zone(target)), {**contents, "etc/localtime": b""}, {}, Tools())
+    assert str((root / "etc/localtime").readlink()) == target
+
+
+@pytest.mark.parametrize("target", ["/etc/shadow", "../usr/share/zoneinfo/../../../etc/shadow", "../../usr/x", None])
+def test_time_zone_that_leads_elsewhere_stops_all_of_it(contents: dict[str, bytes], target: str | None) -> None:
+    with pytest.raises(BadInput, match="no link to a time zone"):
+        restore.restore(with_member(contents, zone(target)), {**contents, "etc/localtime": b""}, {}, Tools())
+
+
 def test_what_is_encrypted_and_not_opened_is_named(contents: dict[str, bytes]) -> None:
     opened = {path: data for path, data in contents.items() if path != "accounts/shadow"}
     missing = restore.restore(manifest(contents), opened, {}, Tools())

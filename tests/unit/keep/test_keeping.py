@@ -59,6 +59,15 @@ def test_password_of_a_system_user_is_not_kept(server: Server) -> None:
     assert server.keep().generation == 1
 
 
+def test_time_zone_is_kept_as_the_link_that_it_is(server: Server) -> None:
+    (server.root / "etc/localtime").symlink_to("/usr/share/zoneinfo/Europe/Berlin")
+    server.keep()
+    found = generations.newest(server.where)
+    assert found is not None
+    [one] = [member for member in found.generation.manifest.members if member.path == "etc/localtime"]
+    assert (one.link, one.size) == ("/usr/share/zoneinfo/Europe/Berlin", 0)
+
+
 def test_records_that_grow_by_themselves_are_kept_once_a_day(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     server.keep()
     server.file("var/lib/samba/private/passdb.tdb", "anna: 1 wrong password")

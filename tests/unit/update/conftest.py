@@ -25,6 +25,7 @@ class Server(Commands):
         "bootctl --print-boot-path",
         "gpgv --status-fd 1 --keyring * [--keyring] [/*] * *",
         "systemctl is-active --quiet *",
+        "systemctl show --property=ActiveState,Job *",
         "systemctl start millrace-update.service",
         "systemctl start millrace-update-fetch.service",
         "systemctl start millrace-trial.service",
@@ -85,6 +86,8 @@ class Server(Commands):
     def _systemctl(self, words: list[str], stdin: str) -> Result:
         if words[0] == "list-jobs":
             return Result(0, self.jobs, "")
+        if words[0] == "show":
+            return Result(0, f"ActiveState={'activating' if words[-1] in self.active else 'inactive'}\nJob=0\n", "")
         return GOOD if words[0] != "is-active" or words[-1] in self.active else Result(3, "", "")
 
     def _systemd_sysupdate(self, words: list[str], stdin: str) -> Result:

@@ -9,6 +9,7 @@ from click.testing import CliRunner, Result
 
 from millrace import paths
 from millrace.errors import BadInput, Refused
+from millrace.system.run import Result as Result_
 from millrace.update import install, records, verbs
 from millrace.update.model import LastUpdate
 from millrace.update.verbs import update
@@ -124,6 +125,15 @@ def test_judge_without_a_trial_says_so() -> None:
 def test_download_is_for_its_unit() -> None:
     with pytest.raises(BadInput, match="millrace update apply"):
         say("fetch")
+
+
+def test_installer_that_runs_is_activating_and_under_way(server: Server) -> None:
+    assert json.loads(say("status", "--json").output)["running"] is False
+    # systemctl is-active fails for it
+    server.active.add(install.INSTALLER)
+    server.broken[f"systemctl is-active --quiet {install.INSTALLER}"] = Result_(3, "", "")
+    assert json.loads(say("status", "--json").output)["running"] is True
+    assert "an update is under way" in say("status").output
 
 
 def test_uploaded_release_is_shown_and_then_installed(server: Server, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Restore a kept state on this boot drive. Each step can be repeated: after a power cut all of them are."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
@@ -24,6 +25,7 @@ from millrace.user import accounts
 
 SHADOW, QUOTAS, DUMP = "accounts/shadow", "accounts/quotas.json", ".dump"
 POOL, CONFIG = "var/lib/millrace/pool.json", "var/lib/millrace/config.json"
+ZONE = re.compile(r"(\.\.|)/usr/share/zoneinfo(/[A-Za-z0-9_+-]+)+")
 LAST = (POOL, CONFIG, SHADOW, QUOTAS)
 """What is not a file to be written as it is."""
 
@@ -73,7 +75,11 @@ def _kept(member: Member) -> Kept:
     kept = next((one for one in KEPT if has(one, member.path)), None)
     if kept is None or path.is_absolute() or ".." in path.parts:
         raise BadInput(f"the kept state has {member.path}, which is not kept by this release: use a later one")
-    if member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
+    if kept.how == "link":
+        # localtime(5): the only one that leads elsewhere
+        if member.link is None or not ZONE.fullmatch(member.link):
+            raise BadInput(f"the kept state has {member.path}, which is no link to a time zone")
+    elif member.link is not None and (member.link.startswith("/") or ".." in PurePosixPath(member.link).parts):
         raise BadInput(f"the kept state has a link {member.path} that leads elsewhere")
     return kept
 

@@ -85,6 +85,12 @@ def _files(kept: Kept, run: Runner) -> Iterator[Content]:
             yield _file(kept, path)
 
 
+def _link(kept: Kept, run: Runner) -> Iterator[Content]:
+    path = paths.ROOT / kept.path
+    if path.is_symlink():
+        yield Content(kept.path, 0o777, b"", kept, link=str(path.readlink()))
+
+
 def _tree(kept: Kept, run: Runner) -> Iterator[Content]:
     top = paths.ROOT / kept.path
     for path in sorted(top.rglob("*")):
@@ -149,6 +155,7 @@ def _name(path: Path) -> str:
 
 READERS: Mapping[How, Callable[[Kept, Runner], Iterator[Content]]] = {
     "file": _files,
+    "link": _link,
     "tree": _tree,
     "tdb": _tdb,
     "shadow": _shadow,

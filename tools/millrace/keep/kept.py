@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-How = Literal["file", "tree", "tdb", "shadow", "quotas"]
-"""How it is read: a file (`*` for several), everything below a directory, a database of Samba with tdbdump(8), the
-lines of our users in shadow(5), and which trees belong to which quota project."""
+How = Literal["file", "link", "tree", "tdb", "shadow", "quotas"]
+"""How it is read: a file (`*` for several), a symbolic link, everything below a directory, a database of Samba with
+tdbdump(8), the lines of our users in shadow(5), and which trees belong to which quota project."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +79,7 @@ KEPT = [
     Kept(f"{STATE}/certificate", "authority, certificates and keys", "tree", secret=True),
     Kept(f"{STATE}/nfs-handles.key", "signature of NFS file handles: clients keep open files", secret=True),
     Kept("etc/hostname", "the host name"),
+    Kept("etc/localtime", "the time zone", "link"),
     Kept("etc/machine-id", "the machine ID, from which a host name is made"),
     Kept("etc/nvme/hostnqn", "the NVMe host identity"),
     Kept("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),

@@ -32,6 +32,8 @@ def status_lines(found: UpdateStatus) -> Iterator[str]:
         yield f"/etc is not as this version brings it: {found.etc_problem}"
     if found.progress is not None:
         yield f"an update is under way: {found.progress.step}"
+    elif found.running:
+        yield "an update is under way"
     if found.last is not None:
         yield from last_lines(found.last)
     yield from (f"failed on this server: {one.version}, {moment(one.at)}" for one in found.failed)

@@ -9,7 +9,7 @@ from millrace.etc import factory
 from millrace.system.documents import read_model
 from millrace.system.os_release import image_version
 from millrace.system.run import Runner
-from millrace.system.units import is_active
+from millrace.system.units import is_working
 from millrace.update import boot_entries, obstacles, records, release
 from millrace.update.install import INSTALLER, planned
 from millrace.update.model import Need, Offer, OtherVersion, Release, UpdateProgress, UpdateStatus
@@ -28,7 +28,8 @@ def status(run: Runner) -> UpdateStatus:
         reboot=planned(),
         etc_kept=[f"/{factory.ETC}/{name}" for name in factory.unlike()],
         etc_problem=factory.trouble(),
-        running=is_active(INSTALLER, run) or paths.update_progress_file().exists(),
+        # of a oneshot unit that runs systemd says "activating", never "active"
+        running=is_working(INSTALLER, run) or paths.update_progress_file().exists(),
         progress=_progress(),
     )
 

@@ -31,6 +31,18 @@ def records(where: Path, clients: Iterable[str]) -> Path:
     return file
 
 
+def runs(root: Path, version: str) -> None:
+    (root / "usr/lib").mkdir(parents=True, exist_ok=True)
+    (root / "usr/lib/os-release").write_text(f"IMAGE_VERSION={version}\n")
+
+
+def schema(file: Path, version: int) -> None:
+    """What a start of nfsdcld makes of the database."""
+    with closing(sqlite3.connect(file)) as made:
+        made.execute("INSERT OR REPLACE INTO parameters VALUES ('version', ?)", (str(version),))
+        made.commit()
+
+
 def clients(file: Path) -> list[str]:
     with closing(sqlite3.connect(file)) as found:
         return sorted(one.decode() for (one,) in found.execute('SELECT id FROM "rec-0000000000000001"'))
@@ -156,3 +168,34 @@ def test_nfs_does_not_start_without_the_records_nor_the_records_without_the_pool
     # without a `-`: systemd does not start the service where the directory is missing
     assert "/srv/pool/.millrace/nfsdcld" in daemon["ReadWritePaths"][-1].split()
     assert {"millrace-lock-records.service", "nfsdcld.service", "srv-pool.mount"} <= before("nfs-server.service")
+
+
+def test_records_that_a_later_version_changed_are_set_aside_after_a_rollback(pool: Path, root_user: Path) -> None:
+    runs(root_user, "0.1.0")
+    (root_user / "var/lib/millrace/by-version/0.1.0").mkdir(parents=True)
+    prepare(pool)
+    schema(records(there(pool).parent, ["a"]), 4)
+    lock_records.remember("0.1.0", pool)
+    runs(root_user, "0.2.0")
+    assert prepare(pool).clients == 1
+    schema(there(pool), 5)
+    # it goes on with its own
+    assert prepare(pool).clients == 1
+    runs(root_user, "0.1.0")
+    found = prepare(pool)
+    assert (found.clients, found.set_aside) == (0, f"{there(pool)}.damaged")
+    assert "clients lose their locks once" in "".join(lines(found))
+
+
+def test_records_of_the_same_schema_stay_after_a_rollback(pool: Path, root_user: Path) -> None:
+    runs(root_user, "0.1.0")
+    (root_user / "var/lib/millrace/by-version/0.1.0").mkdir(parents=True)
+    prepare(pool)
+    schema(records(there(pool).parent, ["a"]), 4)
+    lock_records.remember("0.1.0", pool)
+    assert prepare(pool).clients == 1
+
+
+def test_server_without_records_remembers_nothing(pool: Path, root_user: Path) -> None:
+    lock_records.remember("0.1.0", pool)
+    assert not (root_user / "var/lib/millrace/by-version").exists()

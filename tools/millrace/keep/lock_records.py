@@ -15,12 +15,15 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.keep.generations import make_directory
 from millrace.keep.model import LockRecords
-from millrace.system.files import sync
+from millrace.system import sysfs
+from millrace.system.files import sync, write_text
+from millrace.system.os_release import image_version
 
 DIRECTORY = "nfsdcld"
 BEFORE = "var/lib/nfs/nfsdcld"
 FILE = "main.sqlite"
 DAMAGED = f"{FILE}.damaged"
+SCHEMA = "lock-records.schema"
 
 _PARTS = (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 
@@ -28,8 +31,10 @@ _PARTS = (FILE, f"{FILE}-wal", f"{FILE}-shm", f"{FILE}-journal")
 def prepare(mountpoint: Path) -> LockRecords:
     """Make the directory on the pool; records on the boot drive move there unless those on the pool are newer.
 
-    Records without clients never replace records with some. Damaged records are set aside: without them clients lose
-    their locks, and with them nothing would be served. Failed: the pool does not take them.
+    Records without clients never replace records with some. Damaged ones are set aside, and those that a later version
+    changed: without them clients lose their locks, and with them nothing would be served.
+
+    Failed: the pool does not take them.
     """
     where = make_directory(mountpoint, DIRECTORY)
     try:
@@ -38,18 +43,29 @@ def prepare(mountpoint: Path) -> LockRecords:
         raise Failed(f"the records of NFS clients cannot be prepared in {where}: {error}") from error
 
 
+def remember(version: str, mountpoint: Path) -> None:
+    """Record the schema of the records for a version that another one is about to follow.
+
+    nfsdcld does not start with a schema of a later nfs-utils (sqlite.c, sqlite_prepare_dbh), and nothing is served
+    then: the version that starts after a rollback sets such records aside. OSError: it cannot be written.
+    """
+    found = _schema(mountpoint / paths.POOL_OWN / DIRECTORY / FILE)
+    if found is not None:
+        write_text(paths.by_version_dir() / version / SCHEMA, f"{found}\n", mode=0o600)
+
+
 def lines(found: LockRecords) -> Iterator[str]:
     """Return the result as text."""
     yield f"{found.directory}: {found.clients} clients, {found.moved} of them from the boot drive"
     if found.set_aside:
-        yield f"damaged records are set aside in {found.set_aside}: clients lose their locks once"
+        yield f"records that cannot be used are set aside in {found.set_aside}: clients lose their locks once"
 
 
 def _prepared(where: Path) -> LockRecords:
     there, old = where / FILE, paths.ROOT / BEFORE / FILE
     set_aside, moved = None, 0
     clients = _clients(there)
-    if clients is None:
+    if clients is None or _is_later(there):
         set_aside = str(where / DAMAGED)
         os.replace(there, set_aside)
         _remove(where)
@@ -83,6 +99,25 @@ def _clients(file: Path) -> int | None:
         if isinstance(error, sqlite3.OperationalError):
             raise
         return None
+
+
+def _is_later(file: Path) -> bool:
+    """Whether a later version changed the schema since this one was left."""
+    known = sysfs.text(paths.by_version_dir() / image_version() / SCHEMA)
+    found = _schema(file)
+    return known is not None and known.isdigit() and found is not None and found > int(known)
+
+
+def _schema(file: Path) -> int | None:
+    """The schema of the records; None without a file, and where it cannot be read."""
+    if not file.exists():
+        return None
+    try:
+        with closing(sqlite3.connect(file)) as records:
+            row = records.execute("SELECT value FROM parameters WHERE key = 'version'").fetchone()
+    except sqlite3.Error:
+        return None
+    return int(row[0]) if row and str(row[0]).isdigit() else None
 
 
 def _copy(old: Path, where: Path) -> None:

@@ -3,10 +3,11 @@
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 
 from millrace import paths
 from millrace.errors import BadInput, Failed, MillraceError, Refused
-from millrace.keep import keeping
+from millrace.keep import keeping, lock_records
 from millrace.provision.pool_file import known_pool
 from millrace.system import locks
 from millrace.system.documents import read_model, write_model
@@ -135,6 +136,9 @@ def _install(wanted: Order, run: Runner, measure: Measure) -> None:
     stage.say("keeping the state")
     _keep(run)
     documents.keep(running)
+    pool = known_pool()
+    if pool is not None:
+        lock_records.remember(running, Path(pool.filesystem.mountpoint))
     stage.say("installing")
     _remove(found.version, run)
     trial.begin(found.version, wanted.by, measure(run))

@@ -98,6 +98,8 @@ EXPOSURE = {
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,
+    "millrace-clone.service": 43,
+    "millrace-clone-sweep.service": 31,
     "millrace-roce.service": 14,
     "millrace-update.service": 45,
     "millrace-update-fetch.service": 12,

@@ -12,6 +12,10 @@ POOL_OWN = ".millrace"
 """The directory of root alone at the top of the pool: what Millrace keeps there is in no share."""
 
 
+CLONES = ".millrace-clone"
+"""The directory of root alone at the top of the pool in which clones are until they are complete."""
+
+
 def run_dir() -> Path:
     """Facts of this boot: inventory.json, plan.json, health.json."""
     return ROOT / "run/millrace"
@@ -95,6 +99,21 @@ def erase_order_file() -> Path:
 def erase_progress_file() -> Path:
     """How far the active erasure is."""
     return run_dir() / "erase/progress.json"
+
+
+def clone_file() -> Path:
+    """The last clone of a share and how it ended."""
+    return state_dir() / "clone.json"
+
+
+def clone_order_file() -> Path:
+    """What millrace-clone.service is to clone."""
+    return run_dir() / "clone/order.json"
+
+
+def clone_progress_file() -> Path:
+    """How far the clone under way is."""
+    return run_dir() / "clone/progress.json"
 
 
 def in_sync_file() -> Path:

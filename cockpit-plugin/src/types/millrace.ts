@@ -351,6 +351,69 @@ export interface ClientNetworks {
 /** What the client does with the share. */
 export type ClientProfile = "training" | "checkpoint" | "dataloader" | "mixed";
 
+/**
+ * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
+ *
+ * `changed` entries were removed or replaced by clients meanwhile, `skipped` are devices and what is mounted.
+ */
+export interface Clone {
+    schema_version: 1;
+    id: string;
+    source: string;
+    target: string;
+    sealed: boolean;
+    share: boolean;
+    by: string;
+    state: "running" | "done" | "failed" | "cancelled" | "interrupted";
+    boot: string;
+    began: string;
+    ended: string | null;
+    reason: string | null;
+    entries: number;
+    changed: number;
+    skipped: number;
+    seconds: number;
+    inode: number | null;
+    verified: string[];
+    warnings: string[];
+}
+
+/**
+ * What a clone needs, and whether it fits; `obstacle` is why it does not.
+ *
+ * `seconds` follows from the rate of the last clone of this server (`measured`), else from a usual one. `metadata` are
+ * the bytes of the pool that are written, `charged` the bytes that count against the quota of the target.
+ */
+export interface CloneForecast {
+    schema_version: 1;
+    source: string;
+    target: string;
+    entries: number;
+    charged: number;
+    metadata: number;
+    seconds: number;
+    measured: boolean;
+    obstacle: string | null;
+}
+
+/** How far a clone is: files and directories done of all that were counted; `total` is null while it counts. */
+export interface CloneProgress {
+    schema_version: 1;
+    source: string;
+    target: string;
+    phase: "count" | "clone" | "serve";
+    done: number;
+    total: number | null;
+    seconds_left: number | null;
+}
+
+/** The last clone of this server, and how far it is where it is under way. */
+export interface CloneStatus {
+    schema_version: 1;
+    clone: Clone | null;
+    progress: CloneProgress | null;
+}
+
 /** `millrace bench compare A B --json`. `incomparable` are rungs that only one run has, or whose work differs. */
 export interface Comparison {
     schema_version: 1;
@@ -2301,7 +2364,7 @@ export type Severity = "info" | "warn" | "fail";
  * `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
  * `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
  * it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
- * users below it, with their numbers.
+ * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it.
  */
 export interface Share {
     name: string;
@@ -2320,6 +2383,7 @@ export interface Share {
     smb: SmbAccess | null;
     homes: Record<string, number>;
     obstacle: string | null;
+    sealed: boolean;
 }
 
 /** All shares of this server. */
@@ -2409,7 +2473,8 @@ export interface StatePort {
  * One directory of the pool that clients mount.
  *
  * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
- * was elsewhere; else it follows from the file system and the name.
+ * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
+ * changed to be written nor removed before an administrator unseals it.
  */
 export interface StateShare {
     name: string;
@@ -2421,6 +2486,7 @@ export interface StateShare {
     fsid: string | null;
     nfs: Nfs;
     smb: Smb;
+    sealed: boolean;
 }
 
 /**
@@ -2978,6 +3044,10 @@ export interface Outputs {
     "reset start": ResetStatus;
     "schema": Schema;
     "session list": SessionList;
+    "share clone": CloneProgress | Clone;
+    "share clone --dry-run": CloneForecast;
+    "share clone-cancel": Clone;
+    "share clone-status": CloneStatus;
     "share create": ChangeReport;
     "share create --dry-run": Preview;
     "share list": ShareList;
@@ -2987,6 +3057,7 @@ export interface Outputs {
     "share render": RenderReport;
     "share set": ChangeReport;
     "share set --dry-run": Preview;
+    "share unseal": ChangeReport;
     "share verify": VerifyReport;
     "status": Status;
     "support": SupportArchive;
@@ -3013,3 +3084,4 @@ export interface Outputs {
 
 /** These verbs print lines, one JSON document each, until they are done. */
 export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "share clone" | "watch";

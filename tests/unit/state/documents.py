@@ -26,6 +26,7 @@ from millrace.provision.removed import Removals
 from millrace.provision.returned import Returns
 from millrace.provision.unclean import UncleanStarts
 from millrace.rescue.model import Rescue
+from millrace.share.clone_model import Clone
 from millrace.state.history import Change
 from millrace.state.model import Config
 from millrace.state.reset_journal import Reset
@@ -48,6 +49,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "certificate.json": ((f"{STATE}/certificate/current/certificate.json",), Current),
     "certificate-settings.json": ((f"{STATE}/certificate/settings.json",), CertificateSettings),
     "change.json": ((f"{STATE}/config-history/000001.json",), Change),
+    "clone.json": ((f"{STATE}/clone.json",), Clone),
     "config.json": ((f"{STATE}/config.json",), Config),
     "drive-change.json": ((f"{STATE}/drive-change.json", f"{STATE}/drive-changed.json"), DriveChange),
     "drives.json": ((f"{STATE}/drives.json",), KnownDrives),
@@ -124,6 +126,8 @@ WRITERS: dict[str, set[str]] = {
     "provision/unclean.py": {"unclean.json"},
     "reset/reset.py": {"reset.json"},
     "rescue/journal.py": {"rescue.json"},
+    "share/clone_job.py": set(),
+    "share/clone_model.py": {"clone.json"},
     "share/usage.py": set(),
     "state/history.py": {"change.json"},
     "state/reset_journal.py": {"reset.json"},

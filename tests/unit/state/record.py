@@ -58,6 +58,7 @@ from millrace.provision.removed import Removal, Removals
 from millrace.provision.returned import Return, Returns
 from millrace.provision.unclean import Suspects, Unclean, UncleanStarts
 from millrace.rescue.model import STEPS, Judgement, NewLog, Rescue
+from millrace.share.clone_model import Clone
 from millrace.state.reset_journal import Reset
 from millrace.system.documents import read_model
 from millrace.tune.pace import PriorityDocument
@@ -245,6 +246,26 @@ def _others() -> dict[str, BaseModel]:
                     grown="2026-11-20",
                 )
             ]
+        ),
+        "clone.json": Clone(
+            id="1",
+            source="data/imagenet",
+            target="imagenet-2",
+            sealed=True,
+            share=True,
+            by="admin",
+            state="done",
+            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            began=AT,
+            ended=LATER,
+            reason="a line",
+            entries=80,
+            changed=1,
+            skipped=1,
+            seconds=1.5,
+            inode=131,
+            verified=["NFS: a line"],
+            warnings=["a line"],
         ),
         "erase.json": Erasures(
             erasures=[

@@ -62,6 +62,7 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         smb=smb,
         homes=_homes(wanted, config) if wanted.profile == "home" else {},
         obstacle=_obstacle(wanted, exports, smb),
+        sealed=wanted.sealed,
     )
 
 

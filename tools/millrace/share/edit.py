@@ -76,7 +76,10 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     removed: list[Share] = []
 
     def mutate(config: Config) -> Config:
-        removed.append(_existing(config, name))
+        found = _existing(config, name)
+        if found.sealed:
+            raise Refused(f"share {name} is sealed: unseal it first: millrace share unseal {name}")
+        removed.append(found)
         return config.model_copy(update={"shares": [one for one in config.shares if one.name != name]})
 
     only_root()
@@ -92,6 +95,22 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     except OSError as error:
         raise Failed(f"{name} is no longer served, but its data could not be deleted: {error}") from error
     return report.model_copy(update={"verified": [*report.verified, f"{mountpoint}/{name} is deleted"]})
+
+
+def unseal_share(name: str, server: Callable[[], Server] = this_server) -> ChangeReport:
+    """Open the seal of a share, which stays read-only until its type is changed.
+
+    Refused: there is no such share, or it has no seal. BadInput: `name` is no name.
+    """
+
+    def mutate(config: Config) -> Config:
+        before = _existing(config, name)
+        if not before.sealed:
+            raise Refused(f"share {name} is not sealed: nothing was changed")
+        after = before.model_copy(update={"sealed": False})
+        return config.model_copy(update={"shares": [after if one.name == name else one for one in config.shares]})
+
+    return _change([name], f"share unseal {name}", mutate, server)
 
 
 def preview(names: Sequence[str], mutate: store.Mutate, server: Callable[[], Server] = this_server) -> Preview:

@@ -3,6 +3,7 @@
 
 import re
 from collections.abc import Collection, Sequence
+from typing import NamedTuple
 
 from millrace.errors import Failed
 from millrace.etc import rendered
@@ -97,6 +98,31 @@ def usage(mountpoint: str, run: Runner) -> dict[int, int]:
     if complaint:
         raise Failed(complaint)
     return parse_report(out)
+
+
+class Room(NamedTuple):
+    """What is left of the limits of a project; None is no limit."""
+
+    bytes: int | None
+    inodes: int | None
+
+
+def room(project: int, mountpoint: str, run: Runner) -> Room:
+    """Return what is left of the hard limits of a project. Failed: XFS does not report them."""
+    found = []
+    for what, unit in (("-b", 1024), ("-i", 1)):
+        out, complaint = _attempt(run, [f"report -p -n -N {what}"], mountpoint)
+        if complaint:
+            raise Failed(complaint)
+        match = re.search(rf"^#{project}\s+(\d+)\s+\d+\s+(\d+)\s", out, re.MULTILINE)
+        used, hard = (int(match[1]), int(match[2])) if match else (0, 0)
+        found.append(max(hard - used, 0) * unit if hard else None)
+    return Room(*found)
+
+
+def expect(name: str, project: int, pool: Pool) -> None:
+    """Record that everything in the directory of a share that is about to be created has its project already."""
+    rendered.set_quotas({f"{pool.filesystem_uuid}/{name}": f"{project} "})
 
 
 def parse_report(text: str) -> dict[int, int]:

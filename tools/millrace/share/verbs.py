@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from millrace.provision.pool_file import known_pool
+from millrace.share import clone_verbs
 from millrace.state.choices import Encryption, Profile
 from millrace.system.output import Output, prints
 
@@ -64,6 +65,17 @@ def _settings(function: Any) -> Any:
 @click.group()
 def share() -> None:
     """Manage shares over NFS and SMB."""
+
+
+for verb in (
+    clone_verbs.clone,
+    clone_verbs.clone_status,
+    clone_verbs.clone_cancel,
+    clone_verbs.clone_execute,
+    clone_verbs.clone_cleanup,
+    clone_verbs.unseal,
+):
+    share.add_command(verb)
 
 
 @share.command("list")

@@ -120,7 +120,8 @@ class Share(Wanted):
     """One directory of the pool that clients mount.
 
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
-    was elsewhere; else it follows from the file system and the name.
+    was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
+    changed to be written nor removed before an administrator unseals it.
     """
 
     name: ShareName
@@ -132,9 +133,13 @@ class Share(Wanted):
     fsid: UUID | None = None
     nfs: Nfs = Field(default_factory=Nfs)
     smb: Smb = Field(default_factory=lambda: Smb(users=[ADMIN]))
+    sealed: bool = False
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
+        # a release that does not know the seal exports a dataset-ro read-only as well
+        if self.sealed and self.profile != "dataset-ro":
+            raise ValueError(f"share {self.name} is sealed and stays a dataset-ro: millrace share unseal {self.name}")
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
         if self.profile == "dataset-ro":

@@ -23,6 +23,7 @@ def refuse(old: Config, new: Config) -> None:
     for share in new.shares:
         if share != known.get(share.name):
             _share(share)
+    _seals(old, new)
     for port in new.ports:
         if port != old.port(port.mac):
             _port(port)
@@ -30,6 +31,19 @@ def refuse(old: Config, new: Config) -> None:
     before = {one.name for one in old.users} | {one.name for one in old.groups}
     for name in sorted((accounts - before) & PRIVILEGED):
         raise BadInput(f"{name} cannot be the name of a user or group: its members would have rights of root")
+
+
+def _seals(old: Config, new: Config) -> None:
+    """A seal is opened by a change that does nothing else, so that the history and the journal show it."""
+    for share in old.shares:
+        if not share.sealed:
+            continue
+        after = new.share(share.name)
+        if after is not None and after.sealed:
+            continue
+        opened = [one.model_copy(update={"sealed": False}) if one.name == share.name else one for one in old.shares]
+        if new.model_copy(update={"serial": old.serial}) != old.model_copy(update={"shares": opened}):
+            raise BadInput(f"share {share.name} is sealed: unseal it first: millrace share unseal {share.name}")
 
 
 def _share(share: Share) -> None:

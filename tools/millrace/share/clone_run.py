@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What millrace-clone.service does: clone out of the reach of clients, then move the tree to its place in one step.
+
+Until then it is below a directory of root alone, which the next start of the server or of a clone removes. A power cut
+leaves no tree, or the complete one.
+"""
+
+import os
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from millrace import paths
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.etc.reconcile import Reconciliation
+from millrace.etc.registry import Change, Part
+from millrace.share import clone_job, clone_model, quota
+from millrace.share.change import ShareChange
+from millrace.share.clone_job import ProgressWriter, Reflinks
+from millrace.share.clone_model import Clone, CloneOrder
+from millrace.share.clone_place import Place, opened, parent, parse, refuse_shares
+from millrace.share.server import Server
+from millrace.state import store
+from millrace.state.model import Config, Share
+from millrace.system import clone_tree, nofollow
+from millrace.system.documents import checked, read_model
+from millrace.system.files import describe, sync
+from millrace.system.run import must
+
+TREE = "tree"
+RESTARTED = "the server was restarted, or the service was killed"
+CANCELLED = "it was cancelled, or the server was shut down"
+
+
+def execute(server: Server, links: Reflinks) -> Clone:
+    """Carry out the order and record how it ends; what the unit runs.
+
+    Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
+    """
+    with clone_job.only_one():
+        order = read_model(paths.clone_order_file(), CloneOrder)
+        record = _begun(order)
+        remove_rest(server)
+        clone_model.save(record)
+        try:
+            done = _clone(order, record, server, links)
+        except (MillraceError, OSError) as error:
+            reason = str(error) if isinstance(error, MillraceError) else describe(error)
+            clone_model.save(_ended(record, state="failed", reason=reason))
+            remove_rest(server)
+            raise Failed(f"{order.source} is not cloned: {reason}") from error
+        clone_model.save(done)
+        return done
+
+
+def clean_up(server: Server, stopped: bool) -> None:
+    """Record a clone that did not end, and remove what it made; `stopped` is whether that was asked for.
+
+    The unit calls it at its end, and the boot. One that was in its place already is complete.
+    """
+    paths.clone_order_file().unlink(missing_ok=True)
+    paths.clone_progress_file().unlink(missing_ok=True)
+    record = clone_model.load()
+    if record is not None and record.state == "running":
+        target = parse(record.target)
+        if _is_in_place(record, target, server):
+            if target.path or store.load().share(target.share) is not None:
+                clone_model.save(_ended(record, state="done"))
+                remove_rest(server)
+                return
+            # it was to become a share, and the change ended before it was one
+            _move_back(target, server)
+            quota.expect(target.share, 0, server.pool)
+        state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
+        clone_model.save(_ended(record, state=state, reason=reason))
+    remove_rest(server)
+
+
+def remove_rest(server: Server) -> None:
+    """Remove what is in the directory of clones, which no client can reach. Failed: something of it remains."""
+    rest = _top(server) / paths.CLONES
+    if os.path.lexists(rest):
+        must(server.run, ["rm", "-rf", "--one-file-system", "--", str(rest)])
+
+
+def _clone(order: CloneOrder, record: Clone, server: Server, links: Reflinks) -> Clone:
+    source, target = parse(order.source), parse(order.target)
+    refuse_shares(store.load(), source, target, order.seal)
+    found = clone_job.estimate(order, server, ProgressWriter(source, target), links)
+    if found.obstacle:
+        raise Refused(found.obstacle)
+    began = time.monotonic()
+    mountpoint = server.pool.filesystem.mountpoint
+    with nofollow.directory(_top(server)) as top:
+        nofollow.make_directory(paths.CLONES, 0o700, top)
+        with nofollow.directory(paths.CLONES, top) as stage:
+            nofollow.make_directory(TREE, 0o700, stage)
+            with nofollow.directory(TREE, stage) as tree, opened(source, mountpoint) as origin:
+                project = _project(target, server, links)
+                if project:
+                    links.set_project(tree, project)
+                writer = ProgressWriter(source, target, found.entries)
+                tally = clone_tree.TreeClone(origin, tree, links.share).run(clone_job.threads(), writer)
+                record = record.model_copy(
+                    update={
+                        "entries": tally.entries,
+                        "changed": tally.changed,
+                        "skipped": tally.skipped,
+                        "seconds": time.monotonic() - began,
+                        "inode": os.fstat(tree).st_ino,
+                    }
+                )
+            # which tree it is, before it is anywhere: after a power cut nothing else tells that
+            clone_model.save(record)
+            writer.write("serve", tally.entries)
+            if not target.path:
+                return _serve(order, record, target, project, stage, server)
+            with parent(target, mountpoint) as directory:
+                _move(target, stage, directory)
+    return _ended(record, state="done")
+
+
+def _project(target: Place, server: Server, links: Reflinks) -> int | None:
+    """The quota project of what is cloned: that of the directory that it comes into, or that of the next share."""
+    mountpoint = server.pool.filesystem.mountpoint
+    if not quota.enabled(mountpoint):
+        return None
+    if not target.path:
+        return store.load().next_project
+    with parent(target, mountpoint) as directory:
+        return links.project(directory)
+
+
+def _move(target: Place, stage: int, directory: int) -> None:
+    """Move the tree to its place in one step. Refused: the target exists by now."""
+    name = (target.share, *target.path)[-1]
+    try:
+        # rename(2) replaces an empty directory at most
+        os.rename(TREE, name, src_dir_fd=stage, dst_dir_fd=directory)
+    except OSError as error:
+        raise Refused(f"{target} cannot be created ({error.strerror}): another one has its place") from error
+    os.fsync(directory)
+    os.fsync(stage)
+
+
+def _move_back(target: Place, server: Server) -> None:
+    with nofollow.directory(_top(server)) as top, nofollow.directory(paths.CLONES, top) as stage:
+        os.rename(target.share, TREE, src_dir_fd=top, dst_dir_fd=stage)
+    sync(_top(server))
+
+
+class _Move(Part):
+    """Move the tree to the directory of its share, which is not served before."""
+
+    def __init__(self, target: Place, project: int | None, stage: int, server: Server) -> None:
+        self._target, self._project, self._stage, self._server = target, project, stage, server
+
+    def prepare(self, change: Change) -> None:
+        """Move it. Refused: another directory has its place."""
+        with parent(self._target, self._server.pool.filesystem.mountpoint) as directory:
+            _move(self._target, self._stage, directory)
+        change.on_failure(partial(_move_back, self._target, self._server))
+        share = change.new.share(self._target.share)
+        if self._project and share is not None and share.project == self._project:
+            quota.expect(self._target.share, self._project, self._server.pool)
+            change.on_failure(partial(quota.expect, self._target.share, 0, self._server.pool))
+
+
+def _serve(order: CloneOrder, record: Clone, target: Place, project: int | None, stage: int, server: Server) -> Clone:
+    source = parse(order.source)
+
+    def mutate(config: Config) -> Config:
+        refuse_shares(config, source, target, order.seal)
+        created = _share(config, source, target, order)
+        return config.model_copy(update={"shares": [*config.shares, created]})
+
+    made = Reconciliation([_Move(target, project, stage, server), ShareChange(lambda: server)])
+    what = f"share clone {source} {target}" + (" --seal" if order.seal else "")
+    store.change(order.by, what, mutate, made)
+    return _ended(record, state="done", verified=made.verified, warnings=made.warnings)
+
+
+def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> Share:
+    """A share for the same clients and users as that of the source; a sealed one for reading."""
+    origin = config.share(source.share)
+    assert origin is not None
+    values: dict[str, Any] = origin.model_dump() | {
+        "name": target.share,
+        "project": config.next_project,
+        "fsid": None,
+        "size": order.size,
+        "soft_size": None,
+        "sealed": order.seal,
+    }
+    if order.seal:
+        values["profile"] = "dataset-ro"
+        values["nfs"]["clients"] = [{**one, "access": "ro"} for one in values["nfs"]["clients"]]
+        values["smb"]["time_machine"] = False
+    return checked(lambda: Share.model_validate(values))
+
+
+def _is_in_place(record: Clone, target: Place, server: Server) -> bool:
+    if record.inode is None:
+        return False
+    with suppress(MillraceError), opened(target, server.pool.filesystem.mountpoint) as found:
+        return os.fstat(found).st_ino == record.inode
+    return False
+
+
+def _top(server: Server) -> Path:
+    return paths.ROOT / server.pool.filesystem.mountpoint.lstrip("/")
+
+
+def _begun(order: CloneOrder) -> Clone:
+    return Clone(
+        id=order.id,
+        source=order.source,
+        target=order.target,
+        sealed=order.seal,
+        share="/" not in order.target,
+        by=order.by,
+        state="running",
+        boot=clone_model.boot_id(),
+        began=_now(),
+    )
+
+
+def _ended(record: Clone, **changes: object) -> Clone:
+    return record.model_copy(update={"ended": _now(), **changes})
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -28,6 +28,7 @@ beforeEach(() => {
     says("status", STATUS);
     for (const verb of ["share list", "user list", "group list", "config history", "config show", "share networks list", "share verify"]) golden(verb);
     says("session list", document("1u12-provisioned/session-list.json"));
+    says("share clone-status", { schema_version: 1, clone: null, progress: null });
     says("share create --dry-run", document("share-create.--dry-run.json"));
     says("share set --dry-run", document("share-create.--dry-run.json"));
 });
@@ -208,4 +209,63 @@ test("a program that prints garbage gives an error with a retry", async () => {
     golden("share list");
     await user.click(within(screen.getByTestId("share-list")).getByRole("button", { name: "Try again" }));
     await row("models");
+});
+
+const FORECAST = { schema_version: 1, source: "models", target: "models-2", entries: 1200, charged: 1e12, metadata: 2_457_600, seconds: 90, measured: false, obstacle: null };
+const CLONE = {
+    schema_version: 1, id: "1", source: "models", target: "models-2", sealed: true, share: true, by: "admin", state: "done", boot: "b", began: "2026-11-20T12:00:00+00:00",
+    ended: null, reason: null, entries: 1200, changed: 0, skipped: 0, seconds: 90, inode: 5, verified: ["NFS: models-2: exported"], warnings: [],
+};
+const PROGRESS = { schema_version: 1, source: "models", target: "models-2", phase: "clone", done: 300, total: 1200, seconds_left: 60 };
+
+test("a share is cloned after its forecast, sealed if asked, and what was verified is shown", async () => {
+    does("share clone", (call) => {
+        call.print(`${JSON.stringify(call.argv.includes("--dry-run") ? FORECAST : CLONE)}\n`);
+        call.end();
+    });
+    const user = show();
+    await user.click((await row("models")).getByRole("button", { name: "Clone models" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("checkbox", { name: "Seal the clone" }));
+    await user.click(dialog.getByRole("button", { name: "Show forecast" }));
+    expect(await dialog.findByText(/1,200 files and directories, about/)).toBeDefined();
+    expect(argv("share clone")).toEqual(expect.arrayContaining(["models", "models-2", "--seal", "--dry-run"]));
+    await user.click(await dialog.findByRole("button", { name: "Clone" }));
+    expect(await screen.findByText("models has been cloned to models-2.")).toBeDefined();
+    expect(screen.getByText("NFS: models-2: exported")).toBeDefined();
+    expect(argv("share clone")).not.toContain("--dry-run");
+});
+
+test("a forecast that does not fit offers no clone", async () => {
+    does("share clone", (call) => {
+        call.print(`${JSON.stringify({ ...FORECAST, obstacle: "the pool has 7 free inodes" })}\n`);
+        call.end();
+    });
+    const user = show();
+    await user.click((await row("models")).getByRole("button", { name: "Clone models" }));
+    const dialog = within(await screen.findByRole("dialog"));
+    await user.click(dialog.getByRole("button", { name: "Show forecast" }));
+    expect(await dialog.findByText("the pool has 7 free inodes")).toBeDefined();
+    expect(dialog.getByRole<HTMLButtonElement>("button", { name: "Clone" }).disabled).toBe(true);
+});
+
+test("a clone of another session is shown and can be cancelled", async () => {
+    says("share clone-status", { schema_version: 1, clone: { ...CLONE, state: "running" }, progress: PROGRESS });
+    says("share clone-cancel", { ...CLONE, state: "cancelled" });
+    const user = show();
+    expect(await screen.findByRole("progressbar", { name: "Cloning models to models-2" })).toBeDefined();
+    await user.click(screen.getByRole("button", { name: "Cancel clone" }));
+    await waitFor(() => expect(started("share clone-cancel")).toHaveLength(1));
+});
+
+test("a sealed share is unsealed after a question, and not removed before", async () => {
+    const { shares, ...list } = document<{ shares: { name: string }[] }>("share-list.json");
+    says("share list", { ...list, shares: shares.map((one) => ({ ...one, sealed: one.name === "models" })) });
+    says("share unseal", { schema_version: 1, serial: 9, share: null, names: ["models"], verified: [], warnings: [] });
+    const user = show();
+    const models = await row("models");
+    expect(models.getByRole<HTMLButtonElement>("button", { name: "Remove models" }).disabled).toBe(true);
+    await user.click(models.getByRole("button", { name: "Unseal models" }));
+    await user.click(within(await screen.findByRole("dialog")).getByRole("button", { name: "Unseal" }));
+    expect(await screen.findByText("Share models is no longer sealed.")).toBeDefined();
 });

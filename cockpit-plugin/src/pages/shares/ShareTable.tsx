@@ -15,7 +15,7 @@ function Name({ share }: { share: Share }): JSX.Element {
     return (
         <>
             <strong>{share.name}</strong>
-            <div className="mr-subtle mr-small">{profileWord(share.profile)}</div>
+            <div className="mr-subtle mr-small">{profileWord(share.profile)}{share.sealed && ` · ${_("sealed")}`}</div>
             <code className="mr-small">{share.path}</code>
             {share.comment && <div className="mr-small">{share.comment}</div>}
         </>
@@ -64,20 +64,33 @@ function Served({ share, last }: { share: Share; last: Seen | undefined }): JSX.
     );
 }
 
-function Actions({ share, onRemove }: { share: Share; onRemove: (share: Share) => void }): JSX.Element {
+/** What is done with one share. */
+export interface ShareActions {
+    onClone: (share: Share) => void;
+    onUnseal: (share: Share) => void;
+    onRemove: (share: Share) => void;
+}
+
+function Actions({ share, onClone, onUnseal, onRemove }: ShareActions & { share: Share }): JSX.Element {
     return (
         <div className="mr-row-actions">
             <AdminButton variant="secondary" size="sm" aria-label={format(_("Change $0"), share.name)}
                 onClick={() => go(["shares", "share", share.name])}>{_("Change")}</AdminButton>
             <Button variant="secondary" size="sm" aria-label={format(_("Mount $0 on a client"), share.name)}
                 onClick={() => go(["clients"], { share: share.name })}>{_("Mount")}</Button>
-            <AdminButton variant="link" size="sm" isDanger aria-label={format(_("Remove $0"), share.name)}
+            <AdminButton variant="secondary" size="sm" aria-label={format(_("Clone $0"), share.name)}
+                onClick={() => onClone(share)}>{_("Clone")}</AdminButton>
+            {share.sealed && (
+                <AdminButton variant="secondary" size="sm" aria-label={format(_("Unseal $0"), share.name)}
+                    onClick={() => onUnseal(share)}>{_("Unseal")}</AdminButton>
+            )}
+            <AdminButton variant="link" size="sm" isDanger isDisabled={share.sealed} aria-label={format(_("Remove $0"), share.name)}
                 onClick={() => onRemove(share)}>{_("Remove")}</AdminButton>
         </div>
     );
 }
 
-export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (share: Share) => void }): JSX.Element {
+export function ShareTable({ shares, ...actions }: ShareActions & { shares: Share[] }): JSX.Element {
     const verifications = useVerifications();
     const columns: Column<Share>[] = [
         { title: _("Share"), heads: true, sort: (share) => share.name, cell: (share) => <Name share={share} /> },
@@ -89,7 +102,7 @@ export function ShareTable({ shares, onRemove }: { shares: Share[]; onRemove: (s
             cell: (share) => <Usage label={format(_("Usage of $0"), share.name)} used={share.used} size={share.size} soft={share.soft_size} />,
         },
         { title: _("State"), cell: (share) => <Served share={share} last={verifications[share.name]} /> },
-        { title: _("Actions"), cell: (share) => <Actions share={share} onRemove={onRemove} /> },
+        { title: _("Actions"), cell: (share) => <Actions share={share} {...actions} /> },
     ];
     return <DataTable label={_("Shares")} testId="shares" columns={columns} rows={shares} rowKey={(share) => share.name} />;
 }

@@ -15,8 +15,10 @@ import { CHANGE_SECONDS } from "../../lib/seconds";
 import { useStatus } from "../../lib/status";
 import { Accounts } from "./Accounts";
 import { Changes } from "./Changes";
+import { CloneShare, RunningClone } from "./CloneShare";
 import { remember } from "./verified";
 import { RemoveShare } from "./RemoveShare";
+import { UnsealShare } from "./UnsealShare";
 import { Sessions } from "./Sessions";
 import { ShareEditor } from "./ShareEditor";
 import { ShareTable } from "./ShareTable";
@@ -84,6 +86,8 @@ export default function Shares(): JSX.Element {
     const history = useVerb("config history", [], { admin: admin === true, when: admin !== null });
     const verify = useChange("share verify", { timeout: CHANGE_SECONDS });
     const [removing, setRemoving] = useState<Share>();
+    const [cloning, setCloning] = useState<Share>();
+    const [unsealing, setUnsealing] = useState<Share>();
     const [done, setDone] = useState<Done>();
 
     const changed = (what: Done) => {
@@ -123,12 +127,13 @@ export default function Shares(): JSX.Element {
             {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
             <ErrorAlert error={verify.error} retry={() => void look()} />
             <ServingFindings />
+            <RunningClone onDone={list.reload} />
             <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">
                 <Panel title={_("Shares")} wide testId="share-list">
                     <Loaded of={list} what={_("Loading shares")}>
                         {({ shares }) => (shares.length > 0
-                            ? <ShareTable shares={shares} onRemove={setRemoving} />
+                            ? <ShareTable shares={shares} onClone={setCloning} onUnseal={setUnsealing} onRemove={setRemoving} />
                             : <NoShares pool={status.data === undefined ? undefined : status.data.pool !== null} />)}
                     </Loaded>
                 </Panel>
@@ -136,6 +141,20 @@ export default function Shares(): JSX.Element {
                 <Accounts users={users} groups={groups} onDone={(title) => changed({ title, lines: [], warnings: [] })} />
                 <Changes of={history} onDone={({ verified, warnings }) => changed({ title: _("The earlier state has been restored."), lines: verified, warnings })} />
             </div>
+            {cloning !== undefined && (
+                <CloneShare share={cloning} onClose={() => setCloning(undefined)}
+                    onDone={({ source, target, verified, warnings, share }) => {
+                        changed({ title: format(_("$0 has been cloned to $1."), source, target), lines: verified, warnings, ...(share && { share: target }) });
+                        setCloning(undefined);
+                    }} />
+            )}
+            {unsealing !== undefined && (
+                <UnsealShare share={unsealing} onClose={() => setUnsealing(undefined)}
+                    onDone={(report) => {
+                        saved(report, format(_("Share $0 is no longer sealed."), unsealing.name));
+                        setUnsealing(undefined);
+                    }} />
+            )}
             {removing !== undefined && (
                 <RemoveShare share={removing} onClose={() => setRemoving(undefined)}
                     onDone={(report) => {

@@ -20,7 +20,7 @@ SERVING = (
     "systemctl start *.service",
     "systemctl stop *.service ...",
     "systemctl restart *.service",
-    "systemctl restart --no-block --job-mode=ignore-dependencies smbd.service",
+    "systemctl restart --no-block --job-mode=ignore-dependencies *.service",
     "systemctl is-active --quiet *.service",
     "exportfs -ra",
     "smbcontrol smbd reload-config",

@@ -98,6 +98,7 @@ EXPOSURE = {
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,
+    "millrace-child-quota.service": 27,
     "millrace-clone.service": 43,
     "millrace-clone-sweep.service": 31,
     "millrace-roce.service": 14,

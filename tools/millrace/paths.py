@@ -16,6 +16,10 @@ CLONES = ".millrace-clone"
 """The directory of root alone at the top of the pool in which clones are until they are complete."""
 
 
+CHILD_QUOTA = "run/millrace/millrace-child-quota.json"
+"""The shares whose directories have a quota each, rendered for millrace-child-quota.service."""
+
+
 def run_dir() -> Path:
     """Facts of this boot: inventory.json, plan.json, health.json."""
     return ROOT / "run/millrace"
@@ -114,6 +118,11 @@ def clone_order_file() -> Path:
 def clone_progress_file() -> Path:
     """How far the clone under way is."""
     return run_dir() / "clone/progress.json"
+
+
+def child_quota_file() -> Path:
+    """How many directories of each share have a quota of their own, and which could not get one."""
+    return run_dir() / "child-quota-state.json"
 
 
 def in_sync_file() -> Path:

@@ -1490,11 +1490,17 @@ export interface Nfs {
     clients: NfsClient[];
 }
 
-/** Clients that may mount, and how. `xprtsec` none means that every transport security is accepted. */
+/**
+ * Clients that may mount, and how. `xprtsec` none means that every transport security is accepted.
+ *
+ * `anonuid` and `anongid` are the user and group that squashed users become; None is nobody.
+ */
 export interface NfsClient {
     client: string;
     access: "ro" | "rw";
     squash: "root" | "all" | "none";
+    anonuid: number | null;
+    anongid: number | null;
     sec: ("sys" | "krb5" | "krb5i" | "krb5p")[];
     xprtsec: ("none" | "tls" | "mtls")[];
 }
@@ -2364,7 +2370,8 @@ export type Severity = "info" | "warn" | "fail";
  * `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
  * `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
  * it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
- * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it.
+ * users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
+ * limits each directory at its top, in bytes; `used` counts these, too.
  */
 export interface Share {
     name: string;
@@ -2384,6 +2391,7 @@ export interface Share {
     homes: Record<string, number>;
     obstacle: string | null;
     sealed: boolean;
+    child_size: number | null;
 }
 
 /** All shares of this server. */
@@ -2474,7 +2482,7 @@ export interface StatePort {
  *
  * Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
  * was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
- * changed to be written nor removed before an administrator unseals it.
+ * changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
  */
 export interface StateShare {
     name: string;
@@ -2487,6 +2495,7 @@ export interface StateShare {
     nfs: Nfs;
     smb: Smb;
     sealed: boolean;
+    child_size: number | null;
 }
 
 /**

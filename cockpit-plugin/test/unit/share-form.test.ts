@@ -33,6 +33,19 @@ test("clients keep all their options", () => {
         .toEqual(["--nfs-client=@gpus access=ro squash=root sec=krb5p xprtsec=tls:mtls"]);
 });
 
+test("squashed users keep their numbers, and none are sent where users are not squashed", () => {
+    const before = wanted("models");
+    const client = { ...NEW_CLIENT, client: "10.0.0.0/24", squash: "all" as const, anonuid: 2000, anongid: 2001 };
+    expect(words({ ...before, clients: [client] }, before)).toEqual(["--nfs-client=10.0.0.0/24 access=rw squash=all anonuid=2000 anongid=2001 sec=sys"]);
+    expect(words({ ...before, clients: [{ ...client, squash: "none" }] }, before)).toEqual(["--nfs-client=10.0.0.0/24 access=rw squash=none sec=sys"]);
+});
+
+test("a quota of directories is sent, and taken away", () => {
+    const before = wanted("models");
+    expect(words({ ...before, childSize: "100G" }, before)).toEqual(["--child-size=100G"]);
+    expect(words(before, { ...before, childSize: "100G" })).toEqual(["--child-size=none"]);
+});
+
 test("a group is sent together with the users: to the program they are one list", () => {
     const before = wanted("models");
     expect(words({ ...before, groups: ["ml"] }, before)).toEqual(["--smb-user=anna", "--smb-user=ben", "--smb-group=ml"]);

@@ -40,6 +40,18 @@ def addresses(*given: str) -> Host:
     return Host(Tools({**WELL, "ip -j addr": Result(0, json.dumps([entry | {"addr_info": infos}]), "")}))
 
 
+def test_directories_whose_quota_nobody_assigns(serving: Path) -> None:
+    wanted(shares=[Share(name="data", profile="mixed", project=1001, child_size=1 << 30).model_dump()])
+    mount(serving, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
+    active = "systemctl show --property=ActiveState --value millrace-child-quota.service"
+    down = Host(Tools({**WELL, active: Result(0, "failed\n", "")}))
+    assert "WARN: New directories of data have no quota: millrace-child-quota" in sentences(shares.check(down))
+    up = Host(Tools({**WELL, active: Result(0, "active\n", "")}))
+    assert [one.level for one in shares.check(up)] == [Level.OK]
+    paths.child_quota_file().write_text(json.dumps({"children": {}, "problems": ["data/a has 1 files", "x"]}))
+    assert "WARN: A directory has no complete quota: data/a has 1 files and 1 more." in sentences(shares.check(up))
+
+
 def test_all_is_well(serving: Path) -> None:
     wanted()
     assert [one.level for one in (*shares.check(host()), *ports.check(host()))] == [Level.OK, Level.OK]

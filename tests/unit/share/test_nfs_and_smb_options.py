@@ -122,6 +122,8 @@ def no_smb() -> Any:
         ({"access": "ro"}, "(ro,sync,"),
         ({"squash": "all"}, ",all_squash,"),
         ({"squash": "none"}, ",no_root_squash,"),
+        ({"squash": "all", "anonuid": 2000, "anongid": 2001}, ",all_squash,anonuid=2000,anongid=2001,fsid="),
+        ({"anonuid": 2000}, ",root_squash,anonuid=2000,fsid="),
         ({"sec": ["krb5", "krb5p"]}, ",secure,sec=krb5:krb5p)"),
         ({"xprtsec": ["tls", "mtls"]}, ",secure,xprtsec=tls:mtls)"),
     ],

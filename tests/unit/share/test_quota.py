@@ -129,3 +129,9 @@ def test_unknown_usage_is_an_error(appliance: Appliance) -> None:
 def test_usage_is_read_from_xfs(appliance: Appliance) -> None:
     appliance.usage = "#0  12 0 0 00 [--------]\n#1001  2048 0 0 00 [--------]\n#1002  7 900 1000 00 [6 days]\n\n"
     assert quota.usage("/srv/pool", appliance) == {0: 12288, 1001: 2 << 20, 1002: 7168}
+
+
+def test_directories_with_a_quota_of_their_own_are_usage_of_their_share(appliance: Appliance) -> None:
+    first = 1001 << 16
+    appliance.usage = f"#1001 1 0 0 00 [------]\n#{first + 1} 2 0 9 00 [------]\n#{first + 2} 4 0 9 00 [------]\n"
+    assert quota.usage("/srv/pool", appliance)[1001] == 7 << 10

@@ -93,8 +93,13 @@ class ShareChange(Part):
             complaints = quota.assign(changed, pool, run, created={share.name for share in created})
             if complaints:
                 raise Failed(complaints[0])
+            before = {one.project for one in change.old.shares if one.child_size}
+            for share in changed:
+                # where the change fails, the old state sets them again
+                if share.project in before and share.child_size is None:
+                    quota.lift(share.project, pool.filesystem.mountpoint, run)
             return
-        limited = [share.name for share in changed if share.size or share.soft_size]
+        limited = [share.name for share in changed if share.size or share.soft_size or share.child_size]
         if limited:
             raise Refused(
                 f"{several(limited)} cannot have a limit: the pool is mounted without project quotas (the option "

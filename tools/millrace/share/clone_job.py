@@ -70,7 +70,10 @@ def estimate(
         tally = clone_tree.count(tree, threads(), tick)
     with parent(target, mountpoint) as directory:
         project = links.project(directory) if target.path else None
-    return forecast(source, target, tally, project, order.size, mountpoint, server.run)
+    share = store.load().share(target.share)
+    # a directory at the top of its share gets the quota of each of them
+    limit = share.child_size if share is not None and len(target.path) == 1 else order.size
+    return forecast(source, target, tally, project, limit, mountpoint, server.run)
 
 
 def start(order: CloneOrder, server: Server) -> None:

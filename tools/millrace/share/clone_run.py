@@ -193,6 +193,7 @@ def _share(config: Config, source: Place, target: Place, order: CloneOrder) -> S
         "fsid": None,
         "size": order.size,
         "soft_size": None,
+        "child_size": None,
         "sealed": order.seal,
     }
     if order.seal:

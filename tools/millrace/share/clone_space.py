@@ -54,7 +54,7 @@ def _quota(
     target: Place, tally: Tally, project: int | None, limit: int | None, mountpoint: str, run: Runner
 ) -> str | None:
     if limit is not None and limit < tally.bytes:
-        return f"share {target.share} would hold {size(tally.bytes)}, and its size is {size(limit)}"
+        return f"{target} would hold {size(tally.bytes)}, and its limit is {size(limit)}"
     if not project or not quota.enabled(mountpoint):
         return None
     room = quota.room(project, mountpoint, run)

@@ -63,6 +63,7 @@ def resolve(wanted: DesiredShare, config: Config, context: ServerContext) -> Sha
         homes=_homes(wanted, config) if wanted.profile == "home" else {},
         obstacle=_obstacle(wanted, exports, smb),
         sealed=wanted.sealed,
+        child_size=wanted.child_size,
     )
 
 

@@ -88,6 +88,8 @@ def remove_share(name: str, delete_data: str | None, server: Callable[[], Server
     mountpoint = host.pool.filesystem.mountpoint
     if quota.enabled(mountpoint):
         quota.release(removed[0].project, mountpoint, host.run)
+        if removed[0].child_size:
+            quota.lift(removed[0].project, mountpoint, host.run)
     if delete_data is None:
         return report.model_copy(update={"warnings": [*report.warnings, f"the data stays in {mountpoint}/{name}"]})
     try:
@@ -175,7 +177,9 @@ def _existing(config: Config, name: str) -> Share:
 def _typed(settings: Settings) -> Typed:
     """What was typed, by where it belongs: of the share, of its NFS side, of its SMB side."""
     share: dict[str, Any] = {key: settings[key] for key in ("profile", "comment") if settings.get(key) is not None}
-    share |= {key: options.size(settings[key]) for key in ("size", "soft_size") if settings.get(key) is not None}
+    share |= {
+        key: options.size(settings[key]) for key in ("size", "soft_size", "child_size") if settings.get(key) is not None
+    }
     nfs: dict[str, Any] = {} if settings.get("nfs") is None else {"enabled": settings["nfs"]}
     if settings.get("nfs_clients"):
         nfs["clients"] = [options.nfs_client(one).model_dump() for one in _named(settings["nfs_clients"])]

@@ -28,7 +28,8 @@ class Share(Contract):
     `nfs` is whether it is for NFS. `networks` are the clients of its export; none means that it is not exported, and
     `obstacle` is why if it should be. `fsid` identifies it in NFS file handles: it must never change while clients have
     it mounted. Sizes in bytes; `used` is null where quotas are off or were not read. `homes` are the directories for
-    users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it.
+    users below it, with their numbers. `sealed`: it stays read-only until an administrator unseals it. `child_size`
+    limits each directory at its top, in bytes; `used` counts these, too.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Share(Contract):
     homes: dict[str, int]
     obstacle: str | None
     sealed: bool = False
+    child_size: int | None = None
 
     @property
     def kerberos(self) -> bool:

@@ -43,6 +43,7 @@ def options(share: Share, client: NfsClient) -> str:
         "no_subtree_check",
         SIGNED,
         _SQUASH[client.squash],
+        *(f"{name}={number}" for name, number in _anonymous(client) if number is not None),
         f"fsid={share.fsid}",
         "secure" if share.privileged_ports else "insecure",
     ]
@@ -51,6 +52,10 @@ def options(share: Share, client: NfsClient) -> str:
     if client.xprtsec:
         words.append(f"xprtsec={':'.join(client.xprtsec)}")
     return ",".join(words)
+
+
+def _anonymous(client: NfsClient) -> tuple[tuple[str, int | None], ...]:
+    return ("anonuid", client.anonuid), ("anongid", client.anongid)
 
 
 def scope(pool: Pool) -> str:

@@ -14,6 +14,8 @@ from millrace.system.text import shown
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40, "P": 1 << 50}
 _LISTS = {"sec": Security, "xprtsec": Transport}
 _WORDS = {"access": Access, "squash": Squash}
+_NUMBERS = ("anonuid", "anongid")
+_NUMBER = re.compile("[0-9]{1,10}")
 
 SIZE = Rule(
     Check(r"none|[0-9]{1,15}[KMGTPkmgtp]?(?:[iI]?[bB])?", "$0 is not a size: write it like 500G or 10T, or none")
@@ -41,14 +43,17 @@ def nfs_client(text: str) -> NfsClient:
     values: dict[str, object] = {"client": client}
     for word in filter(None, words):
         key, _, value = word.partition("=")
-        if key in values or key not in (*_LISTS, *_WORDS) or not value:
+        if key in values or key not in (*_LISTS, *_WORDS, *_NUMBERS) or not value:
             raise BadInput(
                 f"{shown(word)} is not an option of an NFS client: use {', '.join(_option_help())}, each once"
             )
-        values[key] = value.split(":") if key in _LISTS else value
+        if key in _NUMBERS and not _NUMBER.fullmatch(value):
+            raise BadInput(f"{shown(word)} is not the number of a user or group: write it like {key}=2000")
+        values[key] = value.split(":") if key in _LISTS else int(value) if key in _NUMBERS else value
     return checked(lambda: NfsClient.model_validate(values))
 
 
 def _option_help() -> list[str]:
     one = [f"{key}={'|'.join(get_args(kind))}" for key, kind in _WORDS.items()]
+    one += [f"{key}=NUMBER" for key in _NUMBERS]
     return one + [f"{key}={':'.join(get_args(kind))}" for key, kind in _LISTS.items()]

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """A quota project of XFS for each share: its limit and its usage."""
 
+import json
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from millrace import paths
 from millrace.errors import Failed
 from millrace.etc import rendered
 from millrace.provision.model import Pool
+from millrace.share import child_quota
 from millrace.share.model import Share
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner, last_words
+from millrace.system.text import one_line
 
 PROJECTS = "etc/projects"
 PROJECT_NAMES = "etc/projid"
@@ -90,6 +94,17 @@ def release(project: int, mountpoint: str, run: Runner) -> None:
     run(_quota([f"limit -p bsoft=0 bhard=0 ihard=0 {project}"], mountpoint))
 
 
+def lift(project: int, mountpoint: str, run: Runner) -> None:
+    """Remove the limits of all directories of a share that had a quota each. Failed: XFS refuses it."""
+    out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
+    limited = [one for one in parse_report(out) if child_quota.parent(one) == project]
+    for start in range(0, len(limited), child_quota.BATCH):
+        commands = [f"limit -p bsoft=0 bhard=0 ihard=0 {one}" for one in limited[start : start + child_quota.BATCH]]
+        complaint = complaint or _attempt(run, commands, mountpoint)[1]
+    if complaint:
+        raise Failed(complaint)
+
+
 def usage(mountpoint: str, run: Runner) -> dict[int, int]:
     """Return the bytes used by each project; empty where quotas are off. Failed: they are on and cannot be read."""
     if not enabled(mountpoint):
@@ -97,7 +112,42 @@ def usage(mountpoint: str, run: Runner) -> dict[int, int]:
     out, complaint = _attempt(run, ["report -p -n -N -b"], mountpoint)
     if complaint:
         raise Failed(complaint)
-    return parse_report(out)
+    return _with_children(parse_report(out))
+
+
+def _with_children(used: Mapping[int, int]) -> dict[int, int]:
+    """Count what directories of a share with projects of their own use to the share, too."""
+    found = dict(used)
+    for project, count in used.items():
+        share = child_quota.parent(project)
+        if share is not None:
+            found[share] = found.get(share, 0) + count
+    return found
+
+
+def children(shares: Sequence[Share], mountpoint: str) -> str:
+    """Return the text of what millrace-child-quota.service is to watch."""
+    watched = [
+        {
+            "name": share.name,
+            "path": share.path,
+            "project": share.project,
+            "kib": (share.child_size or 0) // 1024,
+            "inodes": _inodes(share.child_size),
+        }
+        for share in shares
+        if share.child_size
+    ]
+    return json.dumps({"mountpoint": mountpoint, "shares": watched}, indent=2) + "\n"
+
+
+def child_quota_problems() -> list[str]:
+    """Return why directories have no quota of their own, in words; none where nothing is known of them."""
+    try:
+        found = json.loads(paths.child_quota_file().read_text())["problems"]
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+    return [one_line(str(one)) for one in found] if isinstance(found, list) else []
 
 
 class Room(NamedTuple):
@@ -137,7 +187,10 @@ def parse_report(text: str) -> dict[int, int]:
 
 def inodes(share: Share) -> int:
     """Return the most files and directories that a share may hold; 0 is no limit, as where its size has none."""
-    size = share.size or share.soft_size
+    return _inodes(share.size or share.soft_size)
+
+
+def _inodes(size: int | None) -> int:
     return max(LEAST_INODES, size // BYTES_AN_INODE) if size else 0
 
 

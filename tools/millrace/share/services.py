@@ -21,6 +21,7 @@ from millrace.system.units import is_active
 
 NO_QUOTA = "the pool is mounted without project quotas: limits of shares are not enforced and their usage is unknown"
 NFS, SMB = "nfs-server.service", "smbd.service"
+CHILD_QUOTA = "millrace-child-quota.service"
 
 
 def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
@@ -80,6 +81,18 @@ def services(
             export,
         ),
         Service(
+            CHILD_QUOTA,
+            [
+                Entry(
+                    paths.CHILD_QUOTA,
+                    lambda: quota.children(shares, pool.filesystem.mountpoint),
+                    when=any(share.child_size for share in shares),
+                    recorded=False,
+                )
+            ],
+            lambda settled: _reload_child_quota(paths.CHILD_QUOTA in settled.changed, shares, run),
+        ),
+        Service(
             SMB,
             [
                 Entry(
@@ -103,6 +116,19 @@ def restart_smbd(run: Runner) -> None:
     # Without waiting: smbd is ordered after the unit that this may run in. At once: a new address also starts that
     # unit, which waits for the lock of the change that this may run in.
     must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
+
+
+def _reload_child_quota(changed: bool, shares: Sequence[Share], run: Runner) -> bool:
+    """Restart what assigns quotas to directories, which sets the limits of all of them; end it where none has one."""
+    if not any(share.child_size for share in shares):
+        if changed:
+            must(run, ["systemctl", "stop", CHILD_QUOTA])
+        return changed
+    if not changed and is_active(CHILD_QUOTA, run):
+        return False
+    # without waiting: it looks at every directory first
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", CHILD_QUOTA])
+    return True
 
 
 def _reload_smb(changed: bool, ports: Sequence[Interface], run: Runner) -> bool:

@@ -34,14 +34,19 @@ def _settings(function: Any) -> Any:
         click.option(
             "--soft-size", metavar="SIZE", help="Soft limit: writes fail after 7 days above it; `none` removes it."
         ),
+        click.option(
+            "--child-size",
+            metavar="SIZE",
+            help="Quota of each directory at the top of the share, also of new ones; `none` removes it.",
+        ),
         click.option("--nfs/--no-nfs", "nfs", default=None, help="Serve the share over NFS."),
         click.option(
             "--nfs-client",
             "nfs_clients",
             multiple=True,
             metavar="CLIENT",
-            help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all sec=krb5:krb5p "
-            "xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
+            help="Network, address, host or @netgroup, then options: '10.0.0.0/24 access=ro squash=all anonuid=2000 "
+            "sec=krb5:krb5p xprtsec=tls'. Repeat it; 'default' is the client networks (share networks list).",
         ),
         click.option("--smb/--no-smb", "smb", default=None, help="Serve the share over SMB."),
         click.option(

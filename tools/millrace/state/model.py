@@ -19,6 +19,8 @@ ADMIN = "admin"  # made at first boot, not kept here; every share may name it
 # Below the numbers that administrators give out by hand, above those of packages and of the administrator.
 FIRST_ID, LAST_ID = 2000, 59999
 FIRST_PROJECT = 1001
+# the number of the project of a directory has that of its share in its upper bits
+LAST_WITH_CHILDREN = (1 << 15) - 1
 
 # XFS counts quotas in KiB here; a limit below is a slip of the keyboard.
 SMALLEST_LIMIT = 1 << 20
@@ -45,6 +47,14 @@ def _limit(size: int) -> int:
     return size
 
 
+def _squashed(number: int) -> int:
+    # to become root is not to be squashed; the last two numbers mean "none" and the nobody of an old kernel
+    if not 0 < number < (1 << 32) - 2:
+        raise ValueError(f"{number} cannot be the number of a squashed user or group: use 1 to {(1 << 32) - 3}")
+    return number
+
+
+SquashedId = Annotated[int, AfterValidator(_squashed)]
 AccountId = Annotated[int, Field(ge=FIRST_ID, le=LAST_ID)]
 Bytes = Annotated[int, Field(lt=1 << 63), AfterValidator(_limit)]
 
@@ -56,11 +66,16 @@ class Wanted(Deferred):
 
 
 class NfsClient(Wanted):
-    """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted."""
+    """Clients that may mount, and how. `xprtsec` none means that every transport security is accepted.
+
+    `anonuid` and `anongid` are the user and group that squashed users become; None is nobody.
+    """
 
     client: Client
     access: Access = "rw"
     squash: Squash = "root"
+    anonuid: SquashedId | None = None
+    anongid: SquashedId | None = None
     sec: list[Security] = Field(default=["sys"], min_length=1)
     xprtsec: list[Transport] = Field(default_factory=list)
 
@@ -69,6 +84,10 @@ class NfsClient(Wanted):
         for name, values in (("sec", self.sec), ("xprtsec", self.xprtsec)):
             if len(set(values)) != len(values):
                 raise ValueError(f"{name} of {self.client} names something twice")
+        if self.squash == "none" and (self.anonuid, self.anongid) != (None, None):
+            raise ValueError(
+                f"anonuid and anongid of {self.client} are for squashed users: add squash=root or squash=all"
+            )
         return self
 
 
@@ -121,7 +140,7 @@ class Share(Wanted):
 
     Sizes in bytes. `project` is its number for XFS quotas, given once. `fsid` is stored only where it must stay as it
     was elsewhere; else it follows from the file system and the name. `sealed`: no client writes it, and it is neither
-    changed to be written nor removed before an administrator unseals it.
+    changed to be written nor removed before an administrator unseals it. `child_size` limits each directory at its top.
     """
 
     name: ShareName
@@ -134,12 +153,21 @@ class Share(Wanted):
     nfs: Nfs = Field(default_factory=Nfs)
     smb: Smb = Field(default_factory=lambda: Smb(users=[ADMIN]))
     sealed: bool = False
+    child_size: Bytes | None = None
 
     @model_validator(mode="after")
     def _agrees_with_itself(self) -> Self:
         # a release that does not know the seal exports a dataset-ro read-only as well
         if self.sealed and self.profile != "dataset-ro":
             raise ValueError(f"share {self.name} is sealed and stays a dataset-ro: millrace share unseal {self.name}")
+        if self.child_size is not None and (self.size, self.soft_size) != (None, None):
+            raise ValueError(
+                f"{self.name} has a size, and a quota for each directory: XFS counts a file once, choose one of them"
+            )
+        if self.child_size is not None and self.project > LAST_WITH_CHILDREN:
+            raise ValueError(
+                f"{self.name} cannot have a quota for each directory: too many shares were created before it"
+            )
         if self.size is not None and self.soft_size is not None and self.soft_size > self.size:
             raise ValueError(f"the soft limit of {self.name} is above its size")
         if self.profile == "dataset-ro":

@@ -17,6 +17,8 @@ export interface Form {
     /** As typed: 500G, 10T, or nothing for no limit. */
     size: string;
     softSize: string;
+    /** Of each directory at the top. */
+    childSize: string;
     nfs: boolean;
     /** None: the networks of the policy. */
     clients: NfsClient[];
@@ -38,6 +40,7 @@ export const NEW: Form = {
     comment: "",
     size: "",
     softSize: "",
+    childSize: "",
     nfs: true,
     clients: [],
     smb: true,
@@ -48,7 +51,7 @@ export const NEW: Form = {
     timeMachine: false,
 };
 
-export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", sec: ["sys"], xprtsec: [] };
+export const NEW_CLIENT: NfsClient = { client: "", access: "rw", squash: "root", anonuid: null, anongid: null, sec: ["sys"], xprtsec: [] };
 
 export function fromWanted(share: StateShare): Form {
     return {
@@ -57,6 +60,7 @@ export function fromWanted(share: StateShare): Form {
         comment: share.comment,
         size: sizeText(share.size),
         softSize: sizeText(share.soft_size),
+        childSize: sizeText(share.child_size ?? null),
         nfs: share.nfs.enabled,
         clients: share.nfs.clients,
         smb: share.smb.enabled,
@@ -80,12 +84,13 @@ export function sizeText(bytes: number | null): string {
 
 /** What is wrong with single fields, or not chosen yet; the rest is asked of a dry run. */
 export function problems(form: Form, isNew: boolean): Problems {
-    const { name, comment, size, softSize, clients, users, groups, networks } = form;
+    const { name, comment, size, softSize, childSize, clients, users, groups, networks } = form;
     const found: Record<string, string | undefined> = {
         name: isNew ? rules.shareName(name) : undefined,
         comment: rules.comment(comment),
         size: size === "" ? undefined : rules.size(size),
         softSize: softSize === "" ? undefined : rules.size(softSize),
+        childSize: childSize === "" ? undefined : rules.size(childSize),
         ...(form.nfs && fields("clients", clients, ({ client, sec }) =>
             rules.client(client) ?? (sec.length === 0 ? _("Select at least one security flavor.") : undefined))),
         // A blank was typed, and the next network not yet.
@@ -109,6 +114,7 @@ export function words(form: Form, before?: Form): string[] {
     option("comment", `--comment=${form.comment}`);
     option("size", `--size=${form.size || "none"}`);
     option("softSize", `--soft-size=${form.softSize || "none"}`);
+    option("childSize", `--child-size=${form.childSize || "none"}`);
     option("nfs", form.nfs ? "--nfs" : "--no-nfs");
     option("clients", ...listed("--nfs-client", form.clients.map(clientWords)));
     option("smb", form.smb ? "--smb" : "--no-smb");
@@ -125,11 +131,13 @@ function listed(option: string, values: string[]): string[] {
     return (values.length > 0 ? values : [DEFAULT]).map((one) => `${option}=${one}`);
 }
 
-export function clientWords({ client, access, squash, sec, xprtsec }: NfsClient): string {
+export function clientWords({ client, access, squash, anonuid, anongid, sec, xprtsec }: NfsClient): string {
     return [
         client,
         `access=${access}`,
         `squash=${squash}`,
+        ...(squash !== "none" && anonuid !== null ? [`anonuid=${anonuid}`] : []),
+        ...(squash !== "none" && anongid !== null ? [`anongid=${anongid}`] : []),
         `sec=${sec.join(":")}`,
         ...(xprtsec.length > 0 ? [`xprtsec=${xprtsec.join(":")}`] : []),
     ].join(" ");

@@ -8,6 +8,8 @@ from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.journal import forward
 from millrace.share import directories, exports, nfs, quota
+from millrace.share.quota import child_quota_problems
+from millrace.share.services import CHILD_QUOTA
 from millrace.state import store
 from millrace.state.model import Config
 from millrace.system import sysfs
@@ -29,7 +31,7 @@ def check(host: Host) -> list[Finding]:
     if host.pool is None:
         return findings
     findings += [*_drift(), *_foreign(), *_dropped(host), *_io_uring(loaded.config), *_limits(host, loaded.config)]
-    findings += _accounts(loaded.config)
+    findings += [*_children(host, loaded.config), *_accounts(loaded.config)]
     # A pool that has failed, or hangs, is not looked into.
     failed = filesystem.unserved(host, NAME, "Users of the shares")
     findings += failed or _deleted(host.pool.filesystem.mountpoint)
@@ -84,7 +86,7 @@ def _dropped(host: Host) -> list[Finding]:
 
 
 def _limits(host: Host, config: Config) -> list[Finding]:
-    limited = [one.name for one in config.shares if one.size or one.soft_size]
+    limited = [one.name for one in config.shares if one.size or one.soft_size or one.child_size]
     if not limited or host.pool is None:
         return []
     mountpoint = host.pool.filesystem.mountpoint
@@ -94,6 +96,24 @@ def _limits(host: Host, config: Config) -> list[Finding]:
     sentence = f"The limits of {several(limited)} are not enforced: the pool is mounted without project quotas."
     todo = "Reboot; if it stays like this: findmnt -no OPTIONS " + host.pool.filesystem.mountpoint
     return [Finding(check=NAME, kind="limits", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _children(host: Host, config: Config) -> list[Finding]:
+    """Directories of a share that should have a quota each, and have none."""
+    named = [one.name for one in config.shares if one.child_size]
+    if not named or host.pool is None or mounted(host.pool.filesystem.mountpoint) is None:
+        return []
+    if host.active_state(CHILD_QUOTA) != "active":
+        sentence = f"New directories of {several(named)} have no quota: {CHILD_QUOTA} is not running."
+        todo = f"systemctl restart {CHILD_QUOTA} assigns all of them; journalctl -u {CHILD_QUOTA} shows why it ended"
+        return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
+    problems = child_quota_problems()
+    if not problems:
+        return []
+    more = f" and {len(problems) - 1} more" if len(problems) > 1 else ""
+    sentence = f"A directory has no complete quota: {problems[0]}{more}."
+    todo = f"It is tried again every minute; journalctl -u {CHILD_QUOTA} lists all of them"
+    return [Finding(check=NAME, kind="child-quota", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _accounts(config: Config) -> list[Finding]:

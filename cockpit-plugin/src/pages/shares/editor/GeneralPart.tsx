@@ -22,6 +22,8 @@ export function GeneralPart({ form, set, problems, isNew }: PartProps & { isNew:
                     placeholder={_("no limit")} problem={problems["size"]} help={_("For example 500G or 10T (powers of 1024).")} />
                 <TextField id="soft-size" label={_("Soft limit")} value={form.softSize} onChange={(softSize) => set({ softSize })}
                     placeholder={_("none")} problem={problems["softSize"]} help={_("Writes fail after 7 days above the soft limit.")} />
+                <TextField id="child-size" label={_("Quota of each directory")} value={form.childSize} onChange={(childSize) => set({ childSize })}
+                    placeholder={_("none")} problem={problems["childSize"]} help={_("Of each directory at the top, also of new ones; instead of a size.")} />
                 <TextField id="comment" label={_("Comment")} value={form.comment} onChange={(text) => set({ comment: text })}
                     problem={problems["comment"]} help={_("One line; shown to SMB clients.")} />
             </FormLayout>

@@ -26,6 +26,14 @@ function Ticks<T extends string>({ id, label, all, chosen, word, onChange }: {
     );
 }
 
+/** Digits only, at most as many as a number of a user has. */
+function IdField({ id, label, value, onChange }: { id: string; label: string; value: number | null; onChange: (value: number | null) => void }): JSX.Element {
+    return (
+        <TextField id={id} label={label} value={value === null ? "" : String(value)} help={_("Files of mapped users belong to it. Empty: nobody.")}
+            onChange={(text) => { if (/^[0-9]{0,10}$/.test(text)) onChange(text === "" ? null : Number(text)); }} />
+    );
+}
+
 function ClientFields({ index, client, problem, onChange, onRemove }: {
     index: number; client: NfsClient; problem: string | undefined; onChange: (changed: Partial<NfsClient>) => void; onRemove: () => void;
 }): JSX.Element {
@@ -41,6 +49,15 @@ function ClientFields({ index, client, problem, onChange, onRemove }: {
                 <ChoiceField id={`${id}-squash`} label={_("Users")} value={client.squash} onChange={(squash) => onChange({ squash })}
                     options={SQUASHES.map((value) => ({ value, label: squashWord(value) }))} />
             </div>
+            {client.squash !== "none" && (
+                <details className="mr-details" open={client.anonuid !== null || client.anongid !== null}>
+                    <summary>{_("Mapped users")}</summary>
+                    <div className="mr-fields">
+                        <IdField id={`${id}-anonuid`} label={_("User number")} value={client.anonuid ?? null} onChange={(anonuid) => onChange({ anonuid })} />
+                        <IdField id={`${id}-anongid`} label={_("Group number")} value={client.anongid ?? null} onChange={(anongid) => onChange({ anongid })} />
+                    </div>
+                </details>
+            )}
             <details className="mr-details">
                 <summary>{_("Security")}</summary>
                 <div className="mr-fields">

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Directories that clients create get their quota at once; what was missed is made up for at the start."""
+
+import json
+import os
+import signal
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.share import child_quota, child_watch
+from millrace.share.child_quota import Projects
+from millrace.share.edit import create_shares, remove_share, set_share
+from millrace.system.run import Result
+from tests.fakes.appliance import Appliance
+from tests.fakes.commands import Commands
+
+OWN = 1002 << 16
+
+
+class Quota(Commands):
+    TAKEN = ("xfs_quota -x -c report?-p?-n?-N?-b /srv/pool", "xfs_quota -x -c limit?-p?* ...")
+    report = ""
+
+    def _xfs_quota(self, words: Sequence[str], stdin: str) -> Result:
+        return Result(0, self.report if words[2].startswith("report") else "", "")
+
+
+@pytest.fixture
+def share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    monkeypatch.setattr(child_quota, "UNFINISHED", "user.child-quota")
+    top = tmp_path / "srv/pool/claims"
+    top.mkdir(parents=True)
+    rendered = tmp_path / paths.CHILD_QUOTA
+    rendered.parent.mkdir(parents=True)
+    one = {"name": "claims", "path": "/srv/pool/claims", "project": 1002, "kib": 1024, "inodes": 1 << 20}
+    rendered.write_text(json.dumps({"mountpoint": "/srv/pool", "shares": [one]}))
+    return top
+
+
+def projects() -> Projects:
+    known: dict[int, int] = {}
+    return Projects(
+        lambda one: known.get(os.fstat(one).st_ino, 1002), lambda one, new: known.update({os.fstat(one).st_ino: new})
+    )
+
+
+def state() -> dict[str, object]:
+    found: dict[str, object] = json.loads(paths.child_quota_file().read_text())
+    return found
+
+
+def test_directories_get_their_limit_and_lose_it_when_they_are_gone(share: Path) -> None:
+    run = Quota()
+    run.report = f"#1002 8 0 0 00 [------]\n#{OWN + 9} 0 0 1024 00 [------]\n"
+    (share / "before").mkdir()
+    turns = iter([(share / "new").mkdir, (share / "before").rmdir, None])
+
+    def wait() -> bool:
+        turn = next(turns)
+        if turn:
+            turn()
+        return turn is not None
+
+    child_watch.main(wait, run, projects())
+    said = [" ".join(one) for one in run.calls]
+    one = f"xfs_quota -x -c limit -p bsoft=0 bhard=1024k ihard=1048576 {OWN + 10} /srv/pool"
+    assert said[1] == one and said[2] == one, "when it is created, and at the start"
+    # nobody has the project of a directory that is gone
+    assert f"xfs_quota -x -c limit -p bsoft=0 bhard=0k ihard=0 {OWN + 9} /srv/pool" in said
+    assert f"ihard=1048576 {OWN + 11} " in said[4]
+    assert f"bhard=0k ihard=0 {OWN + 10} " in said[5]
+    assert state() == {"children": {"claims": 1}, "problems": []}
+
+
+def test_share_that_cannot_be_read_is_a_problem_and_no_end(share: Path) -> None:
+    share.rmdir()
+    child_watch.main(lambda: False, Quota(), projects())
+    [problem] = state()["problems"]  # type: ignore[misc]
+    assert problem.startswith("claims: ") and "cannot be opened" in problem
+
+
+def test_kernel_signals_a_new_directory_and_the_end(share: Path) -> None:
+    """In this process: the signals are blocked for the thread that waits, as they are in the unit."""
+    seen: list[bool] = []
+
+    def watch() -> None:
+        wait = child_watch.changes(["/srv/pool/claims"])
+        (share / "a").mkdir()
+        (share / "b").mkdir()
+        seen.append(wait())
+        signal.pthread_kill(threading.get_ident(), signal.SIGTERM)
+        seen.append(wait())
+
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGRTMIN, signal.SIGIO, signal.SIGTERM})
+    try:
+        thread = threading.Thread(target=watch)
+        thread.start()
+        thread.join(30)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    assert seen == [True, False]
+
+
+def test_share_renders_what_is_watched_and_starts_the_unit(appliance: Appliance) -> None:
+    create_shares(["claims"], {"child_size": "1G"}, appliance.server)
+    [watched] = json.loads((appliance.root / paths.CHILD_QUOTA).read_text())["shares"]
+    assert (watched["name"], watched["project"], watched["kib"]) == ("claims", 1002, 1 << 20)
+    restart = "systemctl restart --no-block --job-mode=ignore-dependencies millrace-child-quota.service"
+    assert appliance.called(restart)
+    appliance.usage = f"#{OWN + 1} 4 0 1048576 00 [------]\n#1001 4 0 0 00 [------]\n"
+    set_share("claims", {"child_size": "none"}, appliance.server)
+    assert not (appliance.root / paths.CHILD_QUOTA).exists()
+    assert appliance.called("systemctl stop millrace-child-quota.service")
+    assert appliance.called(f"xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 {OWN + 1}")
+
+
+def test_removed_share_leaves_no_limits_of_its_directories(appliance: Appliance) -> None:
+    create_shares(["claims"], {"child_size": "1G"}, appliance.server)
+    appliance.usage = f"#{OWN + 1} 4 0 1048576 00 [------]\n"
+    remove_share("claims", None, appliance.server)
+    assert appliance.called(f"xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 {OWN + 1}")

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A quota for each directory at the top of a share: XFS has projects of single trees and no default for new ones.
+
+The number of such a project has that of its share in it, so that the directories themselves record which limit they
+have, and nothing else has to. What was written between the creation of a directory and its assignment is moved, too.
+It imports next to nothing, because millrace-child-quota.service keeps it in memory.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from millrace.errors import Failed
+from millrace.system import nofollow, reflink
+from millrace.system.descend import Path, below, descend, entries, is_gone
+
+BITS = 16
+MOST = (1 << BITS) - 1
+"""Directories of one share that can have a quota of their own."""
+BATCH = 200
+"""Limits that one process of xfs_quota sets."""
+UNFINISHED = "trusted.millrace.child-quota"
+"""Root's mark on a directory in which files may still count to the share."""
+
+
+@dataclass(frozen=True)
+class Projects:
+    """How projects of open files and directories are read and set."""
+
+    of: Callable[[int], int] = reflink.project
+    assign: Callable[[int, int], None] = reflink.set_project
+
+
+XFS = Projects()
+
+
+@dataclass
+class Assigned:
+    """What there is in a share: the directories with a project by name, and those that could not be assigned."""
+
+    known: dict[str, int] = field(default_factory=dict)
+    new: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+
+def parent(project: int) -> int | None:
+    """Return the project of the share of a directory with this project; None for any other project."""
+    return project >> BITS or None
+
+
+def number(share: int, used: Collection[int]) -> int | None:
+    """Return a free project for a directory of the share with the project `share`; None where there is none."""
+    first = share << BITS
+    newest = max((one for one in used if parent(one) == share), default=first)
+    if newest < first + MOST:
+        return newest + 1
+    return next((one for one in range(first + 1, first + MOST + 1) if one not in used), None)
+
+
+def assign(top: int, share: int, used: set[int], limit: Callable[[int], None], projects: Projects = XFS) -> Assigned:
+    """Give each directory in the open directory `top` a project of its own.
+
+    `used` are projects that are not free, those that are given out are added. `limit` sets the limits of one, before
+    anything counts to it. OSError: the share itself cannot be read.
+    """
+    found = Assigned()
+    fresh: list[str] = []
+    for name, held in entries(top):
+        if not stat.S_ISDIR(held.st_mode):
+            continue
+        with _gone_is_fine(), nofollow.directory(name, top) as child:
+            project = projects.of(child)
+            if parent(project) != share:
+                fresh.append(name)
+                continue
+            found.known[name] = project
+            used.add(project)
+            if _is_marked(child):
+                _finish(child, share, project, projects, found, name)
+    for name in fresh:
+        _assign(name, top, share, used, limit, projects, found)
+    return found
+
+
+def _assign(
+    name: str, top: int, share: int, used: set[int], limit: Callable[[int], None], projects: Projects, found: Assigned
+) -> None:
+    project = number(share, used)
+    if project is None:
+        found.problems.append(f"{name} has no quota: a share can have {MOST} directories with one")
+        return
+    with _gone_is_fine(), nofollow.directory(name, top) as child:
+        limit(project)
+        used.add(project)
+        # the mark first: a power cut in between leaves files that count to the share, and the next look finds them
+        os.setxattr(child, UNFINISHED, b"1")
+        projects.assign(child, project)
+        found.new[name] = project
+        _finish(child, share, project, projects, found, name)
+
+
+def _finish(child: int, share: int, project: int, projects: Projects, found: Assigned, name: str) -> None:
+    """Move everything in a directory to its project.
+
+    From the top down: what is created meanwhile is created with the new project, or listed after that was set.
+    """
+    busy: list[str] = []
+
+    def visit(path: Path) -> list[str]:
+        inner: list[str] = []
+        with _gone_is_fine(), below(child, path) as at:
+            if projects.of(at) != project:
+                projects.assign(at, project)
+            for each, held in entries(at):
+                if stat.S_ISDIR(held.st_mode):
+                    inner.append(each)
+                elif stat.S_ISREG(held.st_mode) and not _move(each, at, project, projects):
+                    busy.append(each)
+        return inner
+
+    descend(visit, 1, lambda: None)
+    if busy:
+        found.problems.append(f"{name} has {len(busy)} files that clients hold and that count to the share until later")
+    else:
+        os.removexattr(child, UNFINISHED)
+
+
+def _move(name: str, at: int, project: int, projects: Projects) -> bool:
+    """Count a file to a project; return False where a client has a delegation of it."""
+    try:
+        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        if not is_gone(error):
+            raise
+        return True
+    try:
+        if stat.S_ISREG(os.fstat(file).st_mode) and projects.of(file) != project:
+            projects.assign(file, project)
+    finally:
+        os.close(file)
+    return True
+
+
+def _is_marked(child: int) -> bool:
+    try:
+        return bool(os.getxattr(child, UNFINISHED))
+    except OSError as error:
+        if error.errno != errno.ENODATA:
+            raise
+        return False
+
+
+@contextmanager
+def _gone_is_fine() -> Iterator[None]:
+    """What a client removed or replaced meanwhile is looked for again after the next change."""
+    try:
+        yield
+    except (Failed, OSError) as error:
+        if not is_gone(error):
+            raise
+
+
+def orphans(share: int, known: Collection[int], reported: Collection[int]) -> Iterator[int]:
+    """Yield the projects of a share that no directory has any more and whose limits are still there."""
+    return (one for one in reported if parent(one) == share and one not in known)

@@ -1180,6 +1180,21 @@ export interface Key {
     version: number;
 }
 
+/**
+ * Objects of a cluster as YAML: `storage_class` for volumes that pods claim, `volumes` for data sets to read.
+ *
+ * `storage_class` is null for a share that is only read.
+ */
+export interface KubernetesRecipe {
+    schema_version: 1;
+    share: string;
+    server: string;
+    storage_class: string | null;
+    volumes: string[];
+    yaml: string;
+    notes: Note[];
+}
+
 /** The change that runs, else the last one that ended; null before the first one. */
 export interface LastChange {
     schema_version: 1;
@@ -2982,6 +2997,7 @@ export interface Outputs {
     "certificate trust list": TrustedAuthorities;
     "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;
+    "client kubernetes": KubernetesRecipe;
     "client recipe": Recipe;
     "client zone": Zone;
     "config diff": ConfigDiff;

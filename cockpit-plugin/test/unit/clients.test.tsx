@@ -125,3 +125,19 @@ test("without a share there is nothing to mount, and a way on", async () => {
     await screen.findByText("No shares to mount yet");
     expect(screen.getByRole("link", { name: "Go to shares" }).getAttribute("href")).toBe("#/shares");
 });
+
+test("objects for Kubernetes are shown when they are asked for, and the program's refusal as it is", async () => {
+    const notes = [{ text: "Each claim can hold 107 GB.", source: "xfs_quota(8)" }];
+    says("client kubernetes", { schema_version: 1, share: "data", server: "10.0.0.2", storage_class: "fast", volumes: [], yaml: "---\nkind: Secret\n", notes });
+    const user = show();
+    const panel = within(await screen.findByTestId("kubernetes"));
+    expect(started("client kubernetes")).toEqual([]);
+    await user.click(panel.getByRole("button", { name: "Show objects" }));
+    expect(await panel.findByText(/kind: Secret/)).toBeDefined();
+    expect(panel.getByText(/107 GB/)).toBeDefined();
+    refuses("client kubernetes", "'Fast' cannot be the name of a Kubernetes object");
+    await user.type(panel.getByRole("textbox", { name: "Name of the StorageClass" }), "Fast");
+    await user.type(panel.getByRole("textbox", { name: "Data sets" }), "a b");
+    expect(await panel.findByText(/'Fast' cannot be/)).toBeDefined();
+    await waitFor(() => expect(argv("client kubernetes")).toEqual(expect.arrayContaining(["--class=Fast", "--dataset=a", "--dataset=b"])));
+});

@@ -33,7 +33,7 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
     options = [
         *recipes.nfs_common(_transport(profile, protocol)),
         *recipes.NFS_CACHING[profile],
-        *_required_options(served),
+        *required_options(served),
     ]
     # Keys are for names: a ticket for an address does not exist.
     host = host or kerberos.host_name(served)
@@ -89,8 +89,8 @@ def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
     return recipes.trunked() if protocol is Protocol.NFS_TCP_TRUNKED else recipes.tcp(profile)
 
 
-def _required_options(served: ServedShare) -> list[Choice]:
-    """What the share itself asks of a mount."""
+def required_options(served: ServedShare) -> list[Choice]:
+    """Return the options that the share itself asks of a mount."""
     found = []
     if served.read_only:
         found.append(Choice(option="ro", reason="the share is read-only", source=sources.NFS_MANUAL))

@@ -7,6 +7,7 @@ import click
 
 from millrace.bench.verbs import PROFILES as LOADS
 from millrace.client.choices import Profile, Protocol
+from millrace.client.kubernetes_verbs import kubernetes
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
@@ -26,6 +27,9 @@ _user = click.option("--user", metavar="NAME", help="SMB user, NAME or DOMAIN\\N
 @click.group()
 def client() -> None:
     """Print mount recipes and check programs for clients."""
+
+
+client.add_command(kubernetes)
 
 
 @client.command()

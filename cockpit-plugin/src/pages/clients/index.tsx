@@ -16,6 +16,7 @@ import { useQuiet } from "../../lib/quiet";
 import { link, useRoute } from "../../lib/route";
 import { OFFERED, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice } from "./choice";
 import { WORKLOADS } from "../../types/rules";
+import { Kubernetes } from "./Kubernetes";
 import { LanesPicture } from "./LanesPicture";
 import { Notes, Reasons, Steps } from "./RecipeParts";
 
@@ -97,6 +98,7 @@ function Chosen({ shares, wanted }: { shares: Share[]; wanted: string | undefine
         <div className="mr-pair">
             <Choose shares={shares} choice={choice} set={(changed) => setChoice((old) => ({ ...old, ...changed }))} />
             <Shown choice={choice} />
+            {!isSmb(choice.protocol) && <Kubernetes key={choice.share} choice={choice} />}
         </div>
     );
 }

@@ -349,7 +349,7 @@ export interface ClientNetworks {
 }
 
 /** What the client does with the share. */
-export type ClientProfile = "training" | "checkpoint" | "dataloader" | "mixed";
+export type ClientProfile = "training" | "checkpoint" | "dataloader" | "kvcache" | "mixed";
 
 /**
  * The last clone. `inode` is that of its directory, `share` whether it became a share of its own.
@@ -825,6 +825,7 @@ export interface Expect {
     modules: ModuleParameter[];
     encrypted: boolean;
     mtu: number | null;
+    gpu: Gpu | null;
 }
 
 /** The document of `millrace plan --explain DECISION --json`. */
@@ -977,6 +978,24 @@ export interface FoundPool {
     missing: number;
     kept: KeptState | null;
     problem: string | null;
+}
+
+/** Maker of the client's GPUs, which read the share without a copy in host memory. */
+export type Gpu = "nvidia" | "amd";
+
+/**
+ * What a client with GPUs needs beside the mount.
+ *
+ * `needs` are versions of drivers, `merge` parts of configuration files that exist on the client, `environment` is for
+ * programs that use the GPUs, `proof` are commands.
+ */
+export interface GpuSettings {
+    maker: Gpu;
+    needs: Choice[];
+    merge: ClientFile[];
+    environment: Choice[];
+    proof: Choice[];
+    traps: Trap[];
 }
 
 /** A local group. */
@@ -1854,7 +1873,7 @@ export interface Preview {
 }
 
 /** How the client reaches the share. */
-export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "smb-multichannel" | "smb-rdma";
+export type Protocol = "nfs-tcp" | "nfs-tcp-trunked" | "nfs-rdma" | "nfs-rdma-trunked" | "smb-multichannel" | "smb-rdma";
 
 /**
  * What clients of one protocol got in the last second; null is not known, never nothing.
@@ -1925,6 +1944,7 @@ export interface Recipe {
     commands: string[];
     notes: Note[];
     zone: string | null;
+    gpu: GpuSettings | null;
     expect: Expect;
 }
 
@@ -2709,6 +2729,15 @@ export interface TopologyPort {
     pci_address: string | null;
     slot: string | null;
     pcie: Link | null;
+}
+
+/** A version of a driver or a tool that is known not to work; `date` is that of the source. */
+export interface Trap {
+    id: string;
+    date: string;
+    problem: string;
+    fix: string;
+    source: string;
 }
 
 /**

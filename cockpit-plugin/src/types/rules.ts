@@ -80,9 +80,11 @@ export const smbAccount = rule(
     ["[^\\\\]*|[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?\\\\.*", () => _("$0 cannot be a name in a domain: use 1 to 15 of a-z, 0-9 and -")],
 );
 
+export const GPUS = ["nvidia", "amd"] as const;
+
 export const MAIL_SECURITIES = ["starttls", "tls", "none"] as const;
 
-export const PROTOCOLS = ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel", "smb-rdma"] as const;
+export const PROTOCOLS = ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "nfs-rdma-trunked", "smb-multichannel", "smb-rdma"] as const;
 
 export const SECURITIES = ["sys", "krb5", "krb5i", "krb5p"] as const;
 
@@ -92,4 +94,4 @@ export const SQUASHES = ["root", "all", "none"] as const;
 
 export const TRANSPORTS = ["none", "tls", "mtls"] as const;
 
-export const WORKLOADS = ["training", "checkpoint", "dataloader", "mixed"] as const;
+export const WORKLOADS = ["training", "checkpoint", "dataloader", "kvcache", "mixed"] as const;

@@ -80,6 +80,35 @@ test("the choice goes to the program, a user only for SMB", async () => {
     expect(screen.queryByLabelText("User")).toBeNull();
 });
 
+test("a choice of GPUs takes RDMA with it, and shows what they need", async () => {
+    const user = show();
+    says("client recipe", recipe("gpu-amd"));
+    await user.selectOptions(await screen.findByLabelText("GPUs of the client"), "amd");
+    await waitFor(() => expect(argv("client recipe")).toEqual(["client", "recipe", "--share=data", "--profile=training",
+        "--protocol=nfs-rdma-trunked", "--gpu=amd", "--json"]), { timeout: 3000 });
+    const shown = await screen.findByTestId("gpus");
+    const { gpu } = recipe("gpu-amd");
+    expect(gpu?.traps.length).toBeGreaterThan(2);
+    for (const { problem, fix, source } of gpu?.traps ?? []) for (const text of [problem, fix, source]) expect(shown.textContent).toContain(text);
+    for (const { option, reason } of [...gpu?.proof ?? [], ...gpu?.environment ?? []]) {
+        expect(shown.textContent).toContain(option);
+        expect(shown.textContent).toContain(reason);
+    }
+    says("client recipe", recipe("gpu-nvidia"));
+    await user.selectOptions(screen.getByLabelText("GPUs of the client"), "nvidia");
+    await waitFor(() => expect(screen.getByTestId("gpus").textContent).toContain("mount_table"), { timeout: 3000 });
+    expect(screen.getByTestId("gpus").textContent).toContain("Merge into /etc/cufile.json");
+});
+
+test("a local cache is asked for over NFS only", async () => {
+    const user = show();
+    await user.click(await screen.findByLabelText("Keep data on local drives of the client (fsc)"));
+    await waitFor(() => expect(argv("client recipe")).toContain("--local-cache"), { timeout: 3000 });
+    await user.selectOptions(screen.getByLabelText("Protocol"), "smb-multichannel");
+    await waitFor(() => expect(argv("client recipe")).toContain("--protocol=smb-multichannel"), { timeout: 3000 });
+    expect(argv("client recipe")).not.toContain("--local-cache");
+});
+
 test("a recipe that cannot work is refused in the program's words", async () => {
     refuses("client recipe", ONE_ADDRESS);
     show();
@@ -92,7 +121,8 @@ test("a host name that is none is not asked for", async () => {
     await user.type(await screen.findByLabelText("Host name of this server for clients"), "two words");
     await screen.findByText("'two words' is not a host name: use letters, digits, - and dots");
     expect(started("client recipe").some(({ argv: words }) => words.some((one) => one.includes("two")))).toBe(false);
-    expect(problems({ share: "a", profile: "mixed", protocol: "smb-multichannel", host: "", user: "a b" }).user).toContain("NAME or DOMAIN\\NAME");
+    const choice = { share: "a", profile: "mixed", protocol: "smb-multichannel", host: "", user: "a b", gpu: "none", localCache: false } as const;
+    expect(problems(choice).user).toContain("NAME or DOMAIN\\NAME");
 });
 
 test("a trunk has all connections to the first address and one to each other", async () => {

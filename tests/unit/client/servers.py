@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from millrace.client.build import build
-from millrace.client.choices import Profile, Protocol
+from millrace.client.choices import Gpu, Profile, Protocol, Wanted
 from millrace.client.model import Recipe
 from millrace.client.served import ServedShare
 from millrace.system.net import Interface
@@ -40,18 +40,23 @@ SMB_ONLY = replace(TRAIN, nfs=False, posix=True, leases=True)
 
 def recipe(
     profile: str = "training",
-    protocol: str = "nfs-tcp",
+    protocol: str | None = "nfs-tcp",
     served: ServedShare = TRAIN,
     host: str | None = None,
     user: str | None = None,
     rdma: bool = True,
+    gpu: str | None = None,
+    **more: Any,
 ) -> Recipe:
-    return build(served, Profile(profile), Protocol(protocol), host, user, rdma)
+    chosen = Protocol(protocol) if protocol else None
+    return build(served, Wanted(Profile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more), rdma)
 
 
-def expectation(profile: str = "training", protocol: str = "nfs-tcp", served: ServedShare = TRAIN) -> dict[str, Any]:
+def expectation(
+    profile: str = "training", protocol: str = "nfs-tcp", served: ServedShare = TRAIN, gpu: str | None = None
+) -> dict[str, Any]:
     """As the script reads it from a file."""
-    found = json.loads(recipe(profile, protocol, served).expect.model_dump_json())
+    found = json.loads(recipe(profile, protocol, served, gpu=gpu).expect.model_dump_json())
     assert isinstance(found, dict)
     return found
 

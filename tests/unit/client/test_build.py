@@ -23,8 +23,28 @@ ONE_ADDRESS = replace(TRAIN, addresses=[ip_interface("10.0.0.2/24"), ip_interfac
         (lambda: recipe(protocol="nfs-rdma", served=replace(TRAIN, xprtsec="tls")), "TLS.*use --protocol nfs-tcp"),
         (lambda: recipe(protocol="nfs-tcp", served=SMB_ONLY), "not on NFS: use --protocol smb-multichannel"),
         (lambda: recipe(protocol="smb-multichannel", served=replace(TRAIN, smb=False)), "use --protocol nfs-tcp"),
+        (lambda: recipe("kvcache", served=replace(TRAIN, read_only=True)), "is read-only.*create a share of its own"),
+        (lambda: recipe(protocol="nfs-tcp", gpu="nvidia"), "host memory: with --gpu use nfs-rdma"),
+        (lambda: recipe(protocol="smb-multichannel", gpu="amd"), "host memory: with --gpu use nfs-rdma"),
+        (lambda: recipe(protocol=None, gpu="nvidia", rdma=False), "no RDMA device"),
+        (
+            lambda: recipe(protocol=None, gpu="amd", served=replace(TRAIN, xprtsec="tls")),
+            "TLS.*use a share without TLS",
+        ),
+        (
+            lambda: recipe(protocol=None, gpu="nvidia", served=replace(TRAIN, sec="krb5p")),
+            "sec=krb5p.*use a share with",
+        ),
+        (
+            lambda: recipe(protocol=None, gpu="nvidia", served=replace(TRAIN, sec="krb5i")),
+            "sec=krb5i.*use a share with",
+        ),
+        (lambda: recipe(local_cache=True), "train can be written: use a share with --profile dataset-ro"),
+        (lambda: recipe("checkpoint", local_cache=True), "use --profile training, not checkpoint"),
+        (lambda: recipe(protocol="smb-multichannel", local_cache=True), "for NFS mounts: use --protocol nfs-tcp"),
         # one family only: the kernel takes no IPv6 connection into a session that began over IPv4
         (lambda: recipe(protocol="nfs-tcp-trunked", served=ONE_ADDRESS), "several.*or use --protocol nfs-tcp"),
+        (lambda: recipe(protocol="nfs-rdma-trunked", served=ONE_ADDRESS), "several.*or use --protocol nfs-rdma"),
     ],
 )
 def test_refusals_say_what_to_use_instead(ask: Callable[[], Recipe], instead: str) -> None:

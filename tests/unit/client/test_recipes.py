@@ -23,6 +23,17 @@ def test_every_profile_over_every_protocol(profile: str, protocol: str) -> None:
     assert text.lines(recipe(profile, protocol)) == (GOLDEN / f"{profile}-{protocol}").read_text().split("\n")[:-1]
 
 
+@pytest.mark.parametrize("gpu", ["nvidia", "amd"])
+def test_gpus_of_each_maker(gpu: str) -> None:
+    made = recipe(protocol=None, gpu=gpu, client_addresses=["10.0.0.21", "10.0.1.21"])
+    assert text.lines(made) == (GOLDEN / f"training-gpu-{gpu}").read_text().split("\n")[:-1]
+
+
+def test_data_set_with_a_local_cache() -> None:
+    made = recipe(served=replace(TRAIN, read_only=True), local_cache=True)
+    assert text.lines(made) == (GOLDEN / "training-local-cache").read_text().split("\n")[:-1]
+
+
 @pytest.mark.parametrize(("profile", "protocol"), list(product(PROFILES, PROTOCOLS)))
 def test_every_choice_has_a_reason_and_a_source(profile: str, protocol: str) -> None:
     made = recipe(profile, protocol)
@@ -46,7 +57,7 @@ def test_fstab_units_and_commands_mount_the_same_with_the_same_options(profile: 
     assert made.commands[1] == f"mount -t {made.expect.fstype} -o {options} {made.source} /mnt/train"
 
 
-@pytest.mark.parametrize("protocol", ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma"])
+@pytest.mark.parametrize("protocol", ["nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "nfs-rdma-trunked"])
 @pytest.mark.parametrize("profile", PROFILES)
 def test_nothing_that_the_kernel_does_by_itself_or_no_longer_knows_is_set(profile: str, protocol: str) -> None:
     made = recipe(profile, protocol)
@@ -65,10 +76,11 @@ def test_module_options_are_in_the_ranges_of_the_talk() -> None:
         "dataloader": ((64, 128), (16, 32), (8, 16)),
         "mixed": ((128, 192), (24, 48), (8, 12)),
     }
-    assert {*allowed} == {*PROFILES}
-    for profile in PROFILES:
+    # which knew no KV cache
+    assert {*allowed} == {*PROFILES} - {"kvcache"}
+    for profile, ranges in allowed.items():
         values = [one.at_least for one in recipe(profile).expect.modules]
-        within = [low <= value <= high for value, (low, high) in zip(values, allowed[profile], strict=True)]
+        within = [low <= value <= high for value, (low, high) in zip(values, ranges, strict=True)]
         assert within == [True, True, True], profile
 
 

@@ -6,7 +6,7 @@ from ipaddress import ip_interface
 import pytest
 
 from millrace.client.build import build
-from millrace.client.choices import Profile, Protocol
+from millrace.client.choices import Profile, Protocol, Wanted
 from millrace.client.served import served
 from millrace.errors import Refused
 from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share
@@ -53,8 +53,8 @@ def test_a_recipe_for_a_closed_share_is_refused() -> None:
     share = Share(name="models", profile="mixed", project=1001)
     closed = served(Config(shares=[share]), None, "/srv/pool", PORTS)
     with pytest.raises(Refused, match="no client can mount models: NFS is closed until a client network is confirmed"):
-        build(closed, Profile.TRAINING, Protocol.NFS_TCP, None, None, False)
-    assert build(closed, Profile.TRAINING, Protocol.SMB_MULTICHANNEL, None, None, False).fstab
+        build(closed, Wanted(Profile.TRAINING, Protocol.NFS_TCP), False)
+    assert build(closed, Wanted(Profile.TRAINING, Protocol.SMB_MULTICHANNEL), False).fstab
 
 
 def test_without_a_policy_every_private_network_is_served() -> None:

@@ -38,6 +38,14 @@ def test_the_kernel_adds_one_connection_for_each_further_address() -> None:
     assert made.expect.lane_addresses == [str(one.ip) for one in EIGHT]
 
 
+def test_trunk_over_rdma_has_one_connection_for_each_address() -> None:
+    made = recipe(protocol="nfs-rdma-trunked", served=replace(TRAIN, addresses=EIGHT))
+    assert made.expect.lanes == 8 and made.expect.port == 20049
+    assert len({line.split()[3].split(",_netdev")[0] for line in made.fstab}) == 1
+    assert "proto=rdma,port=20049,max_connect=16" in made.fstab[0]
+    assert "nconnect=" not in made.fstab[0] and "trunkdiscovery" not in made.fstab[0]
+
+
 def test_with_a_host_name_any_address_may_be_the_first_so_all_have_a_lane() -> None:
     made = recipe(protocol="nfs-tcp-trunked", host="nas.example.com")
     assert made.fstab[0].startswith("nas.example.com:/srv/pool/train /mnt/train ")

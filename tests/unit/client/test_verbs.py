@@ -94,6 +94,11 @@ def test_the_only_share_need_not_be_named(server: Path, capsys: pytest.CaptureFi
         (["recipe", "--profile", "mixed", "--protocol", "smb-rdma", "--share", "train"], 1, "use --protocol nfs-rdma"),
         (["recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train"], 1, "no RDMA device"),
         (["zone", "--host", "a b"], 2, "is not a host name"),
+        (["recipe", "--protocol", "nfs-tcp"], 2, "--profile is missing"),
+        (["recipe", "--profile", "mixed"], 2, "--protocol is missing"),
+        (["recipe", "--gpu", "nvidia", "--share", "train"], 1, "no RDMA device"),
+        (["recipe", "--gpu", "nvidia", "--share", "datasets"], 1, "requires TLS"),
+        (["recipe", "--gpu", "intel", "--share", "train"], 2, "'intel' is not one of"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(
@@ -108,6 +113,14 @@ def test_rdma_is_offered_where_there_is_a_device(server: Path, capsys: pytest.Ca
     (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
     status, out, _ = run(capsys, "recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train")
     assert status == 0 and "proto=rdma,port=20049,nconnect=4" in out
+
+
+def test_for_gpus_workload_and_protocol_have_defaults(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+    chosen = ("recipe", "--gpu", "nvidia", "--share", "train", "--client-address", "10.0.0.21", "--json")
+    made = json.loads(run(capsys, *chosen)[1])
+    assert (made["profile"], made["protocol"]) == ("training", "nfs-rdma-trunked")
+    assert "10.0.0.21" in made["gpu"]["merge"][0]["text"]
 
 
 def test_without_a_pool_there_is_nothing_to_mount(server: Path, capsys: pytest.CaptureFixture[str]) -> None:

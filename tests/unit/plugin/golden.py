@@ -39,9 +39,15 @@ def documents() -> dict[str, str]:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:
             prepare(box)
-            for path, text in _printed(box):
+            for path, text in (*_printed(box), *(_for_gpus() if name == "1u12-provisioned" else ())):
                 found[f"{name}/{path}"] = text.replace(directory, "")
     return found
+
+
+def _for_gpus() -> Iterator[tuple[str, str]]:
+    for gpu in ("nvidia", "amd"):
+        words = ("--gpu", gpu, "--protocol", "nfs-rdma", "--share", "models", "--json")
+        yield from _asked(f"client-recipe-gpu-{gpu}.json", "client", "recipe", *words)
 
 
 def _printed(box: Box) -> Iterator[tuple[str, str]]:

@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""From a share, a profile and a protocol to a recipe."""
+"""From a share and what was chosen to a recipe."""
 
-from millrace.client import nfs, smb
-from millrace.client.choices import Profile, Protocol
+from millrace.client import gpu, nfs, smb
+from millrace.client.choices import Protocol, Wanted
 from millrace.client.model import Recipe
 from millrace.client.served import ServedShare
-from millrace.errors import Refused
+from millrace.errors import BadInput, Refused
 
 
-def build(
-    served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, user: str | None, rdma: bool
-) -> Recipe:
+def build(served: ServedShare, wanted: Wanted, rdma: bool) -> Recipe:
     """Return the recipe. `rdma`: whether this server has an RDMA device.
 
-    Refused: it cannot work, with what to use instead.
+    Refused: it cannot work, with what to use instead. BadInput: what was chosen does not fit together.
     """
+    if wanted.client_addresses and not wanted.gpu:
+        raise BadInput("--client-address is for recipes with --gpu")
+    if wanted.gpu:
+        gpu.refuse(served, wanted)
+    protocol = wanted.protocol or gpu.best_protocol(served)
     if protocol is Protocol.SMB_RDMA:
         raise Refused(smb.NO_RDMA)
     if protocol.is_nfs:
-        return nfs.recipe(served, profile, protocol, host, rdma)
-    return smb.recipe(served, profile, protocol, host, user)
+        return nfs.recipe(served, wanted, protocol, rdma)
+    if wanted.local_cache:
+        raise Refused("the local cache (fsc) is for NFS mounts: use --protocol nfs-tcp")
+    return smb.recipe(served, wanted.profile, protocol, wanted.host, wanted.user)

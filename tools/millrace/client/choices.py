@@ -4,6 +4,7 @@
 Apart from the model, so that the command line shows its options without loading pydantic.
 """
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -13,6 +14,7 @@ class Profile(StrEnum):
     TRAINING = "training"
     CHECKPOINT = "checkpoint"
     DATALOADER = "dataloader"
+    KVCACHE = "kvcache"
     MIXED = "mixed"
 
 
@@ -22,6 +24,7 @@ class Protocol(StrEnum):
     NFS_TCP = "nfs-tcp"
     NFS_TCP_TRUNKED = "nfs-tcp-trunked"
     NFS_RDMA = "nfs-rdma"
+    NFS_RDMA_TRUNKED = "nfs-rdma-trunked"
     SMB_MULTICHANNEL = "smb-multichannel"
     SMB_RDMA = "smb-rdma"
 
@@ -29,3 +32,33 @@ class Protocol(StrEnum):
     def is_nfs(self) -> bool:
         """Whether the mount is of type nfs."""
         return self.value.startswith("nfs")
+
+    @property
+    def is_rdma(self) -> bool:
+        """Whether NFS goes over RDMA."""
+        return self in (Protocol.NFS_RDMA, Protocol.NFS_RDMA_TRUNKED)
+
+    @property
+    def is_trunked(self) -> bool:
+        """Whether one session goes over several addresses of the server."""
+        return self in (Protocol.NFS_TCP_TRUNKED, Protocol.NFS_RDMA_TRUNKED)
+
+
+class Gpu(StrEnum):
+    """Maker of the client's GPUs, which read the share without a copy in host memory."""
+
+    NVIDIA = "nvidia"
+    AMD = "amd"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What was chosen. `protocol` None: the best one for the GPUs. `client_addresses`: RDMA ports of the client."""
+
+    profile: Profile
+    protocol: Protocol | None = None
+    host: str | None = None
+    user: str | None = None
+    gpu: Gpu | None = None
+    local_cache: bool = False
+    client_addresses: list[str] = field(default_factory=list)

@@ -37,7 +37,7 @@ def notes(served: ServedShare, protocol: Protocol) -> list[Note]:
             f"{workgroup}\\anna@{zone}, and are shown as nobody on a client with another Domain."
         )
         found.append(Note(text=text, source=sources.IDMAPD))
-    if protocol is Protocol.NFS_TCP_TRUNKED:
+    if protocol.is_trunked:
         text = "Each address of this server needs a PTR record with its host name: tickets are issued for host names."
         found.append(Note(text=text, source=sources.GSSD))
     return found

@@ -3,7 +3,7 @@
 
 from typing import Literal
 
-from millrace.client.choices import Profile, Protocol
+from millrace.client.choices import Gpu, Profile, Protocol
 from millrace.system.documents import Contract
 
 
@@ -38,6 +38,31 @@ class ModuleParameter(Contract):
     at_least: int
 
 
+class Trap(Contract):
+    """A version of a driver or a tool that is known not to work; `date` is that of the source."""
+
+    id: str
+    date: str
+    problem: str
+    fix: str
+    source: str
+
+
+class GpuSettings(Contract):
+    """What a client with GPUs needs beside the mount.
+
+    `needs` are versions of drivers, `merge` parts of configuration files that exist on the client, `environment` is for
+    programs that use the GPUs, `proof` are commands.
+    """
+
+    maker: Gpu
+    needs: list[Choice]
+    merge: list[File]
+    environment: list[Choice]
+    proof: list[Choice]
+    traps: list[Trap]
+
+
 class Expect(Contract):
     """What the check script compares a running mount with.
 
@@ -58,6 +83,7 @@ class Expect(Contract):
     modules: list[ModuleParameter]
     encrypted: bool
     mtu: int | None
+    gpu: Gpu | None = None
 
 
 class Recipe(Contract):
@@ -86,6 +112,7 @@ class Recipe(Contract):
     commands: list[str]
     notes: list[Note]
     zone: str | None
+    gpu: GpuSettings | None = None
     expect: Expect
 
 

@@ -3,8 +3,8 @@
 
 from collections.abc import Sequence
 
-from millrace.client import kerberos, mount, recipes, sources, tls, trunking
-from millrace.client.choices import Profile, Protocol
+from millrace.client import gpu, kerberos, local_cache, mount, recipes, sources, tls, trunking
+from millrace.client.choices import Profile, Protocol, Wanted
 from millrace.client.model import Choice, Expect, File, Note, Recipe
 from millrace.client.mount import Mount
 from millrace.client.served import ServedShare
@@ -22,21 +22,27 @@ _PRINTED = {"lookupcache=positive": "lookupcache=pos"}
 _NOT_PRINTED = frozenset({"trunkdiscovery"})
 
 
-def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str | None, rdma: bool) -> Recipe:
+def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol, rdma: bool) -> Recipe:
     """Return the recipe; `rdma`: whether this server has an RDMA device.
 
-    Refused: the share is not served in this way.
+    Refused: the share is not served in this way. BadInput: an address of the client is none.
     """
-    _refuse(served, protocol, rdma)
-    trunked = protocol is Protocol.NFS_TCP_TRUNKED
-    addresses = trunking.lane_addresses(served.addresses) if trunked else [str(served.addresses[0].ip)]
+    profile = wanted.profile
+    _refuse(served, profile, protocol, rdma)
+    if wanted.local_cache:
+        local_cache.refuse(served, profile)
+    trunked = protocol.is_trunked
+    addresses = (
+        trunking.lane_addresses(served.addresses, protocol.is_rdma) if trunked else [str(served.addresses[0].ip)]
+    )
     options = [
         *recipes.nfs_common(_transport(profile, protocol)),
         *recipes.NFS_CACHING[profile],
         *required_options(served),
+        *(local_cache.OPTIONS if wanted.local_cache else []),
     ]
     # Keys are for names: a ticket for an address does not exist.
-    host = host or kerberos.host_name(served)
+    host = wanted.host or kerberos.host_name(served)
     name = trunking.host_name(host) if host else addresses[0]
     if served.xprtsec:
         tls.refuse(served.tls, [name, *(addresses if trunked else [])], served.xprtsec)
@@ -57,25 +63,32 @@ def recipe(served: ServedShare, profile: Profile, protocol: Protocol, host: str 
         source=main.source,
         options=options,
         left_out=[*recipes.NFS_LEFT_OUT[profile], *recipes.MODULE_LEFT_OUT],
-        files=[_modprobe(profile), *_tls_files(served)],
-        prepare=list(tls.PREPARE) if served.tls else [],
+        files=[_modprobe(profile), *_tls_files(served), *(local_cache.files() if wanted.local_cache else [])],
+        prepare=[*(tls.PREPARE if served.tls else []), *(local_cache.PREPARE if wanted.local_cache else [])],
         fstab=[mount.fstab(one) for one in mounts],
         fstab_commands=mount.activation(mounts, enable=False),
         unit_commands=mount.activation(mounts, enable=True),
         units=[unit for one in mounts for unit in mount.units(one)],
         commands=[line for one in mounts for line in mount.commands(one)],
-        notes=_notes(served, protocol, addresses),
+        notes=[
+            *_notes(served, profile, protocol, addresses),
+            *gpu.notes(wanted),
+            *(local_cache.NOTES if wanted.local_cache else []),
+        ],
         zone=trunking.zone(host, _selected(served.addresses, addresses)).text if trunked and host else None,
-        expect=_expect(served, profile, protocol, options, addresses),
+        gpu=gpu.settings(wanted.gpu, main.mountpoint, wanted.client_addresses) if wanted.gpu else None,
+        expect=_expect(served, wanted, protocol, options, addresses),
     )
 
 
-def _refuse(served: ServedShare, protocol: Protocol, rdma: bool) -> None:
+def _refuse(served: ServedShare, profile: Profile, protocol: Protocol, rdma: bool) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
         raise Refused(f"no client can mount {served.name}: {CLOSED}")
-    if protocol is not Protocol.NFS_RDMA:
+    if profile is Profile.KVCACHE and served.read_only:
+        raise Refused(f"the share {served.name} is read-only, and a KV cache is written: create a share of its own")
+    if not protocol.is_rdma:
         return
     if not rdma:
         raise Refused("this server has no RDMA device: use --protocol nfs-tcp, or nfs-tcp-trunked over several ports")
@@ -84,9 +97,9 @@ def _refuse(served: ServedShare, protocol: Protocol, rdma: bool) -> None:
 
 
 def _transport(profile: Profile, protocol: Protocol) -> list[Choice]:
-    if protocol is Protocol.NFS_RDMA:
-        return recipes.rdma()
-    return recipes.trunked() if protocol is Protocol.NFS_TCP_TRUNKED else recipes.tcp(profile)
+    if protocol.is_rdma:
+        return recipes.rdma_trunked() if protocol.is_trunked else recipes.rdma()
+    return recipes.trunked() if protocol.is_trunked else recipes.tcp(profile)
 
 
 def required_options(served: ServedShare) -> list[Choice]:
@@ -139,7 +152,23 @@ def _tls_files(served: ServedShare) -> list[File]:
     return tls.files(served.tls, served.xprtsec) if served.tls and served.xprtsec else []
 
 
-def _notes(served: ServedShare, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
+# A cache has a life of its own: it fills what it may, and nothing in it is worth a snapshot.
+_KVCACHE = [
+    Note(
+        text="Give a KV cache a share of its own with a size, so that it cannot fill the pool: "
+        "millrace share create kvcache --profile checkpoint --size 10T. The engine evicts blocks at its own "
+        "limit, which must be lower.",
+        source=sources.KVCACHE,
+    ),
+    Note(
+        text="Leave the share out of backups: every block can be computed again. A full share is an error of "
+        "the engine (EDQUOT), not of the server.",
+        source=sources.KVCACHE,
+    ),
+]
+
+
+def _notes(served: ServedShare, profile: Profile, protocol: Protocol, addresses: Sequence[str]) -> list[Note]:
     found = [
         Note(
             text="The first mount of a server sets nconnect for all its mounts: unmount existing ones first.",
@@ -151,23 +180,24 @@ def _notes(served: ServedShare, protocol: Protocol, addresses: Sequence[str]) ->
             source=sources.NFS_SLOTS,
         ),
         *kerberos.notes(served, protocol),
+        *(_KVCACHE if profile is Profile.KVCACHE else []),
     ]
     if served.tls and served.xprtsec:
         found += tls.notes(served.tls, served.xprtsec)
-    if protocol is Protocol.NFS_TCP_TRUNKED:
-        return [*found, *trunking.notes(addresses, len(served.addresses))]
-    if protocol is Protocol.NFS_RDMA:
+    if protocol.is_trunked:
+        found += trunking.notes(addresses, len(served.addresses), protocol.is_rdma)
+    if protocol.is_rdma:
         text = "The client needs an RDMA device on the same fabric as the server; TLS is not available over RDMA."
         found.append(Note(text=text, source=sources.TLS_TCP))
     return found
 
 
 def _expect(
-    served: ServedShare, profile: Profile, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
+    served: ServedShare, wanted: Wanted, protocol: Protocol, options: Sequence[Choice], addresses: Sequence[str]
 ) -> Expect:
+    profile, rdma = wanted.profile, protocol.is_rdma
     printed = [_PRINTED.get(one.option, one.option) for one in options if one.option not in _NOT_PRINTED]
-    trunked = protocol is Protocol.NFS_TCP_TRUNKED
-    rdma = protocol is Protocol.NFS_RDMA
+    trunked = protocol.is_trunked
     single = recipes.RDMA_CONNECTIONS if rdma else recipes.TCP_CONNECTIONS[profile]
     return Expect(
         share=served.name,
@@ -177,9 +207,10 @@ def _expect(
         source=served.path,
         port=recipes.RDMA_PORT if rdma else recipes.NFS_PORT,
         options={key: value for key, _, value in (text.partition("=") for text in printed)},
-        lanes=trunking.connections(addresses) if trunked else single,
+        lanes=trunking.connections(addresses, rdma) if trunked else single,
         lane_addresses=list(addresses) if trunked else [],
         modules=recipes.module_parameters(profile),
         encrypted=served.xprtsec is not None,
         mtu=served.mtu,
+        gpu=wanted.gpu,
     )

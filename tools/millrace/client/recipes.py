@@ -22,6 +22,7 @@ TCP_CONNECTIONS = {
     Profile.TRAINING: 16,
     Profile.CHECKPOINT: 16,
     Profile.DATALOADER: 8,
+    Profile.KVCACHE: 16,
     Profile.MIXED: 8,
 }
 
@@ -31,6 +32,8 @@ _MODULE = {
     Profile.TRAINING: (256, 64, 12),
     Profile.CHECKPOINT: (256, 64, 12),
     Profile.DATALOADER: (128, 32, 16),
+    # not in the talk: every request of the LLM server waits for its blocks
+    Profile.KVCACHE: (256, 64, 12),
     Profile.MIXED: (192, 48, 12),
 }
 
@@ -142,6 +145,19 @@ def rdma() -> list[Choice]:
 
 _POSITIVE = "lookupcache=positive"
 
+
+def rdma_trunked() -> list[Choice]:
+    """Return the options for several server addresses over RDMA, one session."""
+    return [
+        *rdma()[:2],
+        _choice(
+            f"max_connect={MAX_ADDRESSES}",
+            "maximum number of server addresses per session; the kernel's limit",
+            sources.NFS_TRUNK,
+        ),
+    ]
+
+
 NFS_CACHING = {
     Profile.TRAINING: [
         _choice("acregmin=60", "datasets do not change while they are read", sources.TALK_MOUNT),
@@ -156,6 +172,11 @@ NFS_CACHING = {
         _choice(
             _POSITIVE, "caches existing names only; missing names are looked up on the server", sources.TALK_CACHING
         ),
+    ],
+    Profile.KVCACHE: [
+        _choice(_POSITIVE, "a block that one node saved is found by the others at once", sources.NFS_MANUAL),
+        _choice("acregmin=60", "blocks do not change after they are written", sources.NFS_MANUAL),
+        _choice("acregmax=600", "blocks do not change after they are written", sources.NFS_MANUAL),
     ],
     Profile.MIXED: [
         _choice(_POSITIVE, "files that other clients create are visible immediately", sources.TALK_CACHING),
@@ -179,6 +200,14 @@ NFS_LEFT_OUT = {
         *_NFS_LEFT_OUT,
     ],
     Profile.DATALOADER: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
+    Profile.KVCACHE: [
+        _choice(
+            "nocto",
+            "would skip the check on open, and show half a block to a node that opens it while it is written",
+            sources.NFS_MANUAL,
+        ),
+        *_NFS_LEFT_OUT,
+    ],
     Profile.MIXED: [_choice("acregmax=60, acdirmax=60", "the defaults", sources.NFS_MANUAL), *_NFS_LEFT_OUT],
 }
 
@@ -220,7 +249,7 @@ def smb_caching(profile: Profile, leases: bool) -> list[Choice]:
             ),
             _choice("actimeo=0", "always reads file sizes and times from the server", sources.TALK_CIFS_TABLE),
         ]
-    if profile is Profile.MIXED:
+    if profile in (Profile.MIXED, Profile.KVCACHE):
         return []
     attributes = [_choice("actimeo=60", "datasets do not change while they are read", sources.CIFS_CLIENT)]
     if leases:

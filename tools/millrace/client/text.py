@@ -3,7 +3,7 @@
 
 from collections.abc import Iterable
 
-from millrace.client.model import Choice, Recipe
+from millrace.client.model import Choice, GpuSettings, Recipe
 
 
 def lines(recipe: Recipe) -> list[str]:
@@ -22,6 +22,8 @@ def lines(recipe: Recipe) -> list[str]:
         found += _section(f"B: {unit.path}", unit.text)
     found += _section("B: commands", "\n".join(recipe.unit_commands))
     found += _section("C: commands, until the next boot", "\n".join(recipe.commands))
+    if recipe.gpu:
+        found += _gpu(recipe.gpu)
     if recipe.zone:
         found += _section("zone file of the name server", recipe.zone)
     found += [
@@ -34,6 +36,19 @@ def lines(recipe: Recipe) -> list[str]:
     ]
     found += ["#", "# ==== notes", *(f"# - {note.text} [{note.source}]" for note in recipe.notes)]
     return found
+
+
+def _gpu(gpu: GpuSettings) -> list[str]:
+    found = ["", f"# ==== GPUs ({gpu.maker}): versions", *_choices(gpu.needs)]
+    for part in gpu.merge:
+        found += _section(f"GPUs: merge into {part.path}", part.text)
+    if gpu.environment:
+        settings = [line for one in gpu.environment for line in (*_choices([one]), f"export {one.option}")]
+        found += _section("GPUs: environment of programs that use this mount", "\n".join(settings))
+    proof = [line for one in gpu.proof for line in (f"# {one.reason} [{one.source}]", one.option)]
+    found += _section("GPUs: prove the direct path", "\n".join(proof))
+    found += ["", "# ==== GPUs: versions that do not work"]
+    return found + [f"# {one.date}: {one.problem}. Fix: {one.fix} [{one.source}]" for one in gpu.traps]
 
 
 def _section(title: str, text: str) -> list[str]:

@@ -24,14 +24,14 @@ class Lane:
     unit: str
 
 
-def lane_addresses(addresses: Sequence[Address]) -> list[str]:
+def lane_addresses(addresses: Sequence[Address], rdma: bool) -> list[str]:
     """Return the addresses of a trunk: one family, as many as the kernel accepts. Refused: there is only one."""
     # The kernel takes a further connection only in the family of the first.
     family = [str(one.ip) for one in addresses if one.version == addresses[0].version]
     if len(family) < 2:
         raise Refused(
             "trunking needs several addresses, and clients of this share can reach only one: give the "
-            "ports secondary addresses or use --protocol nfs-tcp"
+            f"ports secondary addresses or use --protocol {'nfs-rdma' if rdma else 'nfs-tcp'}"
         )
     return family[: recipes.MAX_ADDRESSES]
 
@@ -44,15 +44,20 @@ def lanes(share: str, addresses: Sequence[str], named: bool) -> list[Lane]:
     return [_lane(share, one) for one in (addresses if named else addresses[1:])]
 
 
-def connections(addresses: Sequence[str]) -> int:
+def connections(addresses: Sequence[str], rdma: bool) -> int:
     """Return how many connections the client should have: the kernel adds one for each further address."""
-    return recipes.TRUNKED_CONNECTIONS + len(addresses) - 1
+    return (1 if rdma else recipes.TRUNKED_CONNECTIONS) + len(addresses) - 1
 
 
-def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
+def notes(addresses: Sequence[str], on_server: int, rdma: bool) -> list[Note]:
     """Return notes on trunking for Linux clients; `on_server` is how many addresses the server has."""
-    found = [
+    first = (
         Note(
+            text="nconnect is left at 1: over RDMA, further addresses add more than further connections to one.",
+            source=sources.TALK_TRUNKING,
+        )
+        if rdma
+        else Note(
             text=(
                 f"nconnect applies to the first address only: {recipes.TRUNKED_CONNECTIONS} connections to it, one to "
                 "each further address (reported for Ubuntu, the same on every Linux). For more connections, give each "
@@ -60,7 +65,10 @@ def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
                 "all of them; each address adds one connection."
             ),
             source=sources.TALK_TRUNKING,
-        ),
+        )
+    )
+    found = [
+        first,
         Note(
             text=(
                 "A host name alone adds no connection: mount resolves it to one address. The mounts under "
@@ -69,8 +77,8 @@ def notes(addresses: Sequence[str], on_server: int) -> list[Note]:
             source=sources.NFS_TRUNK,
         ),
         Note(
-            text=f"Clients reach this server on {len(addresses)} addresses: {connections(addresses)} connections. "
-            "Put each port into its own network to keep the traffic of an address on its port.",
+            text=f"Clients reach this server on {len(addresses)} addresses: {connections(addresses, rdma)} "
+            "connections. Put each port into its own network to keep the traffic of an address on its port.",
             source=sources.TALK_TRUNKING,
         ),
     ]

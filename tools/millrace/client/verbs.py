@@ -1,27 +1,56 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace client …`."""
 
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import click
 
 from millrace.bench.verbs import PROFILES as LOADS
-from millrace.client.choices import Profile, Protocol
+from millrace.client.choices import Gpu, Profile, Protocol, Wanted
 from millrace.client.kubernetes_verbs import kubernetes
 from millrace.system.output import Output, prints
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     from millrace.client.model import Recipe
 
-_profile = click.option(
-    "--profile", type=click.Choice([one.value for one in Profile]), required=True, help="Workload of the client."
-)
-_protocol = click.option(
-    "--protocol", type=click.Choice([one.value for one in Protocol]), required=True, help="Protocol of the mount."
-)
 _share = click.option("--share", metavar="NAME", help="Share name; optional if only one share exists.")
 _host = click.option("--host", metavar="NAME", help="Host name of this server for clients [default: an IP address].")
+_OPTIONS = (
+    click.option(
+        "--profile",
+        type=click.Choice([one.value for one in Profile]),
+        help="Workload of the client; with --gpu [default: training].",
+    ),
+    click.option(
+        "--protocol",
+        type=click.Choice([one.value for one in Protocol]),
+        help="Protocol of the mount; with --gpu [default: nfs-rdma-trunked or nfs-rdma].",
+    ),
+    click.option(
+        "--gpu",
+        type=click.Choice([one.value for one in Gpu]),
+        help="Maker of the client's GPUs; adds what reads straight into their memory need.",
+    ),
+    click.option(
+        "--client-address",
+        "client_addresses",
+        metavar="ADDRESS",
+        multiple=True,
+        help="Address of an RDMA port of the client, for cufile.json; repeat it.",
+    ),
+    click.option("--local-cache", is_flag=True, help="Keep a read-only data set on local drives (fsc, cachefilesd)."),
+    _share,
+)
 _user = click.option("--user", metavar="NAME", help="SMB user, NAME or DOMAIN\\NAME.")
+
+
+def _chosen(command: "Callable[..., None]") -> "Callable[..., None]":
+    """Add the options that choose a recipe, in their order."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
 
 
 @click.group()
@@ -33,42 +62,36 @@ client.add_command(kubernetes)
 
 
 @client.command()
-@_profile
-@_protocol
-@_share
+@_chosen
 @_host
 @_user
 @prints("millrace.client.model:Recipe")
-def recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, show: Output) -> None:
+def recipe(show: Output, **chosen: Any) -> None:
     """Print mount recipes for clients."""
     from millrace.client import text
 
-    show(_recipe(profile, protocol, share, host, user), text.lines)
+    show(_recipe(**chosen), text.lines)
 
 
 @client.command()
-@_profile
-@_protocol
-@_share
+@_chosen
 @prints("millrace.client.model:Expect")
-def expect(profile: str, protocol: str, share: str | None, show: Output) -> None:
+def expect(show: Output, **chosen: Any) -> None:
     """Print the values that check.py expects of the mount, as JSON."""
-    show(_recipe(profile, protocol, share, None, None).expect)
+    show(_recipe(**chosen).expect)
 
 
 @client.command()
-@_profile
-@_protocol
-@_share
+@_chosen
 @_host
 @_user
 @click.argument("output", type=click.File("wb"), metavar="FILE")
-def kit(profile: str, protocol: str, share: str | None, host: str | None, user: str | None, output: BinaryIO) -> None:
+def kit(output: BinaryIO, **chosen: Any) -> None:
     """Write recipe, files and check.py to a tar archive; `-` is standard output."""
     from millrace.client.kit import tar
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
-    made = tar(_recipe(profile, protocol, share, host, user))
+    made = tar(_recipe(**chosen))
     output.write(made)
 
 
@@ -122,18 +145,40 @@ def zone(host: str | None, show: Output) -> None:
     show(made, lambda one: [one.text.removesuffix("\n")])
 
 
-def _recipe(profile: str, protocol: str, share: str | None, host: str | None, user: str | None) -> "Recipe":
+def _recipe(
+    profile: str | None,
+    protocol: str | None,
+    gpu: str | None,
+    client_addresses: "Sequence[str]",
+    local_cache: bool,
+    share: str | None,
+    host: str | None = None,
+    user: str | None = None,
+) -> "Recipe":
     from millrace.client.build import build
     from millrace.client.served import served
-    from millrace.errors import Refused
+    from millrace.errors import BadInput, Refused
     from millrace.plan.policy_in_force import in_force
     from millrace.provision.pool_file import known_pool
     from millrace.state.store import load
     from millrace.system import net
     from millrace.system.net import has_rdma_device
 
+    if not gpu:
+        for option, value in (("--profile", profile), ("--protocol", protocol)):
+            if not value:
+                raise BadInput(f"{option} is missing: millrace client recipe --help lists the choices")
+    wanted = Wanted(
+        profile=Profile(profile or Profile.TRAINING),
+        protocol=Protocol(protocol) if protocol else None,
+        host=host,
+        user=user,
+        gpu=Gpu(gpu) if gpu else None,
+        local_cache=local_cache,
+        client_addresses=list(client_addresses),
+    )
     pool = known_pool()
     if pool is None:
         raise Refused("no pool yet, nothing to mount: `millrace status` shows the next step")
     one = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
-    return build(one, Profile(profile), Protocol(protocol), host, user, has_rdma_device())
+    return build(one, wanted, has_rdma_device())

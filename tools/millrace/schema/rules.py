@@ -27,6 +27,7 @@ TEXTS = {
 
 # "NAME": "module:enumeration"
 CHOICES = {
+    "GPUS": "millrace.client.choices:Gpu",
     "MAIL_SECURITIES": "millrace.alert.model:Security",
     "PROTOCOLS": "millrace.client.choices:Protocol",
     "SECURITIES": "millrace.state.choices:Security",

@@ -60,7 +60,7 @@ export function Steps({ recipe }: { recipe: Recipe }): JSX.Element {
     );
 }
 
-function Options({ label, options }: { label: string; options: Option[] }): JSX.Element {
+export function Options({ label, options }: { label: string; options: Option[] }): JSX.Element {
     return (
         <DataTable label={label} rows={options} rowKey={({ option }) => option} columns={[
             { title: _("Option"), heads: true, cell: ({ option }) => <code>{option}</code> },

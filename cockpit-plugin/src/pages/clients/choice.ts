@@ -2,10 +2,11 @@
 /** What a person chose for a client, and the words of the command line for it. */
 import type { Recipe, Share } from "../../types/millrace";
 import { _ } from "../../lib/i18n";
-import { PROTOCOLS, hostName, recipeUser } from "../../types/rules";
+import { GPUS, PROTOCOLS, hostName, recipeUser } from "../../types/rules";
 
 type Profile = Recipe["profile"];
 export type Protocol = Recipe["protocol"];
+export type Gpu = (typeof GPUS)[number] | "none";
 
 /** Neither the kernel nor Samba has SMB over RDMA: the program refuses it, and why. */
 export const OFFERED = PROTOCOLS.filter((one) => one !== "smb-rdma");
@@ -16,7 +17,12 @@ export interface Choice {
     protocol: Protocol;
     host: string;
     user: string;
+    gpu: Gpu;
+    localCache: boolean;
 }
+
+/** A GPU reads straight into its memory over RDMA only: the program refuses the rest, and why. */
+export const isRdma = (protocol: Protocol): boolean => protocol.startsWith("nfs-rdma");
 
 export const isSmb = (protocol: Protocol): boolean => protocol.startsWith("smb");
 
@@ -25,11 +31,13 @@ export function serves(share: Share, protocol: Protocol): boolean {
     return isSmb(protocol) ? share.smb !== null : share.exports.length > 0;
 }
 
-export function words({ share, profile, protocol, host, user }: Choice): string[] {
+export function words({ share, profile, protocol, host, user, gpu, localCache }: Choice): string[] {
     return [
         `--share=${share}`,
         `--profile=${profile}`,
         `--protocol=${protocol}`,
+        ...(gpu === "none" ? [] : [`--gpu=${gpu}`]),
+        ...(localCache && !isSmb(protocol) ? ["--local-cache"] : []),
         ...(host === "" ? [] : [`--host=${host}`]),
         ...(user === "" || !isSmb(protocol) ? [] : [`--user=${user}`]),
     ];
@@ -47,6 +55,7 @@ export function profileWord(profile: Profile): string {
     case "training": return _("Training");
     case "checkpoint": return _("Checkpoints");
     case "dataloader": return _("Data loader");
+    case "kvcache": return _("KV cache");
     case "mixed": return _("General use");
     }
 }
@@ -55,6 +64,7 @@ export function profileMeaning(profile: Profile): string {
     switch (profile) {
     case "training": return _("Many clients read a dataset that does not change.");
     case "checkpoint": return _("Written sequentially, read later on another node.");
+    case "kvcache": return _("Blocks of an LLM server, written once and read by other nodes.");
     case "dataloader": return _("Many small files, read and preprocessed.");
     case "mixed": return _("All other use; files created by other clients are visible at once.");
     }
@@ -65,7 +75,16 @@ export function protocolWord(protocol: Protocol): string {
     case "nfs-tcp": return _("NFS over TCP");
     case "nfs-tcp-trunked": return _("NFS over TCP, several addresses (trunked)");
     case "nfs-rdma": return _("NFS over RDMA");
+    case "nfs-rdma-trunked": return _("NFS over RDMA, several addresses (trunked)");
     case "smb-multichannel": return _("SMB, several channels");
     case "smb-rdma": return _("SMB over RDMA");
+    }
+}
+
+export function gpuWord(gpu: Gpu): string {
+    switch (gpu) {
+    case "none": return _("None");
+    case "nvidia": return _("NVIDIA");
+    case "amd": return _("AMD");
     }
 }

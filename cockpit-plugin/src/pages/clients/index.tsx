@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useState, type JSX } from "react";
+import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import DownloadIcon from "@patternfly/react-icons/dist/esm/icons/download-icon";
@@ -14,10 +15,11 @@ import { useVerb } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
 import { useQuiet } from "../../lib/quiet";
 import { link, useRoute } from "../../lib/route";
-import { OFFERED, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice } from "./choice";
-import { WORKLOADS } from "../../types/rules";
+import { OFFERED, gpuWord, isRdma, isSmb, problems, profileMeaning, profileWord, protocolWord, serves, words, type Choice, type Gpu } from "./choice";
+import { GPUS, WORKLOADS } from "../../types/rules";
 import { Kubernetes } from "./Kubernetes";
 import { LanesPicture } from "./LanesPicture";
+import { GpuPart } from "./GpuPart";
 import { Notes, Reasons, Steps } from "./RecipeParts";
 
 function Choose({ shares, choice, set }: {
@@ -25,6 +27,9 @@ function Choose({ shares, choice, set }: {
 }): JSX.Element {
     const share = shares.find(({ name }) => name === choice.share);
     const found = problems(choice);
+    const gpus: Gpu[] = ["none", ...GPUS];
+    // A choice that the program would refuse is changed with the GPUs, not after its refusal.
+    const withGpu = (gpu: Gpu) => set({ gpu, ...(gpu !== "none" && !isRdma(choice.protocol) && { protocol: "nfs-rdma-trunked" }) });
     return (
         <Panel title={_("Client")} wide testId="choose">
             <Form className="mr-fields" onSubmit={(event) => event.preventDefault()}>
@@ -37,6 +42,14 @@ function Choose({ shares, choice, set }: {
                     }))} />
                 <ChoiceField id="profile" label={_("Workload")} value={choice.profile} onChange={(profile) => set({ profile })}
                     options={WORKLOADS.map((value) => ({ value, label: profileWord(value) }))} help={profileMeaning(choice.profile)} />
+                <ChoiceField id="gpu" label={_("GPUs of the client")} value={choice.gpu} onChange={withGpu}
+                    options={gpus.map((value) => ({ value, label: gpuWord(value) }))}
+                    help={_("Reads go straight into the memory of the GPUs, over RDMA and without TLS.")} />
+                {!isSmb(choice.protocol) && (
+                    <Checkbox id="local-cache" label={_("Keep data on local drives of the client (fsc)")} isChecked={choice.localCache}
+                        description={_("For read-only shares; needs cachefilesd on the client.")}
+                        onChange={(_event, localCache) => set({ localCache })} />
+                )}
                 <TextField id="host" label={_("Host name of this server for clients")} value={choice.host} onChange={(host) => set({ host })}
                     problem={found.host} placeholder={_("default: an IP address")} help={_("Optional; must resolve in DNS.")} />
                 {isSmb(choice.protocol) && (
@@ -79,6 +92,7 @@ function Shown({ choice }: { choice: Choice }): JSX.Element {
             <Panel title={_("Steps on the client")} wide testId="recipe"><Steps recipe={recipe} /></Panel>
             <Panel title={_("Connections")} testId="connections"><LanesPicture recipe={recipe} /></Panel>
             <Panel title={_("Downloads")} testId="downloads"><Downloads recipe={recipe} args={args} /></Panel>
+            {recipe.gpu !== null && <Panel title={_("GPUs")} wide testId="gpus"><GpuPart gpu={recipe.gpu} /></Panel>}
             {recipe.notes.length > 0 && <Panel title={_("Information")} wide testId="notes"><Notes recipe={recipe} /></Panel>}
             <Panel title={_("Reasons for the options")} wide testId="reasons"><Reasons recipe={recipe} /></Panel>
         </>
@@ -93,6 +107,8 @@ function Chosen({ shares, wanted }: { shares: Share[]; wanted: string | undefine
         protocol: first !== undefined && !serves(first, "nfs-tcp") ? "smb-multichannel" : "nfs-tcp",
         host: "",
         user: "",
+        gpu: "none",
+        localCache: false,
     });
     return (
         <div className="mr-pair">

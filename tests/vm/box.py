@@ -9,6 +9,7 @@ from typing import Any
 
 from vm.agent import Result
 from vm.appliance import Appliance
+from vm.machine import Machine
 
 # The data networks of the two cables; management is QEMU's own network.
 NETWORKS = ("10.77.0.0/24", "10.77.1.0/24")
@@ -92,6 +93,11 @@ class Box:
     def shown(self, words: str, user: str = "root") -> Any:
         """What a command line of `millrace` prints as JSON."""
         return json.loads(self.millrace(words, user=user).out)
+
+    def give_check(self, client: Machine, words: str = "") -> None:
+        """Put the check of mounts onto a client, as /run/check.pyz; it is no text, so it goes through a pipe."""
+        made = self.say(f"millrace client check-script {words} | base64 -w0", seconds=300)
+        client.run("base64 -d > /run/check.pyz", stdin=made)
 
     def wait_booted(self) -> None:
         """Wait until every job of the boot is done, whatever its result."""

@@ -1,12 +1,12 @@
-#!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Check a mounted Millrace share on the client: is it as the recipe says, and if not, what to do.
 
     millrace client expect --profile training --protocol nfs-tcp > expect.json     (on the server)
-    python3 check.py /mnt/data --expect expect.json [--json]                       (here)
+    python3 check.pyz /mnt/data --expect expect.json [--gpu nvidia] [--json]       (here)
 
-Exit status: 0 all is as it should be, 1 something is not, 2 wrong usage. One file, Python 3.8 or later, nothing else;
-it reads /proc and /sys, asks `ip` for the route and opens one connection to the server to measure it.
+Exit status: 0 all is as it should be, 1 something is not or cannot be seen, 2 wrong usage. One file, Python 3.8 or
+later, nothing else; it reads /proc and /sys, asks `ip` for the route and opens one connection to the server to measure
+it. For GPUs it also starts tools of their makers, which read from the share and write nothing.
 """
 
 from __future__ import annotations
@@ -14,16 +14,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pkgutil
 import re
-import socket
-import struct
-import subprocess
 import sys
-import threading
-import time
-from typing import Any, NamedTuple
+from typing import Any
 
-OK, WARN, FAIL = "OK", "WARN", "FAIL"
+from millrace_client import gpu
+from millrace_client.finding import FAIL, OK, WARN, Finding
+from millrace_client.this_client import (
+    Mount,
+    Route,
+    Session,
+    System,
+    Transport,
+    parse_debug_data,
+    parse_mounts,
+    parse_mountstats,
+)
 
 # Of these more is better; everything else must be equal.
 AT_LEAST = frozenset({"rsize", "wsize", "nconnect", "max_connect", "max_channels"})
@@ -40,210 +47,7 @@ LOW_MODULE_PARAMS = (
 
 SLOW_LINK = 10000  # Mbit/s: below it a mount has probably taken a management port
 CHANNEL_WAIT = 30.0  # seconds; further channels of SMB and lanes of NFS come after the mount
-ANSWER_WAIT = 60.0  # seconds until a server that does not answer is called so
 DEFAULT_SLOTS = 64
-TCP_INFO_PMTU, TCP_INFO_RTT = 60, 68  # offsets into struct tcp_info, linux/tcp.h
-
-HEADER = re.compile(r"device (?P<source>.+) mounted on (?P<where>\S+) with fstype (?P<fstype>\S+)")
-SESSION = re.compile(r"\t\d+\) (?:Address|Name): (?P<address>\S+)")
-SHARE = re.compile(r"\t\d+\) (?P<tree>\\\\.+?) Mounts: \d+")
-CHANNEL = re.compile(r"\s*Channel: \d+ ConnectionId")
-
-
-class Finding(NamedTuple):
-    """One line of the report; `fix` is empty where all is well."""
-
-    check: str
-    status: str
-    text: str
-    fix: str = ""
-
-
-class Mount(NamedTuple):
-    """A mounted file system as the kernel describes it."""
-
-    source: str
-    where: str
-    fstype: str
-    options: dict[str, str]
-
-
-class Transport(NamedTuple):
-    """One connection of an NFS mount: an xprt line of mountstats."""
-
-    proto: str
-    connects: int
-
-
-class Session(NamedTuple):
-    """One SMB session of DebugData."""
-
-    address: str
-    trees: list[str]
-    encrypted: bool
-    channels: int
-
-
-class Route(NamedTuple):
-    """The way to the server: bytes, Mbit/s, microseconds; None is unknown."""
-
-    interface: str
-    mtu: int | None
-    speed: int | None
-    path_mtu: int | None
-    round_trip: int | None
-
-
-def parse_options(text: str) -> dict[str, str]:
-    """Parse mount options; those without a value have an empty one."""
-    return {key: value for key, _, value in (one.partition("=") for one in text.split(",") if one)}
-
-
-def unescape(text: str) -> str:
-    """Return a field of /proc/mounts, where blanks are octal."""
-    return re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), text)
-
-
-def parse_mounts(text: str) -> list[Mount]:
-    """Parse /proc/self/mounts."""
-    fields = (line.split() for line in text.splitlines())
-    return [Mount(unescape(one[0]), unescape(one[1]), one[2], parse_options(one[3])) for one in fields if len(one) > 3]
-
-
-def parse_mountstats(text: str, where: str) -> tuple[dict[str, str], list[Transport]]:
-    """Return options and connections of the NFS mount on `where` in /proc/self/mountstats; the last one is on top."""
-    options: dict[str, str] = {}
-    transports: list[Transport] = []
-    here = False
-    for line in text.splitlines():
-        header = HEADER.match(line)
-        if header:
-            here = unescape(header.group("where")) == where and header.group("fstype").startswith("nfs")
-            if here:
-                options, transports = {}, []
-        elif here and line.startswith("\topts:"):
-            options = parse_options(line.split(None, 1)[1])
-        elif here and line.startswith("\txprt:"):
-            fields = line.split()
-            transports.append(Transport(fields[1], int(fields[4])))
-    return options, transports
-
-
-def parse_debug_data(text: str) -> list[Session]:
-    """Return the sessions of /proc/fs/cifs/DebugData with their established connections."""
-    sessions: list[Session] = []
-    part = ""
-    for line in text.splitlines():
-        begin = SESSION.match(line)
-        if begin:
-            sessions.append(Session(begin.group("address"), [], False, 1))
-            part = "channels"
-        elif line.startswith(("\tShares:", "\tServer interfaces:", "\tMIDs:")):
-            part = line.strip().split(":")[0]
-        if sessions and part == "channels":
-            # A channel that is down is said so at the end of its block.
-            change = (1 if CHANNEL.match(line) else 0) - line.count("DISCONNECTED")
-            sessions[-1] = sessions[-1]._replace(channels=sessions[-1].channels + change)
-        tree = SHARE.match(line)
-        if sessions and part == "Shares" and tree:
-            sessions[-1].trees.append(tree.group("tree"))
-        # Of the session where the client asked, of the tree where the server demands it for this share.
-        if sessions and ((part == "channels" and " encrypted" in line) or (part == "Shares" and " Encrypted" in line)):
-            sessions[-1] = sessions[-1]._replace(encrypted=True)
-    return sessions
-
-
-def parse_tcp_info(data: bytes) -> tuple[int | None, int | None]:
-    """Return MTU of the path in bytes and round trip in microseconds of a connection."""
-    if len(data) < TCP_INFO_RTT + 4:
-        return None, None
-    return struct.unpack_from("=I", data, TCP_INFO_PMTU)[0], struct.unpack_from("=I", data, TCP_INFO_RTT)[0]
-
-
-class System:
-    """This client; `root` is another in tests."""
-
-    def __init__(self, root: str = "/") -> None:
-        self.root = root
-
-    def read(self, path: str) -> str | None:
-        """Return a file of /proc or /sys; None where there is none or it cannot be read."""
-        try:
-            with open(os.path.join(self.root, path), encoding="utf-8", errors="replace") as file:
-                return file.read()
-        except OSError:
-            return None
-
-    def number(self, path: str) -> int | None:
-        """Return the number that a file holds; None where there is none."""
-        text = (self.read(path) or "").strip()
-        return int(text) if text.lstrip("-").isdigit() else None
-
-    def touch(self, where: str, times: int) -> bool:
-        """Ask the server `times` times, which mounts what mounts itself and wakes every connection."""
-        # A hard mount waits for a dead server for ever: a thread can be left behind.
-        asking = threading.Thread(target=_ask, args=(where, times), daemon=True)
-        asking.start()
-        asking.join(ANSWER_WAIT)
-        return not asking.is_alive()
-
-    def lane_addresses(self, address: str) -> set[str]:
-        """Return server addresses that share a session with `address`; none before Linux 5.14, which has no list."""
-        base = os.path.join(self.root, "sys/kernel/sunrpc/xprt-switches")
-        for switch in _listed(base):
-            found = {
-                (self.read(os.path.join(base, switch, one, "dstaddr")) or "").strip()
-                for one in _listed(os.path.join(base, switch))
-                if one.startswith("xprt-")
-            }
-            if address in found and len(found) > 1:
-                return found
-        return set()
-
-    def route(self, address: str, port: int) -> Route:
-        """Return the route to the server."""
-        path_mtu, round_trip = _measure(address, port)
-        interface = _route(address)
-        directory = "sys/class/net/" + interface
-        speed = self.number(directory + "/speed") if interface else None
-        mtu = self.number(directory + "/mtu") if interface else None
-        return Route(interface, mtu, speed if speed and speed > 0 else None, path_mtu, round_trip)
-
-    def wait(self, seconds: float) -> None:
-        """Give the kernel time."""
-        time.sleep(seconds)
-
-
-def _ask(where: str, times: int) -> None:
-    for _ in range(times):
-        try:
-            os.statvfs(where)
-        except OSError:
-            return
-
-
-def _listed(directory: str) -> list[str]:
-    try:
-        return sorted(os.listdir(directory))
-    except OSError:
-        return []
-
-
-def _measure(address: str, port: int) -> tuple[int | None, int | None]:
-    try:
-        with socket.create_connection((address, port), timeout=5) as connection:
-            return parse_tcp_info(connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 104))
-    except OSError:
-        return None, None
-
-
-def _route(address: str) -> str:
-    try:
-        command = ["ip", "-j", "route", "get", address]
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=10, check=True)
-        return str(json.loads(done.stdout)[0]["dev"])
-    except (OSError, ValueError, KeyError, IndexError, subprocess.SubprocessError):
-        return ""
 
 
 def check_mount(expect: dict[str, Any], mount: Mount | None, where: str) -> Finding:
@@ -426,7 +230,10 @@ def examine(where: str, expect: dict[str, Any], system: System) -> list[Finding]
     slots = system.number("sys/module/nfs/parameters/max_session_slots") or DEFAULT_SLOTS
     # TCP tells the round trip also where the mount itself goes over RDMA.
     port = 2049 if expect["fstype"] == "nfs" else expect["port"]
-    return found + check_route(expect, system.route(options.get("addr", ""), port), slots)
+    route = system.route(options.get("addr", ""), port)
+    found += check_route(expect, route, slots)
+    maker = expect.get("gpu")
+    return [*found, *gpu.examine(maker, where, options, route.interface, system)] if maker else found
 
 
 def _mounted(where: str, system: System) -> Mount | None:
@@ -471,8 +278,16 @@ def load_expectation(path: str) -> dict[str, Any]:
     if missing:
         raise ValueError(f"it has no {missing[0]}")
     if expect["schema_version"] != 1:
-        raise ValueError("it is of another release: download check.py again")
+        raise ValueError("it is of another release: download check.pyz again")
     return dict(expect)
+
+
+def _own_gpu() -> str | None:
+    """The maker of the GPUs that this program was made for."""
+    try:
+        return (pkgutil.get_data("millrace_client", "gpu.txt") or b"").decode() or None
+    except OSError:
+        return None
 
 
 def main(arguments: list[str] | None = None, system: System | None = None) -> int:
@@ -481,11 +296,16 @@ def main(arguments: list[str] | None = None, system: System | None = None) -> in
     parser.add_argument("mountpoint", help="where the share is mounted")
     parser.add_argument("--expect", required=True, metavar="FILE", help="JSON of `millrace client expect` or `recipe`")
     parser.add_argument("--json", action="store_true", help="one JSON document")
+    parser.add_argument("--gpu", choices=sorted(gpu.MAKERS), help="also check the way into GPUs of this maker")
     given = parser.parse_args(arguments)
     try:
         expect = load_expectation(given.expect)
     except (OSError, ValueError) as error:
-        print(f"check.py: {given.expect} is not an expectation: {error}", file=sys.stderr)
+        print(f"check.pyz: {given.expect} is not an expectation: {error}", file=sys.stderr)
+        return 2
+    expect["gpu"] = given.gpu or expect.get("gpu") or _own_gpu()
+    if expect["gpu"] not in (None, *gpu.MAKERS):
+        print(f"check.pyz: {given.expect} is not an expectation: its GPUs are unknown", file=sys.stderr)
         return 2
     findings = examine(given.mountpoint, expect, system or System())
     green = all(one.status == OK for one in findings)
@@ -494,9 +314,5 @@ def main(arguments: list[str] | None = None, system: System | None = None) -> in
         print(json.dumps({**report, "findings": [one._asdict() for one in findings]}, indent=2))
     else:
         for one in findings:
-            print(f"{one.status:4}  {one.check}: {one.text}" + (f"\n      fix: {one.fix}" if one.fix else ""))
+            print(f"{one.status:6}  {one.check}: {one.text}" + (f"\n        fix: {one.fix}" if one.fix else ""))
     return 0 if green else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

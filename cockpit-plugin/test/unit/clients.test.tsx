@@ -98,6 +98,11 @@ test("a choice of GPUs takes RDMA with it, and shows what they need", async () =
     await user.selectOptions(screen.getByLabelText("GPUs of the client"), "nvidia");
     await waitFor(() => expect(screen.getByTestId("gpus").textContent).toContain("mount_table"), { timeout: 3000 });
     expect(screen.getByTestId("gpus").textContent).toContain("Merge into /etc/cufile.json");
+    const program = screen.getByRole<HTMLButtonElement>("button", { name: "Check program only" });
+    does("client check-script", (call) => call.end("program"));
+    vi.spyOn(saving, "download").mockReturnValue(undefined);
+    await user.click(program);
+    await waitFor(() => expect(argv("client check-script")).toEqual(["client", "check-script", "--gpu=nvidia"]));
 });
 
 test("a local cache is asked for over NFS only", async () => {

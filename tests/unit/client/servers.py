@@ -13,7 +13,7 @@ from millrace.client.choices import Gpu, Profile, Protocol, Wanted
 from millrace.client.model import Recipe
 from millrace.client.served import ServedShare
 from millrace.system.net import Interface
-from millrace_client import check
+from millrace_client import this_client
 
 SAMPLES = Path(__file__).parent / "samples"
 
@@ -61,14 +61,16 @@ def expectation(
     return found
 
 
-class Client(check.System):
+class Client(this_client.System):
     """A client at rest: files under `root`, a route that the story names, a server that answers or not."""
 
-    def __init__(self, root: Path, route: check.Route, answers: bool = True) -> None:
+    def __init__(self, root: Path, route: this_client.Route, answers: bool = True) -> None:
         super().__init__(str(root))
         self.directory = root
         self.way = route
         self.answers = answers
+        self.tools: dict[str, str | Callable[[], str]] = {}
+        self.started: list[list[str]] = []
         self.waited = 0.0
         self.asked: list[tuple[str, int]] = []
         self.while_waiting: Callable[[], None] = lambda: None
@@ -86,7 +88,12 @@ class Client(check.System):
         self.asked.append((where, times))
         return self.answers
 
-    def route(self, address: str, port: int) -> check.Route:
+    def run(self, argv: list[str]) -> str | None:
+        self.started.append(argv)
+        said = self.tools.get(argv[0].rpartition("/")[2])
+        return said() if callable(said) else said
+
+    def route(self, address: str, port: int) -> this_client.Route:
         return self.way
 
     def wait(self, seconds: float) -> None:
@@ -94,7 +101,7 @@ class Client(check.System):
         self.while_waiting()
 
 
-FAST = check.Route("enp1s0", 9000, 100000, 9000, 120)
+FAST = this_client.Route("enp1s0", 9000, 100000, 9000, 120)
 
 
 def nfs_client(root: Path, sample: str) -> Client:

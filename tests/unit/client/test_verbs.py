@@ -13,7 +13,7 @@ from millrace.client import tls
 from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
 from millrace.system import net
 from millrace.system.documents import write_model
-from millrace_client import check
+from millrace_client import check, pack
 from tests.fakes.certificates import certify
 from tests.fakes.samples import pool
 from tests.unit.client.servers import PORTS
@@ -143,8 +143,14 @@ def test_the_check_takes_what_expect_prints(server: Path, tmp_path: Path, capsys
     assert check.load_expectation(str(tmp_path / "expect.json"))["lanes"] == 16
 
 
-def test_the_script_is_printed_as_it_is(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(capsys, "check-script")[1] == Path(check.__file__).read_text()
+@pytest.mark.parametrize("gpu", [None, "nvidia", "amd"])
+def test_check_is_printed_as_one_program(
+    server: Path, gpu: str | None, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(["client", "check-script", *([] if gpu is None else ["--gpu", gpu])])
+    assert end.value.code == 0
+    assert capsysbinary.readouterr().out == pack.check(gpu)
 
 
 def test_a_kit_has_all_that_a_client_needs(server: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,9 +160,9 @@ def test_a_kit_has_all_that_a_client_needs(server: Path, tmp_path: Path, capsys:
         members = {one.name.removeprefix("millrace-train/"): one for one in archive}
     # as a client unpacks it
     subprocess.run(["tar", "--extract", "--file", name, "--directory", tmp_path], check=True)
-    assert {"README", "recipe.json", "check.py", "fstab", "root/etc/modprobe.d/millrace-nfs.conf"} <= set(members)
+    assert {"README", "recipe.json", "check.pyz", "fstab", "root/etc/modprobe.d/millrace-nfs.conf"} <= set(members)
     assert "root/etc/systemd/system/mnt-train.automount" in members
-    assert members["check.py"].mode == 0o755
+    assert members["check.pyz"].mode == 0o755
     assert check.load_expectation(str(tmp_path / "millrace-train/recipe.json"))["share"] == "train"
 
 

@@ -2,19 +2,21 @@
 """A running mount against its recipe: green where it is as it should be, else what is wrong and the fix."""
 
 import json
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from millrace_client import check
+from millrace_client import check, this_client
+from millrace_client.finding import OK, WARN, Finding
 from tests.unit.client.servers import FAST, Client, expectation, nfs_client, smb_client
 
 NFS, SMB = "/mnt/train", "/mnt/smb"
 
 
-def wrong(client: Client, expect: dict[str, Any], where: str = NFS) -> dict[str, check.Finding]:
-    return {one.check: one for one in check.examine(where, expect, client) if one.status != check.OK}
+def wrong(client: Client, expect: dict[str, Any], where: str = NFS) -> dict[str, Finding]:
+    return {one.check: one for one in check.examine(where, expect, client) if one.status != OK}
 
 
 # Green
@@ -75,9 +77,9 @@ def test_a_hanging_mount_does_not_hang_the_check(monkeypatch: pytest.MonkeyPatch
     from threading import Event
 
     server = Event()
-    monkeypatch.setattr(check.os, "statvfs", lambda where: server.wait())
-    monkeypatch.setattr(check, "ANSWER_WAIT", 0.01)
-    assert check.System(str(tmp_path)).touch("/mnt/train", 4) is False
+    monkeypatch.setattr(this_client.os, "statvfs", lambda where: server.wait())
+    monkeypatch.setattr(this_client, "ANSWER_WAIT", 0.01)
+    assert this_client.System(str(tmp_path)).touch("/mnt/train", 4) is False
     server.set()
 
 
@@ -191,7 +193,7 @@ def test_options_that_only_brake_are_found(tmp_path: Path) -> None:
     client.parameters("nfs", {"nfs_access_max_cachesize": 262144, "nfs4_disable_idmapping": "N"})
     found = wrong(client, expectation())
     assert set(found) == {"tcp_max_slot_table_entries", "nfs_access_max_cachesize", "nfs4_disable_idmapping"}
-    assert all(one.status == check.WARN and one.fix for one in found.values())
+    assert all(one.status == WARN and one.fix for one in found.values())
 
 
 # The way to the server
@@ -208,7 +210,7 @@ def test_options_that_only_brake_are_found(tmp_path: Path) -> None:
         (FAST._replace(round_trip=None), "rtt", "no connection to measure"),
     ],
 )
-def test_a_way_that_is_too_narrow_or_too_long(tmp_path: Path, route: check.Route, name: str, words: str) -> None:
+def test_a_way_that_is_too_narrow_or_too_long(tmp_path: Path, route: this_client.Route, name: str, words: str) -> None:
     client = nfs_client(tmp_path, "mountstats-training")
     client.way = route
     found = wrong(client, expectation())
@@ -224,17 +226,17 @@ def test_a_virtual_port_without_a_speed_and_a_slow_emulator_are_no_fault(tmp_pat
 
 def test_figures_of_tcp_are_read_where_the_kernel_puts_them() -> None:
     data = bytearray(104)
-    data[60:64] = (9000).to_bytes(4, check.sys.byteorder)
-    data[68:72] = (173).to_bytes(4, check.sys.byteorder)
-    assert check.parse_tcp_info(bytes(data)) == (9000, 173)
-    assert check.parse_tcp_info(b"") == (None, None)
+    data[60:64] = (9000).to_bytes(4, sys.byteorder)
+    data[68:72] = (173).to_bytes(4, sys.byteorder)
+    assert this_client.parse_tcp_info(bytes(data)) == (9000, 173)
+    assert this_client.parse_tcp_info(b"") == (None, None)
 
 
 def test_a_real_connection_is_measured() -> None:
     import socket
 
     with socket.create_server(("127.0.0.1", 0)) as server:
-        path_mtu, round_trip = check._measure("127.0.0.1", server.getsockname()[1])
+        path_mtu, round_trip = this_client._measure("127.0.0.1", server.getsockname()[1])
     assert path_mtu and path_mtu >= 1280
     assert round_trip is not None and 0 < round_trip < 10_000_000
 
@@ -251,14 +253,14 @@ def run(client: Client, expect: object, tmp_path: Path, *more: str) -> int:
 def test_green_is_exit_0_and_says_what_was_seen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(nfs_client(tmp_path, "mountstats-training"), expectation(), tmp_path) == 0
     out = capsys.readouterr().out
-    assert "OK    lanes: 16 of 16 connections" in out
+    assert "OK      lanes: 16 of 16 connections" in out
     assert "FAIL" not in out and "fix:" not in out
 
 
 def test_not_green_is_exit_1_with_the_fix(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(nfs_client(tmp_path, "mountstats-four-of-sixteen"), expectation(), tmp_path) == 1
     out = capsys.readouterr().out
-    assert "FAIL  lanes: 4 of 16 connections\n      fix: umount every mount" in out
+    assert "FAIL    lanes: 4 of 16 connections\n        fix: umount every mount" in out
 
 
 def test_the_json_has_everything_and_takes_the_whole_recipe(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,6 +17,7 @@ import pytest
 
 import millrace_client
 from millrace.bench.result import fio_output
+from millrace_client import pack
 from tests.fakes import fio_server
 from tests.unit.bench.remotes import TOKEN, tool
 from tests.unit.bench.sites import request, site
@@ -59,19 +60,38 @@ def test_program_imports_only_the_standard_library_and_its_siblings(program: Pat
     assert {name.partition(".")[0] for name in imported} <= sys.stdlib_module_names | {"millrace_client"}
 
 
-@pytest.mark.parametrize("name", ["check.py", "au.py", "kvcache.py"])
+@pytest.mark.parametrize("name", ["au.py", "kvcache.py"])
 def test_a_program_of_one_file_has_no_siblings(name: str) -> None:
     assert "millrace_client import" not in millrace_client.source(name)
 
 
 @WITH_OLDEST
 def test_check_runs_alone_and_reports_what_to_fix(tmp_path: Path, python: str) -> None:
-    script, expect = tmp_path / "check.py", tmp_path / "expect.json"
-    script.write_text(millrace_client.source("check.py"))
+    script, expect = tmp_path / "check.pyz", tmp_path / "expect.json"
+    script.write_bytes(pack.check("nvidia"))
     expect.write_text(json.dumps(expectation()))
     done = finished([python, "-I", "-S", str(script), str(tmp_path), "--expect", str(expect)], PATH=os.environ["PATH"])
     assert (done.returncode, done.stderr) == (1, "")
-    assert "FAIL  mount: nothing from a server is mounted" in done.stdout
+    assert "FAIL    mount: nothing from a server is mounted" in done.stdout
+
+
+SEES = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from millrace_client import check, gpu, this_client
+found = gpu.examine(sys.argv[2], sys.argv[3], {}, "", this_client.System(sys.argv[3]))
+print(check._own_gpu(), *(one.status for one in found))
+"""
+
+
+@WITH_OLDEST
+@pytest.mark.parametrize("maker", ["nvidia", "amd"])
+def test_check_has_the_list_of_versions_with_it(tmp_path: Path, python: str, maker: str) -> None:
+    script = tmp_path / "check.pyz"
+    script.write_bytes(pack.check("amd"))
+    done = finished([python, "-I", "-S", "-c", SEES, str(script), maker, str(tmp_path)], PATH="/nowhere")
+    assert done.stderr == ""
+    assert done.stdout.startswith("amd FAIL UNSEEN ")
 
 
 @WITH_OLDEST

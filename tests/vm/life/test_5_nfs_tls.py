@@ -75,9 +75,9 @@ def test_client_that_follows_the_recipe_mounts_over_tls(box: Box, client: Machin
     client.run(f"dd if=/dev/urandom of={recipe['mountpoint']}/data bs=1M count=8 conv=fsync", seconds=300)
     here, there = (f"sha256sum < {directory}/data" for directory in (recipe["mountpoint"], f"/srv/pool/{SHARE}"))
     assert client.run(here).out == box.machine.run(there).out
-    client.run("cat > /run/check.py", stdin=box.millrace("client check-script").out)
+    box.give_check(client)
     client.run("cat > /run/expect.json", stdin=json.dumps(recipe["expect"]))
-    check = f"python3 /run/check.py {recipe['mountpoint']} --expect /run/expect.json --json"
+    check = f"python3 /run/check.pyz {recipe['mountpoint']} --expect /run/expect.json --json"
     findings = json.loads(client.run(check, check=False, seconds=300).out)["findings"]
     assert {"encryption": "OK"}.items() <= {one["check"]: one["status"] for one in findings}.items(), findings
     left(client, recipe)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a client is told to do, done as it stands: every profile over every protocol passes its own check."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,16 @@ from vm.machine import Machine
 
 pytestmark = pytest.mark.usefixtures("models", "trunk")
 
-PROFILES = ("training", "checkpoint", "dataloader", "mixed")
+PROFILES = ("training", "checkpoint", "dataloader", "mixed", "kvcache")
 # Lines of fstab and systemd units say the same; each is taken for half of the pairs.
-WAYS = list(zip(PROFILES, ("fstab", "units", "fstab", "units"), strict=True))
-PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
+WAYS = list(zip(PROFILES, ("fstab", "units", "fstab", "units", "fstab"), strict=True))
+PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "nfs-rdma-trunked", "smb-multichannel")
 # Each protocol once and each way twice; the recipes of the other pairs are made of the same parts.
-ALWAYS = {"training": ("nfs-tcp", "smb-multichannel"), "mixed": ("nfs-tcp-trunked", "nfs-rdma")}
+ALWAYS = {
+    "training": ("nfs-tcp", "smb-multichannel"),
+    "mixed": ("nfs-tcp-trunked", "nfs-rdma"),
+    "kvcache": ("nfs-rdma-trunked",),
+}
 RECIPES = [
     pytest.param(*way, protocol, marks=[] if protocol in ALWAYS.get(way[0], ()) else [pytest.mark.soak])
     for way in WAYS
@@ -34,7 +39,7 @@ def recipes(box: Box, client: Machine) -> dict[str, Result]:
             f"rdma link show | grep -q rxe0 || {{ modprobe rdma_rxe && rdma link add rxe0 type rxe netdev {port}; }}"
         )
     box.machine.wait_command("grep -q 'rdma 20049' /proc/fs/nfsd/portlist", "RDMA listener", 120)
-    client.run("cat > /run/check.py", stdin=box.millrace("client check-script").out)
+    box.give_check(client)
     client.run("cat > /run/apply.py", stdin=(Path(__file__).parent / "apply_recipe.py").read_text())
     pairs = [(profile, protocol) for profile in PROFILES for protocol in (*PROTOCOLS, "smb-rdma")]
     ask = ["client", "recipe", "--share", "models", "--user", "anna", "--json"]
@@ -51,9 +56,27 @@ def test_recipe_applied_unchanged_passes_its_check(
     said = recipes[f"{profile} {protocol}"]
     assert said.status == 0, said.err
     done = client.run(
-        ["python3", "/run/apply.py", way, "/run/check.py", PASSWORD], stdin=said.out, check=False, seconds=600
+        ["python3", "/run/apply.py", way, "/run/check.pyz", PASSWORD], stdin=said.out, check=False, seconds=600
     )
     assert done.status == 0, done.out + done.err
+
+
+@pytest.mark.usefixtures("recipes")
+def test_recipe_for_gpus_mounts_and_its_check_says_what_it_cannot_see(box: Box, client: Machine) -> None:
+    chosen = f"--share models --gpu nvidia --client-address {CLIENT_ADDRESSES[0]}"
+    said = box.millrace(f"client recipe {chosen} --json")
+    made = json.loads(said.out)
+    assert made["protocol"] == "nfs-rdma-trunked"
+    assert CLIENT_ADDRESSES[0] in made["gpu"]["merge"][0]["text"]
+    done = client.run(
+        ["python3", "/run/apply.py", "units", "/run/check.pyz", PASSWORD], stdin=said.out, check=False, seconds=600
+    )
+    # the mount is as it should be; nothing is said of GPUs that are not there
+    assert done.status == 1, done.out + done.err
+    lines = [line for line in done.out.splitlines() if line.startswith(("FAIL", "WARN", "UNSEEN"))]
+    assert lines[0].startswith("FAIL") and "is made by the CPU (rxe)" in lines[0], lines
+    assert {line.split()[0] for line in lines[1:]} == {"UNSEEN"}, lines
+    assert any("gpu: no GPU of NVIDIA on this client: drivers, distance and the direct path" in line for line in lines)
 
 
 def test_smb_direct_is_refused_with_the_reason(recipes: dict[str, Result]) -> None:

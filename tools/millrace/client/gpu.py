@@ -23,7 +23,7 @@ _TOUCHED = ("krb5i", "krb5p")
 
 @cache
 def _known() -> dict[str, list[dict[str, Any]]]:
-    """The versions that are needed and those that do not work: the file that check.py has with it."""
+    """The versions that are needed and those that do not work: the file that check.pyz has with it."""
     found: dict[str, list[dict[str, Any]]] = json.loads(source("gpu_traps.json"))
     return found
 

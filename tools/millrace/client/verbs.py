@@ -77,7 +77,7 @@ def recipe(show: Output, **chosen: Any) -> None:
 @_chosen
 @prints("millrace.client.model:Expect")
 def expect(show: Output, **chosen: Any) -> None:
-    """Print the values that check.py expects of the mount, as JSON."""
+    """Print the values that check.pyz expects of the mount, as JSON."""
     show(_recipe(**chosen).expect)
 
 
@@ -87,7 +87,7 @@ def expect(show: Output, **chosen: Any) -> None:
 @_user
 @click.argument("output", type=click.File("wb"), metavar="FILE")
 def kit(output: BinaryIO, **chosen: Any) -> None:
-    """Write recipe, files and check.py to a tar archive; `-` is standard output."""
+    """Write recipe, files and check.pyz to a tar archive; `-` is standard output."""
     from millrace.client.kit import tar
 
     # before `output.write` is looked up, which opens the file: a refusal leaves it as it is
@@ -96,11 +96,16 @@ def kit(output: BinaryIO, **chosen: Any) -> None:
 
 
 @client.command("check-script")
-def check_script() -> None:
-    """Print check.py, which verifies a mount on the client: `python3 check.py /mnt/data --expect FILE`."""
-    from millrace_client import source
+@click.option(
+    "--gpu",
+    type=click.Choice([one.value for one in Gpu]),
+    help="Also verify the way into the client's GPUs: drivers, PCIe, IOMMU, and whether reads are direct.",
+)
+def check_script(gpu: str | None) -> None:
+    """Print check.pyz, which verifies a mount on the client: `python3 check.pyz /mnt/data --expect FILE`."""
+    from millrace_client.pack import check
 
-    click.echo(source("check.py"), nl=False)
+    click.echo(check(gpu), nl=False)
 
 
 @client.command()

@@ -68,13 +68,13 @@ function Downloads({ recipe, args }: { recipe: Recipe; args: string[] }): JSX.El
             <div className="mr-actions">
                 <DownloadButton variant="primary" words={["client", "kit", ...args, "-"]} file={`millrace-${recipe.share}-${recipe.protocol}.tar`}
                     type="application/x-tar">{_("Download client kit")}</DownloadButton>
-                <DownloadButton variant="secondary" words={["client", "check-script"]} file="check.py" type="text/x-python">{_("Check program only")}</DownloadButton>
+                <DownloadButton variant="secondary" words={["client", "check-script", ...(recipe.gpu === null ? [] : [`--gpu=${recipe.gpu.maker}`])]} file="check.pyz" type="application/zip">{_("Check program only")}</DownloadButton>
                 <Button variant="secondary" icon={<DownloadIcon />}
                     onClick={() => download("expect.json", `${JSON.stringify(recipe.expect, null, 2)}\n`, "application/json")}>
                     {_("Expected values")}
                 </Button>
             </div>
-            <code>{`python3 check.py ${recipe.mountpoint} --expect expect.json`}</code>
+            <code>{`python3 check.pyz ${recipe.mountpoint} --expect expect.json`}</code>
         </div>
     );
 }

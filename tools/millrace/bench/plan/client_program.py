@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The program for clients: one file with everything that runs there, and the plan of a run that it starts itself."""
 
-import io
 import json
-import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +12,17 @@ from millrace.bench.plan.steps import QUICK, Step, layouts
 from millrace.bench.plan.workloads import UNREAD, Work, digest, works
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import RunRequest
-from millrace_client import source
 from millrace_client.by_hand import PLACE
+from millrace_client.pack import pack
 
 PARTS = ("__init__.py", "bench.py", "listen.py", "sealed.py", "by_hand.py", "au.py", "kvcache.py")
 """Files of `millrace_client` that are in it."""
 BEFORE = {"create": "empty", "stat": "small", "delete": "small", "save": "gone"}
-THEN = (1980, 1, 1, 0, 0, 0)
-"""The same program has the same bytes."""
 
 
 def bundle(request: RunRequest, site: Site) -> bytes:
     """Return the file: `python3 millrace-bench.pyz`."""
-    out = io.BytesIO(b"#!/usr/bin/env python3\n")
-    out.seek(0, io.SEEK_END)
-    contents = {"__main__.py": source("__main__.py"), "plan.json": json.dumps(plan(request, site))}
-    contents |= {f"millrace_client/{name}": source(name) for name in PARTS}
-    with zipfile.ZipFile(out, "a") as archive:
-        for name, text in contents.items():
-            archive.writestr(zipfile.ZipInfo(name, THEN), text)
-    return out.getvalue()
+    return pack("bench", PARTS, {"plan.json": json.dumps(plan(request, site))})
 
 
 def plan(request: RunRequest, site: Site) -> dict[str, Any]:

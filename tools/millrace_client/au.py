@@ -72,6 +72,10 @@ TRAININGS = [
 ]
 
 
+RETIRED = frozenset({"H100"})
+"""Accelerators that the rules of MLPerf Storage 3.0 no longer accept; kept to compare with older figures."""
+
+
 @dataclass(frozen=True)
 class Probe:
     """So many accelerators at once: their mean utilisation (0..100), bytes and files that they took in `seconds`."""

@@ -4,7 +4,8 @@
 /**
  * How many accelerators a load keeps busy, each at `floor` (0..100) or more.
  *
- * `au` is measured (0..100), None where the number is from the formula.
+ * `au` is measured (0..100), None where the number is from the formula. `retired`: the rules of MLPerf Storage no
+ * longer accept this type; it stays to compare with older figures.
  */
 export interface Accelerators {
     accelerator: string;
@@ -12,6 +13,7 @@ export interface Accelerators {
     floor: number;
     au: number | null;
     bandwidth: number;
+    retired: boolean;
 }
 
 /** The result of a change of a user or a group, in a sentence; `user` or `group` is what exists afterwards. */
@@ -911,6 +913,18 @@ export interface Floor {
 export interface Forgotten {
     by: string;
     at: string;
+/**
+ * How many accelerators this server is expected to feed. It is no result.
+ *
+ * `source` says where it is from; `count` None: neither a measurement nor the plan has a figure. `bandwidth` in
+ * bytes/s.
+ */
+export interface Forecast {
+    accelerator: string;
+    count: number | null;
+    bandwidth: number | null;
+    source: "measured" | "predicted" | "unknown";
+    text: string;
 }
 
 /** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
@@ -1894,9 +1908,9 @@ export interface ProtocolRates {
 
 /** Where the numbers are from. `workload_hash` is over the workloads of all rungs, without site tunables. */
 export interface Provenance {
-    tool: "millrace bench";
+    tool: "millrace bench" | "mlpstorage";
     version: string;
-    edition: "millrace-bench-1";
+    edition: "millrace-bench-1" | "mlperf-storage-3.0";
     workload_hash: string;
     fio: string;
     started_by: string;
@@ -2103,7 +2117,7 @@ export interface Run {
     state: State;
     reason: string | null;
     request: RunRequest;
-    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated")[];
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
     provenance: Provenance;
     environment: Environment;
     rungs: Rung[];
@@ -2147,7 +2161,7 @@ export interface RunSummary {
     mode: "quick" | "full";
     layers: BenchLayer[];
     profiles: BenchProfile[];
-    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated")[];
+    labels: ("degraded" | "rebuilding" | "with-clients" | "emulated" | "imported")[];
     workload_hash: string;
     done: number;
     rungs: number;
@@ -2451,6 +2465,25 @@ export interface ShareVerification {
     problem: string | null;
 }
 
+/**
+ * Commands for one model, with the sizes that the rules ask for.
+ *
+ * `files` and `size` are of the data set, or of all checkpoints; `processes` of the checkpoint, else of one run.
+ * `fits`: whether the pool has that much free now.
+ */
+export interface Sheet {
+    kind: "training" | "checkpointing" | "kv_cache";
+    model: string;
+    accelerators: number | null;
+    files: number | null;
+    size: number | null;
+    processes: number;
+    fits: boolean | null;
+    forecast: Forecast | null;
+    commands: string[];
+    notes: Note[];
+}
+
 /** One step: what it does, and how it ended. */
 export interface ShownStep {
     name: "stop" | "image" | "judge" | "log" | "repair" | "serve";
@@ -2574,6 +2607,16 @@ export interface Stopped {
     schema_version: 1;
     running: boolean;
     removed: string[];
+}
+
+/** The description of this server for a submission, and a sheet for each model. `unknown` are its open fields. */
+export interface Submission {
+    schema_version: 1;
+    edition: string;
+    system: ClientFile;
+    unknown: string[];
+    free: number;
+    sheets: Sheet[];
 }
 
 /** The archive, with every file in it. */
@@ -3013,6 +3056,7 @@ export interface Outputs {
     "bench compare": Comparison;
     "bench estimate": Estimate;
     "bench follow": BenchProgress;
+    "bench import": Run;
     "bench list": RunList;
     "bench run": BenchProgress;
     "bench show": Run;
@@ -3027,6 +3071,7 @@ export interface Outputs {
     "certificate trust remove": TrustedAuthorities;
     "client expect": Expect;
     "client kubernetes": KubernetesRecipe;
+    "client mlperf": Submission;
     "client recipe": Recipe;
     "client zone": Zone;
     "config diff": ConfigDiff;

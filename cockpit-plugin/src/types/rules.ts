@@ -80,6 +80,8 @@ export const smbAccount = rule(
     ["[^\\\\]*|[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?\\\\.*", () => _("$0 cannot be a name in a domain: use 1 to 15 of a-z, 0-9 and -")],
 );
 
+export const ACCELERATORS = ["b200", "mi355"] as const;
+
 export const GPUS = ["nvidia", "amd"] as const;
 
 export const MAIL_SECURITIES = ["starttls", "tls", "none"] as const;

@@ -3,7 +3,7 @@
 import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test, vi } from "vitest";
-import type { Comparison, Run, RunList } from "../../src/types/millrace";
+import type { Comparison, Run, RunList, Submission } from "../../src/types/millrace";
 import type { Outputs } from "../../src/types/outputs";
 import * as saving from "../../src/lib/download";
 import { StatusProvider } from "../../src/lib/status";
@@ -272,4 +272,39 @@ test("a client that does not answer is not added, in the program's words", async
     const [call] = started("bench clients add");
     expect(call?.argv).toEqual(["millrace", "bench", "clients", "add", "gpu3", "--token-stdin", "--json"]);
     expect(call?.input).toBe(`${TOKEN}\n`);
+});
+
+const SUBMISSION: Submission = {
+    schema_version: 1, edition: "3.0", system: { path: "systems/millrace.yaml", mode: "0644", text: "system_under_test:\n" },
+    unknown: ["system_under_test.total_rack_units"], free: 1e12,
+    sheets: [{
+        kind: "training", model: "unet3d", accelerators: 4, files: 37501, size: 5.5e12, processes: 4, fits: false,
+        forecast: { accelerator: "b200", count: 4, bandwidth: 3e10, source: "predicted", text: "Forecast from the plan: 30 GB/s of reads." },
+        commands: ["mlpstorage closed training unet3d datasize"], notes: [{ text: "6 runs without a pause", source: "Rules.md" }],
+    }],
+};
+
+test("sizes of MLPerf Storage are asked of the program, and a forecast is marked", async () => {
+    idle();
+    says("share list", document("1u12-provisioned/share-list.json"));
+    says("client mlperf", SUBMISSION);
+    const user = show();
+    const panel = within(await screen.findByTestId("mlperf"));
+    const button = panel.getByRole<HTMLButtonElement>("button", { name: "Calculate" });
+    expect(button.disabled).toBe(true);
+    await user.type(panel.getByLabelText("Memory of one client"), "512G");
+    await user.clear(panel.getByLabelText("Number of clients"));
+    await user.type(panel.getByLabelText("Number of clients"), "0");
+    await panel.findByText("Enter a number from 1 to 1024.");
+    expect(button.disabled).toBe(true);
+    await user.clear(panel.getByLabelText("Number of clients"));
+    await user.type(panel.getByLabelText("Number of clients"), "2");
+    await user.click(button);
+    const sheet = await panel.findByTestId("mlperf-unet3d");
+    expect(started("client mlperf").at(-1)?.argv.slice(1)).toEqual(["client", "mlperf", "--share=data", "--client-memory=512G",
+        "--clients=2", "--accelerator=b200", "--json"]);
+    expect(sheet.textContent).toContain("too large for the pool");
+    expect(sheet.textContent).toContain("Forecast from the plan");
+    expect(sheet.textContent).toContain("mlpstorage closed training unet3d datasize");
+    expect(screen.getByTestId("mlperf").textContent).toContain("Fields to fill in: 1");
 });

@@ -5,17 +5,21 @@ import json
 import subprocess
 import tarfile
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from millrace import cli, paths
+from millrace.bench.plan import site as measured
 from millrace.client import tls
+from millrace.client.mlperf import submission
 from millrace.state.model import Config, Nfs, NfsClient, NfsServer, Share, Smb
 from millrace.system import net
 from millrace.system.documents import write_model
 from millrace_client import check, pack
 from tests.fakes.certificates import certify
 from tests.fakes.samples import pool
+from tests.unit.bench.sites import site
 from tests.unit.client.servers import PORTS
 
 DATASETS = Share(
@@ -174,3 +178,35 @@ def test_a_zone_for_the_name_server(server: Path, capsys: pytest.CaptureFixture[
         "nas 300 IN AAAA fd00:1::2",
     ]
     assert json.loads(run(capsys, "zone", "--host", "nas", "--json")[1])["schema_version"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--client-memory", "much"], "'much' is not a size"),
+        (["--client-memory", "512G", "--share", "nosuch"], "there is no share 'nosuch'"),
+        (["--client-memory", "512G", "--model", "resnet50"], "'resnet50' is not one of"),
+        ([], "--client-memory"),
+    ],
+)
+def test_wrong_question_about_mlperf_is_one_sentence(
+    server: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measured, "site", site)
+    status, out, err = run(capsys, "mlperf", "--share", "train", *arguments)
+    assert (status, out) == (2, "")
+    assert words in err and err.count("\n") == 1
+
+
+def test_submission_is_for_the_mount_of_the_share(
+    server: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(measured, "site", site)
+    monkeypatch.setattr(submission, "hypervisor", lambda run: None)
+    monkeypatch.setattr(submission, "in_force", lambda pool: SimpleNamespace(sysctl={}))
+    asked = ("mlperf", "--share", "train", "--client-memory", "512G", "--clients", "2", "--model", "llama3-8b")
+    status, out, _ = run(capsys, *asked, "--json")
+    made = json.loads(out)
+    assert status == 0 and made["system"]["path"] == "systems/millrace.yaml"
+    assert all("/mnt/train/llama3-8b" in one for one in made["sheets"][0]["commands"] if "mlpstorage" in one)
+    assert "systems/millrace.yaml" in run(capsys, *asked)[1]

@@ -254,6 +254,26 @@ def take(file: Path, show: Output) -> None:
     show(taken(file, site.site(), attempt), text.run)
 
 
+@bench.command("import")
+@click.option(
+    "--model",
+    required=True,
+    type=click.Choice(["unet3d", "retinanet", "llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"]),
+    help="Workload of the run.",
+)
+@click.option("--accelerator", type=click.Choice(["b200", "mi355"]), help="Emulated accelerator of a training run.")
+@click.argument("file", metavar="FILE", type=click.Path(path_type=Path))
+@_run
+def import_(model: str, accelerator: str | None, file: Path, show: Output) -> None:
+    """Store summary.json of a run of mlpstorage 3.0 (MLPerf Storage) as a run; see `millrace client mlperf`."""
+    from millrace.bench.plan import site
+    from millrace.bench.report import text
+    from millrace.bench.run.mlpstorage import take as taken
+    from millrace.system.run import attempt
+
+    show(taken(file, model, accelerator, site.site(), attempt), text.run)
+
+
 @bench.command()
 @_lines
 def follow(show: Output) -> None:

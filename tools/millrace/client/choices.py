@@ -51,6 +51,25 @@ class Gpu(StrEnum):
     AMD = "amd"
 
 
+class Model(StrEnum):
+    """A workload of MLPerf Storage."""
+
+    UNET3D = "unet3d"
+    RETINANET = "retinanet"
+    LLAMA3_8B = "llama3-8b"
+    LLAMA3_70B = "llama3-70b"
+    LLAMA3_405B = "llama3-405b"
+    LLAMA3_1T = "llama3-1t"
+    KVCACHE = "kvcache"
+
+
+class Accelerator(StrEnum):
+    """A type of accelerator that MLPerf Storage emulates."""
+
+    B200 = "b200"
+    MI355 = "mi355"
+
+
 @dataclass(frozen=True)
 class Wanted:
     """What was chosen. `protocol` None: the best one for the GPUs. `client_addresses`: RDMA ports of the client."""

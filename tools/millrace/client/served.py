@@ -42,7 +42,7 @@ def served(
 
     `policy_networks` are those of the policy, which a share that names none is served to.
     """
-    share = _chosen(config, name)
+    share = chosen(config, name)
     ports = for_clients(ports, config.management)
     exported = nfs_networks(policy_networks, config.nfs.networks)
     # Where NFS is closed SMB may be open, to more networks: those that were named are where the clients are.
@@ -83,7 +83,8 @@ def reachable(ports: Sequence[Interface], networks: Sequence[Network]) -> list[A
     return found
 
 
-def _chosen(config: Config, name: str | None) -> Share:
+def chosen(config: Config, name: str | None) -> Share:
+    """Return the share `name`, or the only one. BadInput: there is no such share. Refused: there is none at all."""
     there = ", ".join(one.name for one in config.shares)
     if not config.shares:
         raise Refused("no shares yet: millrace share create NAME")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import click
 
 from millrace.bench.verbs import PROFILES as LOADS
-from millrace.client.choices import Gpu, Profile, Protocol, Wanted
+from millrace.client.choices import Accelerator, Gpu, Model, Profile, Protocol, Wanted
 from millrace.client.kubernetes_verbs import kubernetes
 from millrace.system.output import Output, prints
 
@@ -148,6 +148,46 @@ def zone(host: str | None, show: Output) -> None:
     ports = net.for_clients(net.serving(), load().management)
     made = make_zone(host or socket.gethostname(), reachable(ports, []))
     show(made, lambda one: [one.text.removesuffix("\n")])
+
+
+@client.command()
+@_share
+@click.option(
+    "--model",
+    "models",
+    multiple=True,
+    type=click.Choice([one.value for one in Model]),
+    help="Workload of MLPerf Storage; repeat it [default: all].",
+)
+@click.option(
+    "--accelerator",
+    type=click.Choice([one.value for one in Accelerator]),
+    default=Accelerator.B200.value,
+    help="Type of emulated accelerator.",
+)
+@click.option("--accelerators", type=int, help="Number of accelerators [default: the forecast].")
+@click.option("--clients", type=int, default=1, help="Number of clients that run the benchmark.")
+@click.option("--client-memory", metavar="SIZE", required=True, help="Memory of one client, for example 512G.")
+@click.option("--name", default="millrace", metavar="NAME", help="Name of the system in the submission.")
+@click.option(
+    "--results", default="/var/tmp/mlperf-results", metavar="DIRECTORY", help="Directory for results on the clients."
+)
+@prints("millrace.client.mlperf.model:Submission")
+def mlperf(share: str | None, models: "Sequence[str]", client_memory: str, show: Output, **chosen: Any) -> None:
+    """Print the description of this server and commands for a submission to MLPerf Storage."""
+    from millrace.bench.plan.site import site
+    from millrace.client.mlperf import text
+    from millrace.client.mlperf.sheets import Asked
+    from millrace.client.mlperf.submission import submission
+    from millrace.client.served import chosen as chosen_share
+    from millrace.share.options import size
+    from millrace.state.store import load
+    from millrace.system.run import attempt
+
+    config, here = load(), site()
+    where = f"/mnt/{chosen_share(config, share).name}"
+    asked = Asked(memory=size(client_memory) or 0, mountpoint=where, free=here.free, **chosen)
+    show(submission(asked, list(models) or [one.value for one in Model], here, config, attempt), text.lines)
 
 
 def _recipe(

@@ -27,6 +27,7 @@ TEXTS = {
 
 # "NAME": "module:enumeration"
 CHOICES = {
+    "ACCELERATORS": "millrace.client.choices:Accelerator",
     "GPUS": "millrace.client.choices:Gpu",
     "MAIL_SECURITIES": "millrace.alert.model:Security",
     "PROTOCOLS": "millrace.client.choices:Protocol",

@@ -159,7 +159,7 @@ export function Accelerators({ run }: { run: Run }): JSX.Element | null {
         <DataTable label={_("Accelerators")} rows={rows} rowKey={({ rung, one }) => `${rung.id} ${one.accelerator}`} columns={[
             { title: _("Target"), heads: true, cell: ({ rung }) => rungName(rung) },
             { title: _("Load"), cell: ({ rung }) => workloadWord(rung) },
-            { title: _("Accelerator"), cell: ({ one }) => one.accelerator },
+            { title: _("Accelerator"), cell: ({ one }) => (one.retired ? format(_("$0 (retired type, to compare)"), one.accelerator) : one.accelerator) },
             { title: _("Accelerators supported"), figures: true, cell: ({ one }) => one.count },
             { title: _("Utilisation"), cell: ({ one }) => (one.au === null
                 ? format(_("calculated, minimum $0"), percent(one.floor / 100))

@@ -12,6 +12,7 @@ import { isEmulated } from "./figures";
 import { HistoryPanel } from "./HistoryPanel";
 import { isRunning, useFollow } from "./live";
 import { LivePanel } from "./LivePanel";
+import { MlperfPanel } from "./MlperfPanel";
 import { RunView } from "./RunView";
 import { StartPanel } from "./StartPanel";
 import { stateWord } from "./words";
@@ -45,6 +46,7 @@ function Runs(): JSX.Element {
                 <StartPanel clients={clients.data?.clients ?? []} busy={running} onStarted={again} />
                 <HistoryPanel of={history} />
                 <ClientsPanel of={clients} />
+                <MlperfPanel />
             </div>
         </>
     );

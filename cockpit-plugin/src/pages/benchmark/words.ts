@@ -95,6 +95,7 @@ export function labelWord(label: RunSummary["labels"][number]): string {
     case "rebuilding": return _("rebuilding");
     case "with-clients": return _("clients connected");
     case "emulated": return _("emulated server");
+    case "imported": return _("imported from mlpstorage");
     }
 }
 

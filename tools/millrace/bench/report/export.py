@@ -36,6 +36,10 @@ def rows(run: Run) -> Iterator[Row]:
             yield *fixed, *what, f"accelerators_{one.accelerator}", "read", "1", 0, one.count
             if one.au is not None:
                 yield *fixed, *what, f"utilisation_{one.accelerator}", "read", "%", 0, one.au
+        if rung.checkpoint:
+            for direction, seconds in (("write", rung.checkpoint.save_seconds), ("read", rung.checkpoint.load_seconds)):
+                if seconds is not None:
+                    yield *fixed, *what, f"checkpoint_{rung.checkpoint.model}", direction, "s", 0, seconds
 
 
 def as_csv(run: Run) -> bytes:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from millrace.bench.report.compare import Comparison
 from millrace.bench.result.client import BenchClients
-from millrace.bench.result.model import Quantity, Run, Rung, State
+from millrace.bench.result.model import Accelerators, Quantity, Run, Rung, State
 from millrace.bench.result.outputs import Estimate, Progress, RunList
 from millrace.system.text import size
 
@@ -74,10 +74,14 @@ def run(found: Run) -> None:
 
 
 def accelerators(found: Run) -> list[str]:
-    """Return how many accelerators each rung keeps busy: measured, or from the formula."""
+    """Return how many accelerators each rung keeps busy, measured or by the formula, and how long checkpoints take."""
     lines = []
     for rung in found.rungs:
-        parts = [f"{one.count} {one.accelerator} {_utilised(one.au)}" for one in rung.accelerators]
+        took = rung.checkpoint
+        for word, seconds in (("saves", took.save_seconds), ("loads", took.load_seconds)) if took else ():
+            if took and seconds is not None:
+                lines.append(f"{rung.id} {word} {took.model} ({size(took.size)}) in {seconds:.1f} s")
+        parts = [f"{one.count} {_name(one)} {_utilised(one.au)}" for one in rung.accelerators]
         if parts:
             lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
     return lines
@@ -98,6 +102,10 @@ def clients(found: BenchClients) -> None:
 def rate(quantity: Quantity, value: float) -> str:
     """Return a figure with its unit; `value` in bytes/s or operations/s."""
     return f"{size(round(value))}/s" if quantity == "bandwidth" else f"{value:,.0f}/s"
+
+
+def _name(one: Accelerators) -> str:
+    return f"{one.accelerator} (retired type, to compare)" if one.retired else one.accelerator
 
 
 def _utilised(au: float | None) -> str:

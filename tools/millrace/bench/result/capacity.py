@@ -9,7 +9,7 @@ import math
 from millrace.bench.result.choices import Profile
 from millrace.bench.result.model import Accelerators, Checkpoint
 from millrace.system.text import GIB
-from millrace_client.au import TRAININGS
+from millrace_client.au import RETIRED, TRAININGS
 
 CHECKPOINTS = {"8b": 105 * GIB, "70b": 911 * GIB, "405b": 5292 * GIB, "1t": 15_427 * GIB}
 
@@ -22,6 +22,7 @@ def accelerators(profile: Profile, bandwidth: float) -> list[Accelerators]:
             count=math.floor(bandwidth / one.need),
             floor=100 * one.floor,
             bandwidth=bandwidth,
+            retired=one.accelerator in RETIRED,
         )
         for one in TRAININGS
         if one.profile == profile

@@ -17,6 +17,7 @@ from typing import Any
 from millrace.bench.result.model import Accelerators, Direction, Latency
 from millrace.errors import Failed
 from millrace.system.text import one_line
+from millrace_client.au import RETIRED
 
 Document = dict[str, Any]
 
@@ -223,7 +224,9 @@ def outcome(document: Document, as_direction: Direction | None = None) -> Outcom
                 found.parts.setdefault(name, Flow()).merge(flow)
     for one in document.get("accelerators", []):
         fields = {name: one[name] for name in ("accelerator", "count", "au", "bandwidth")}
-        found.accelerators.append(Accelerators(**fields, floor=100 * one["floor"]))
+        found.accelerators.append(
+            Accelerators(**fields, floor=100 * one["floor"], retired=one["accelerator"] in RETIRED)
+        )
     return found
 
 

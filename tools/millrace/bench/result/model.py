@@ -30,13 +30,14 @@ Mode = Literal["quick", "full"]
 Operation = Literal["read", "write", "mixed", "fsync", "create", "stat", "delete", "save", "load", "train"]
 Direction = Literal["read", "write", "commit", "create", "stat", "delete"]
 Quantity = Literal["bandwidth", "operations"]
-Label = Literal["degraded", "rebuilding", "with-clients", "emulated"]
+Label = Literal["degraded", "rebuilding", "with-clients", "emulated", "imported"]
 Flag = Literal["not-repeatable", "scaled", "short-reads", "cached"]
 Binding = Literal["drives", "pcie", "memory", "cpu", "md", "nic", "nfsd", "network", "client", "latency", "unknown"]
 
 REPEATABLE = 0.05
 """MLPerf's bar: every repeat within 5 % of the median."""
 
+IMPORTED = "A run of mlpstorage on clients, which this server did not watch; not an official MLPerf result"
 DISCLAIMER = "3D-U-Net-like load, DLIO-equivalent AU; not an MLPerf result"
 
 
@@ -143,7 +144,8 @@ class Ceiling(Contract):
 class Accelerators(Contract):
     """How many accelerators a load keeps busy, each at `floor` (0..100) or more.
 
-    `au` is measured (0..100), None where the number is from the formula.
+    `au` is measured (0..100), None where the number is from the formula. `retired`: the rules of MLPerf Storage no
+    longer accept this type; it stays to compare with older figures.
     """
 
     accelerator: str
@@ -151,6 +153,7 @@ class Accelerators(Contract):
     floor: float
     au: float | None = None
     bandwidth: float
+    retired: bool = False
 
 
 class Checkpoint(Contract):
@@ -210,9 +213,9 @@ class Rung(Contract):
 class Provenance(Contract):
     """Where the numbers are from. `workload_hash` is over the workloads of all rungs, without site tunables."""
 
-    tool: Literal["millrace bench"] = "millrace bench"
+    tool: Literal["millrace bench", "mlpstorage"] = "millrace bench"
     version: str
-    edition: Literal["millrace-bench-1"] = "millrace-bench-1"
+    edition: Literal["millrace-bench-1", "mlperf-storage-3.0"] = "millrace-bench-1"
     workload_hash: str
     fio: str
     started_by: str

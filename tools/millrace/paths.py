@@ -330,6 +330,11 @@ def rescued_file() -> Path:
     return state_dir() / "rescued.json"
 
 
+def rescue_step_file() -> Path:
+    """The step of a rescue that was confirmed last: what millrace-rescue.service does, how far it is, how it ended."""
+    return run_dir() / "rescue-step.json"
+
+
 def unrepaired_file() -> Path:
     """There while the pool has a new log and is not repaired: srv-pool.mount does not mount it."""
     return state_dir() / "unrepaired"

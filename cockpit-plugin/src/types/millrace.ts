@@ -1104,7 +1104,7 @@ export interface Inventory {
 
 /** One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known. */
 export interface Job {
-    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "benchmark";
+    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "rescue" | "benchmark";
     what: string;
     progress: number | null;
     seconds_left: number | null;
@@ -2040,7 +2040,9 @@ export interface Rescue {
 /**
  * Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
  *
- * `notes` are about drives that are there and are not used. `journal` is null before the first step.
+ * `notes` are about drives that are there and are not used. `new_log` has the drives of the new log in words where
+ * that is the next step, or why there are none. `journal` is null before the first step, `work` before the first one
+ * of this boot. `ending` has sentences on what is to be done after the last step.
  */
 export interface RescueState {
     schema_version: 1;
@@ -2049,7 +2051,39 @@ export interface RescueState {
     notes: string[];
     steps: ShownStep[];
     next: "stop" | "image" | "judge" | "log" | "repair" | "serve" | null;
+    new_log: string | null;
     journal: Rescue | null;
+    work: RescueWork | null;
+    ending: string[];
+}
+
+/** The rescue that is open, else the last one that ended; null before the first one. */
+export interface RescueStatus {
+    schema_version: 1;
+    rescue: RescueState | null;
+}
+
+/**
+ * A confirmed step, which millrace-rescue.service carries out (`/run/millrace/rescue-step.json`).
+ *
+ * `by` is a user name, `at` and `ended` are UTC, ISO 8601. `drives`, `image` and `without_image` are what was chosen.
+ * `line` is the last line of progress, `progress` is from 0 to 1, null where it is not known. `error` is why the step
+ * did not end well; it is interrupted where the unit was ended from outside.
+ */
+export interface RescueWork {
+    schema_version: 1;
+    id: string;
+    step: "stop" | "image" | "judge" | "log" | "repair" | "serve";
+    by: string;
+    at: string;
+    drives: string[];
+    image: string | null;
+    without_image: boolean;
+    state: "running" | "done" | "failed" | "interrupted";
+    line: string | null;
+    progress: number | null;
+    error: string | null;
+    ended: string | null;
 }
 
 /** A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one. */
@@ -3120,6 +3154,8 @@ export interface Outputs {
     "pool priority": PoolPriority;
     "pool record": Pool;
     "pool rescue": RescueState;
+    "pool rescue --status": RescueStatus;
+    "pool rescuing": RescueStatus;
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;
     "pool scrub repair": ScrubStatus;

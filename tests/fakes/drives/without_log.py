@@ -5,19 +5,21 @@
 a repair while the file system is mounted, fails the test.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import ClassVar
 
 from millrace import paths
+from millrace.errors import MillraceError
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
 from tests.fakes.drives.disks import Disk
 from tests.fakes.drives.tools import Tools
 from tests.fakes.drives.world import World
-from tests.fakes.mounts import mount
+from tests.fakes.mounts import mount, unmount_all
 
 DATA, LOG, POOL = "/dev/md/millrace-data", "/dev/md/millrace-log", "/srv/pool"
+RESCUE = "millrace-rescue.service"
 GROUPS = 4
 REPAIR = "Phase 1 - find and verify superblock...\nPhase 7 - verify and correct link counts...\ndone\n"
 
@@ -29,6 +31,9 @@ class WithoutLog(World):
         *Tools.TAKEN,
         "systemctl stop srv-pool.mount",
         "systemctl start millrace-serving.target",
+        "systemctl reset-failed millrace-rescue.service",
+        "systemctl start --no-block millrace-rescue.service",
+        "systemctl show --property=ActiveState,Job millrace-rescue.service",
         "modprobe loop",
         "losetup --find --show */rescue-log",
         "losetup --associated */rescue-log --noheadings --output NAME",
@@ -51,6 +56,9 @@ class WithoutLog(World):
         self.repaired_log: str | None = None
         self.repairs = 0
         self.pulled: dict[str, Disk] = {}
+        self.unit: Callable[[], object] = lambda: None
+        self.unit_runs = self.unit_hangs = False
+        self.unit_failed: str | None = None
 
     def boot(self) -> None:
         """Nothing is mounted, no loop device exists; the unit of the mount is skipped where it is not to be mounted."""
@@ -68,6 +76,9 @@ class WithoutLog(World):
         assert source == DATA
         self.points.add(point)
         self._write_table()
+
+    def wait(self, seconds: float) -> None:
+        """Time passes; nothing of the pool is rebuilt meanwhile."""
 
     def serve(self) -> Result:
         """What millrace-serving.target starts: the mount of the pool, with all that it asks for."""
@@ -87,9 +98,27 @@ class WithoutLog(World):
             self.points.discard(POOL)
             self._write_table()
             return GOOD
+        if words[-1] == RESCUE:
+            return self._rescue(words[0])
         if words[0] == "start":
             return self.serve()
         return super()._systemctl(words, stdin)
+
+    def _rescue(self, verb: str) -> Result:
+        """The unit of a confirmed step: started, it carries it out at once."""
+        if verb == "show":
+            return Result(0, f"ActiveState={'activating' if self.unit_runs else 'inactive'}\nJob=\n", "")
+        if verb == "start" and not self.unit_hangs:
+            self.unit_runs = True
+            try:
+                self.unit()
+            except MillraceError as error:
+                self.unit_failed = str(error)
+            finally:
+                self.unit_runs = False
+        elif verb == "start":
+            self.unit_runs = True
+        return GOOD
 
     def _losetup(self, words: list[str], _: str) -> Result:
         if words[0] == "--associated":
@@ -148,12 +177,15 @@ class WithoutLog(World):
         return Result(0, REPAIR, "")
 
     def _write_table(self) -> None:
-        table = paths.ROOT / "proc/1/mountinfo"
-        table.parent.mkdir(parents=True, exist_ok=True)
-        table.write_text("")
+        for process in ("1", "self"):
+            unmount_all(paths.ROOT, process)
         for point in sorted(self.points):
-            options = f"rw,logdev={LOG}" if point == POOL else "ro"
-            mount(paths.ROOT, DATA, point, "xfs", options)
+            if point == POOL:
+                mount(paths.ROOT, DATA, point, "xfs", f"rw,logdev={LOG}")
+                mount(paths.ROOT, DATA, point, "xfs", f"rw,logdev={LOG}", "self")
+            else:
+                # the sandbox of the unit has a table of its own
+                mount(paths.ROOT, DATA, point, "xfs", "ro", "self")
 
 
 def without_log(world: World) -> WithoutLog:

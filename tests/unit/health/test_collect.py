@@ -4,6 +4,7 @@
 import os
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,10 +12,13 @@ from millrace import paths
 from millrace.health.checks import arrays, cockpit, filesystem, nfs, smb, units
 from millrace.health.checks import pool as pool_check
 from millrace.health.collect import CHECKS, collect
+from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.write import write
 from millrace.plan.model import Obstacle, PlanFile, Refusal
 from millrace.provision.model import Approval, StepRecord, Transaction
+from millrace.rescue import job
+from millrace.rescue.model import RescueWork
 from millrace.state import files
 from millrace.state.model import Config, Nfs, NfsClient, Share
 from millrace.system.documents import write_model
@@ -90,6 +94,33 @@ class TestBeforeThereIsAPool:
         write_text(paths.rescue_file(), "{}")
         [_, finding] = pool_check.check(host())
         assert (finding.level, finding.todo) == (Level.FAIL, "millrace pool rescue")
+        assert finding.sentence == "The rescue of the pool, whose log was lost, is not finished."
+
+    @pytest.mark.parametrize(
+        ("unit", "state", "end"),
+        [
+            ("activating", "running", ": step 'repair' is running."),
+            ("inactive", "running", ": step 'repair' did not end well."),
+            ("inactive", "failed", ": step 'repair' did not end well."),
+            ("inactive", "done", "."),
+        ],
+    )
+    def test_step_of_a_rescue_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unit: str, state: Any, end: str
+    ) -> None:
+        monkeypatch.setattr(paths, "ROOT", tmp_path)
+        monkeypatch.setattr(job, "is_working", lambda name, run: unit == "activating")
+        well(tmp_path)
+        write_text(paths.rescue_file(), "{}")
+        work = RescueWork(
+            id="1", step="repair", by="a", at="", drives=[], image=None, without_image=False, state=state, progress=0.5
+        )
+        write_model(paths.rescue_step_file(), work)
+        [_, finding] = pool_check.check(host())
+        assert finding.sentence == f"The rescue of the pool, whose log was lost, is not finished{end}"
+        shown = [(one.name, one.what, one.progress) for one in jobs(host().pool)]
+        named = ("rescue", "Repair the file system without the lost log", 0.5)
+        assert shown == ([named] if unit == "activating" else [])
 
     def test_provisioning_under_way_says_how_far(self, empty: Path) -> None:
         steps = [StepRecord(name="label S1", state="done"), StepRecord(name="create data", state="started")]

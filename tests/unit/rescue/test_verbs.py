@@ -10,6 +10,7 @@ import pytest
 
 from millrace import paths
 from millrace.cli import run
+from millrace.rescue import job
 from millrace.rescue.model import STEPS
 from tests.fakes.drives.without_log import POOL, WithoutLog
 from tests.unit.provision.conftest import root
@@ -24,14 +25,20 @@ class Terminal(io.StringIO):
         return True
 
 
+def served_by(world: WithoutLog, monkeypatch: pytest.MonkeyPatch) -> WithoutLog:
+    """The server is this one, with the unit that carries out what the verb has confirmed."""
+    monkeypatch.setattr("millrace.provision.system.Linux", lambda: world)
+    world.unit = lambda: job.execute(world, lambda _: None)
+    return world
+
+
 @pytest.fixture
 def world(root: Path, monkeypatch: pytest.MonkeyPatch) -> WithoutLog:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setenv("SUDO_USER", "admin")
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     world = lost(planned_1u12())
-    monkeypatch.setattr("millrace.provision.system.Linux", lambda: world)
-    return world
+    return served_by(world, monkeypatch)
 
 
 def test_each_step_is_shown_and_confirmed_on_a_terminal(
@@ -46,7 +53,6 @@ def test_each_step_is_shown_and_confirmed_on_a_terminal(
     assert said.err.count("Carry out this step? Type yes to go on") == len(STEPS)
     assert "This cannot be undone" in said.out and said.out.index("This cannot be undone") > places[4]
     assert "The pool is served again. Next:" in said.out and POOL in world.points
-    assert "Phase 7 - verify and correct link counts..." in said.err
 
 
 def test_no_stops_where_it_is_and_the_next_call_goes_on(
@@ -117,7 +123,7 @@ def test_drives_that_are_not_there_are_asked_for(
 
     reset(root)
     other = lost(raid6_plan())
-    monkeypatch.setattr("millrace.provision.system.Linux", lambda: other)
+    served_by(other, monkeypatch)
     for name in ("stop", "image", "judge"):
         assert run(["pool", "rescue", "--step", name, "--yes"]) == 0
     assert run(["pool", "rescue", "--step", "log", "--yes"]) == 1

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from millrace.system.units import notify_ready
+from millrace.system.run import Result
+from millrace.system.units import is_working, notify_ready
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -28,3 +29,17 @@ def test_nobody_is_told_where_nobody_waits(address: str | None, monkeypatch: pyt
     monkeypatch.setattr(socket, "socket", lambda *kind: opened.append(kind))
     notify_ready(address)
     assert opened == []
+
+
+@pytest.mark.parametrize(
+    ("shown", "working"),
+    [
+        ("ActiveState=activating\nJob=\n", True),
+        ("ActiveState=inactive\nJob=812\n", True),
+        ("ActiveState=inactive\nJob=0\n", False),
+        ("ActiveState=failed\nJob=\n", False),
+        ("ActiveState=inactive\n", False),
+    ],
+)
+def test_unit_works_while_it_runs_or_is_queued(shown: str, working: bool) -> None:
+    assert is_working("x.service", lambda argv, stdin=None: Result(0, shown, "")) is working

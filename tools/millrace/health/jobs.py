@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that run by themselves: building the pool, rebuilds, checks, changes of drives, benchmarks."""
+"""Jobs that run by themselves: building the pool, rebuilds, checks, changes of drives, a rescue, benchmarks."""
 
 import time
 from typing import Literal
@@ -10,9 +10,18 @@ from millrace.pool import arrays
 from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import Contract, read_model
+from millrace.system.run import quickly
 
 JobName = Literal[
-    "provision", "first synchronisation", "rebuild", "check", "repair", "reshape", "drive change", "benchmark"
+    "provision",
+    "first synchronisation",
+    "rebuild",
+    "check",
+    "repair",
+    "reshape",
+    "drive change",
+    "rescue",
+    "benchmark",
 ]
 
 SILENT_SECONDS = 60
@@ -30,7 +39,7 @@ class Job(Contract):
 
 def jobs(pool: Pool | None) -> list[Job]:
     """Return the running jobs; needs no privileges."""
-    return _provisioning() if pool is None else [*_synchronising(pool), *_changing(), *_benchmark()]
+    return _provisioning() if pool is None else [*_synchronising(pool), *_changing(), *_rescuing(), *_benchmark()]
 
 
 def _provisioning() -> list[Job]:
@@ -62,6 +71,17 @@ def _changing() -> list[Job]:
     done = sum(step.state == "done" for step in change.steps)
     what = change_journal.in_words(change.plan)
     return [Job(name="drive change", what=what, progress=done / len(change.steps), seconds_left=None)]
+
+
+def _rescuing() -> list[Job]:
+    if not paths.rescue_step_file().exists():
+        return []
+    # like a benchmark: there is hardly ever one
+    from millrace.rescue import job
+    from millrace.rescue.words import TITLES
+
+    work = job.running(quickly)
+    return [Job(name="rescue", what=TITLES[work.step], progress=work.progress, seconds_left=None)] if work else []
 
 
 def _benchmark() -> list[Job]:

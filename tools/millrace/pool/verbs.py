@@ -12,7 +12,7 @@ from millrace.provision import in_sync, suspects, unclean
 from millrace.provision import pool as pools
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Linux
-from millrace.rescue.verbs import rescue
+from millrace.rescue.verbs import rescue, rescuing
 from millrace.system.output import Output, prints
 from millrace.system.users import as_root, only_root
 from millrace.tune.pace import PRIORITIES, Priority
@@ -26,6 +26,7 @@ def pool() -> None:
 pool.add_command(scrub)
 pool.add_command(trim)
 pool.add_command(rescue)
+pool.add_command(rescuing)
 pool.add_command(find)
 pool.add_command(found)
 pool.add_command(adopt)

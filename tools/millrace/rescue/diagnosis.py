@@ -18,6 +18,10 @@ class LogIsThere(Refused):
     """The log is not lost, or it is back: whatever keeps the pool from being served, it is not that."""
 
 
+class OtherPool(LogIsThere):
+    """The rescue that is open is about a pool that this server does not have any more."""
+
+
 TOOLS = (
     "losetup",
     "mdadm",

@@ -19,6 +19,8 @@ PER_GROUP = 256 * KIB
 MARGIN = 64 * MIB
 PLAIN = re.compile(r"/[A-Za-z0-9._+/-]*[A-Za-z0-9_+-]")
 """xfs_metadump is a shell script that takes the name apart at blanks."""
+EMPTIED = ("/tmp", "/var/tmp", "/dev")
+"""The unit that writes the image has a /tmp of its own, which ends with it."""
 INODES = re.compile(r"^count = (\d+)$", re.MULTILINE)
 FIELD = re.compile(r"^(\w+) = (\d+)$", re.MULTILINE)
 
@@ -27,7 +29,7 @@ def place(pool: Pool, given: str | None, now: str, ours: str | None = None) -> P
     """Return the file that the image is written to; `given` by the user, else one in /var/lib/millrace.
 
     `now` is ISO 8601, `ours` the file that this rescue was writing. BadInput: it is no absolute path, or there is no
-    such directory. Refused: it exists, or is on the pool.
+    such directory. Refused: it exists, or is on the pool or in a directory that is emptied.
     """
     if given is None:
         return paths.state_dir() / f"rescue-{re.sub(r'[^0-9TZ]', '', now.replace('+00:00', 'Z'))}.metadump"
@@ -42,6 +44,9 @@ def place(pool: Pool, given: str | None, now: str, ours: str | None = None) -> P
         raise Refused(
             f"the image cannot be in {pool.filesystem.mountpoint}, which is what is rescued; give another file"
         )
+    for emptied in EMPTIED:
+        if inside.is_relative_to((paths.ROOT / emptied.lstrip("/")).resolve()):
+            raise Refused(f"the image cannot be in {emptied}, which is not kept; give a file on a drive")
     if (inside / target.name).exists() and str(inside / target.name) != ours:
         raise Refused(f"{shown(given)} exists and is not overwritten; give another file with --image")
     return inside / target.name

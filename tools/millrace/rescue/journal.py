@@ -23,6 +23,12 @@ class RescueJournal(StepLog):
         return cls(read_model(path, Rescue)) if path.exists() else None
 
     @classmethod
+    def load_ended(cls) -> "RescueJournal | None":
+        """Return the last rescue that ended; None if there was none. BadInput: it cannot be read."""
+        path = paths.rescued_file()
+        return cls(read_model(path, Rescue)) if path.exists() else None
+
+    @classmethod
     def new(cls, lost: ArrayRecord, by: str, now: str) -> "RescueJournal":
         """Return a rescue that is not on disk yet; `lost` is the log, `by` a user name."""
         steps = [StepRecord(name=name, state="pending") for name in STEPS]

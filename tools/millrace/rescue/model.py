@@ -62,6 +62,29 @@ class Rescue(Contract):
     ended: str | None = None
 
 
+class RescueWork(Contract):
+    """A confirmed step, which millrace-rescue.service carries out (`/run/millrace/rescue-step.json`).
+
+    `by` is a user name, `at` and `ended` are UTC, ISO 8601. `drives`, `image` and `without_image` are what was chosen.
+    `line` is the last line of progress, `progress` is from 0 to 1, null where it is not known. `error` is why the step
+    did not end well; it is interrupted where the unit was ended from outside.
+    """
+
+    schema_version: Literal[1] = 1
+    id: str
+    step: StepName
+    by: str
+    at: str
+    drives: list[str]
+    image: str | None
+    without_image: bool
+    state: Literal["running", "done", "failed", "interrupted"] = "running"
+    line: str | None = None
+    progress: float | None = None
+    error: str | None = None
+    ended: str | None = None
+
+
 class ShownStep(Contract):
     """One step: what it does, and how it ended."""
 
@@ -75,7 +98,9 @@ class ShownStep(Contract):
 class RescueState(Contract):
     """Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
 
-    `notes` are about drives that are there and are not used. `journal` is null before the first step.
+    `notes` are about drives that are there and are not used. `new_log` has the drives of the new log in words where
+    that is the next step, or why there are none. `journal` is null before the first step, `work` before the first one
+    of this boot. `ending` has sentences on what is to be done after the last step.
     """
 
     schema_version: Literal[1] = 1
@@ -84,4 +109,14 @@ class RescueState(Contract):
     notes: list[str]
     steps: list[ShownStep]
     next: StepName | None
+    new_log: str | None
     journal: Rescue | None
+    work: RescueWork | None
+    ending: list[str]
+
+
+class RescueStatus(Contract):
+    """The rescue that is open, else the last one that ended; null before the first one."""
+
+    schema_version: Literal[1] = 1
+    rescue: RescueState | None

@@ -3,11 +3,12 @@
 
 from millrace import paths
 from millrace.errors import Refused
+from millrace.provision.model import Pool
 from millrace.provision.pool_file import load_pool
 from millrace.provision.system import Report, System
 from millrace.provision.writer import RESCUING, writing
-from millrace.rescue import words
-from millrace.rescue.diagnosis import LogIsThere, diagnose
+from millrace.rescue import image, words
+from millrace.rescue.diagnosis import LogIsThere, OtherPool, diagnose
 from millrace.rescue.journal import RescueJournal
 from millrace.rescue.model import STEPS, RescueState, ShownStep, StepName
 from millrace.rescue.new_log import proposed
@@ -31,6 +32,28 @@ def state(system: System, choices: Choices, by: str) -> RescueState:
     return _shown(journal, notes, choices, where)
 
 
+def recorded(choices: Choices) -> RescueState | None:
+    """Return the open rescue, else the last one that ended, as it is on disk; no drive is examined.
+
+    None: there was none. BadInput: it cannot be read.
+    """
+    journal = RescueJournal.load() or RescueJournal.load_ended()
+    return _shown(journal, [], choices) if journal else None
+
+
+def check(system: System, name: StepName, choices: Choices, by: str) -> bool:
+    """Whether the step `name` is done already; if not, verify that it is the next one and can begin.
+
+    Refused: another step comes first, or a rescue is the wrong thing. BadInput: a choice is not valid.
+    """
+    journal, _ = _open(system, by)
+    if _is_over(journal, name):
+        return True
+    if name == "image" and not choices.without_image:
+        image.place(load_pool(), choices.image, journal.rescue.at, journal.rescue.image)
+    return False
+
+
 def carry_out(system: System, name: StepName, choices: Choices, by: str, report: Report) -> RescueState:
     """Carry out the confirmed step `name`, which must be the next one; one that is done stays as it is.
 
@@ -38,18 +61,9 @@ def carry_out(system: System, name: StepName, choices: Choices, by: str, report:
     stopped; call it again to go on.
     """
     with writing(RESCUING):
-        try:
-            journal, notes = _current(system, by)
-        except LogIsThere as better:
-            raise _given_up(system, better) from better
-        # a drive of the new log may be gone before it is used
-        again = name == "log" and journal.state("repair") == "pending"
-        if journal.state(name) == "done" and not again:
+        journal, notes = _open(system, by)
+        if _is_over(journal, name):
             return _shown(journal, notes, choices)
-        if journal.next != name and journal.state(name) != "done":
-            raise Refused(
-                f"the step '{journal.next}' comes before '{name}': millrace pool rescue --step {journal.next}"
-            )
         if name != "repair":
             # which begins when everything that it needs is there: until then the lost log may come back
             journal.start(name)
@@ -61,22 +75,54 @@ def carry_out(system: System, name: StepName, choices: Choices, by: str, report:
         return _shown(journal, notes, choices)
 
 
+def _open(system: System, by: str) -> tuple[RescueJournal, list[str]]:
+    """As `_current`, for the holder of the lock. Refused: a rescue is the wrong thing; one that was open has ended."""
+    try:
+        return _current(system, by)
+    except LogIsThere as better:
+        raise _given_up(system, better) from better
+
+
+def _is_over(journal: RescueJournal, name: StepName) -> bool:
+    """Whether the step is done and stays as it is. Refused: another one comes first."""
+    done = journal.state(name) == "done"
+    if journal.next != name and not done:
+        raise Refused(f"the step '{journal.next}' comes before '{name}': millrace pool rescue --step {journal.next}")
+    # a drive of the new log may be gone before it is used
+    return done and not (name == "log" and journal.state("repair") == "pending")
+
+
 def _current(system: System, by: str) -> tuple[RescueJournal, list[str]]:
     """The open rescue, or a new one that is not on disk yet, and what is said of drives that are not used."""
     journal = RescueJournal.load()
     if journal is not None and journal.next is None:
         # cut short right before its end
         journal.end(system.now())
+    if journal is not None and not _is_of(journal, load_pool()):
+        raise OtherPool(
+            f"the rescue of {journal.rescue.at} is about another pool and has ended; nothing was changed: "
+            "see millrace health"
+        )
     if journal is not None and journal.state("repair") != "pending":
         return journal, []
     diagnosis = diagnose(system, load_pool())
     return journal or RescueJournal.new(diagnosis.log, by, system.now()), diagnosis.notes
 
 
+def _is_of(journal: RescueJournal, pool: Pool) -> bool:
+    """Whether a rescue is about this pool: its log is the lost one, or the one that takes its place."""
+    rescue = journal.rescue
+    return bool({rescue.lost, *([rescue.new.array.uuid] if rescue.new else [])} & {one.uuid for one in pool.arrays})
+
+
 def _given_up(system: System, better: LogIsThere) -> Refused:
     """The refusal where the log is there; an open rescue has ended."""
     journal = RescueJournal.load()
     if journal is None:
+        return better
+    if isinstance(better, OtherPool):
+        paths.unrepaired_file().unlink(missing_ok=True)
+        journal.end(system.now())
         return better
     give_up(system, journal)
     return Refused(f"the rescue has ended, and nothing of the pool was changed: {better}")
@@ -98,6 +144,9 @@ def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: st
             )
             for name in STEPS
         ],
-        next=journal.next,
+        next=None if rescue.ended else journal.next,
+        new_log=where,
         journal=rescue if rescue.ended or paths.rescue_file().exists() else None,
+        work=None,
+        ending=words.ending(pool, rescue) if journal.state(STEPS[-1]) == "done" else [],
     )

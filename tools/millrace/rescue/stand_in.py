@@ -16,7 +16,7 @@ from millrace import paths
 from millrace.provision.model import Pool
 from millrace.provision.system import System
 from millrace.system.files import write_text
-from millrace.system.mounts import mounted
+from millrace.system.mounts import table
 from millrace.system.run import must
 from millrace.system.text import MIB
 
@@ -30,7 +30,8 @@ def mount_point() -> Path:
 
 def clean_up(system: System) -> None:
     """Unmount and detach what a kill left behind. Failed: it is in use."""
-    if mounted(str(mount_point())) is not None:
+    # the unit mounts it in a table of its own
+    if any(one.point == str(mount_point()) for one in table(process="self")):
         must(system.attempt, ["umount", str(mount_point())])
     backing = _backing()
     if backing.exists():

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from millrace import paths
 from millrace.provision.model import Pool
-from millrace.rescue.model import Rescue, RescueState, ShownStep, StepName
+from millrace.rescue.model import Rescue, RescueState, RescueStatus, RescueWork, ShownStep, StepName
 from millrace.rescue.new_log import in_words
 from millrace.rescue.steps import Choices
 from millrace.system.names import several
@@ -95,7 +95,17 @@ def lines(state: RescueState) -> Iterator[str]:
     yield from (line for number, step in enumerate(state.steps, start=1) for line in _step(number, step))
     yield from _judgement(state)
     yield ""
-    yield from ending(state) if state.next is None else [f"Next step: {state.next}"]
+    yield from _work(state)
+    yield from end(state) if state.next is None else [f"Next step: {state.next}"]
+
+
+def end(state: RescueState) -> Iterator[str]:
+    """Yield what is to be done after the last step, for a terminal."""
+    if state.steps[-1].state != "done":
+        yield "The log came back: the rescue has ended, and nothing of the pool was changed."
+        return
+    yield "The pool is served again. Next:"
+    yield from (f"  - {one}" for one in state.ending)
 
 
 def asked(state: RescueState) -> Iterator[str]:
@@ -112,24 +122,47 @@ def result(state: RescueState, name: StepName) -> Iterator[str]:
     yield f"{step.title}: {step.result or step.state}"
     if name == "judge":
         yield from _judgement(state)
+    if state.next is None:
+        yield from end(state)
 
 
-def ending(state: RescueState) -> Iterator[str]:
-    """Yield what is to be done after the last step."""
-    journal = state.journal
-    yield "The pool is served again. Next:"
-    if journal and journal.orphans:
-        yield "  - Look through /srv/pool/lost+found: files are named by their inode numbers there."
-    yield "  - Compare what was written in the last minutes with its source; write it again where it differs."
-    yield "  - Check all arrays and the metadata: millrace pool scrub start; millrace pool scrub filesystem"
-    if journal and journal.image:
-        yield f"  - Keep {journal.image} until everything was checked, then delete it."
-    yield "  - Drives of the lost log that come back are not used: millrace drive erase SERIAL --foreign"
+def ending(pool: Pool, rescue: Rescue) -> list[str]:
+    """Return what is to be done after the last step."""
+    found = f"{pool.filesystem.mountpoint}/lost+found"
+    return [
+        *([f"Look through {found}: files are named by their inode numbers there."] if rescue.orphans else []),
+        "Compare what was written in the last minutes with its source; write it again where it differs.",
+        "Check all arrays and the metadata: millrace pool scrub start; millrace pool scrub filesystem",
+        *([f"Keep {rescue.image} until everything was checked, then delete it."] if rescue.image else []),
+        "Drives of the lost log that come back are not used: millrace drive erase SERIAL --foreign",
+    ]
+
+
+def working(work: RescueWork) -> str:
+    """Return the progress of a step on one line."""
+    return f"{TITLES[work.step]}: {work.line or 'started'}"
+
+
+def status_lines(status: RescueStatus) -> Iterator[str]:
+    """Yield where a rescue is, for a terminal."""
+    if status.rescue is None:
+        yield "no pool was rescued yet; what a rescue would do: millrace pool rescue"
+        return
+    yield from lines(status.rescue)
 
 
 def _step(number: int, step: ShownStep) -> Iterator[str]:
     mark = {"pending": " ", "started": ">", "done": "x"}[step.state]
     yield f"{number} [{mark}] {step.name:<7} {step.title}{f': {step.result}' if step.result else ''}"
+
+
+def _work(state: RescueState) -> Iterator[str]:
+    """What runs, or why the last step did not end well."""
+    work = state.work
+    if work is None or work.state == "done":
+        return
+    who = f"{work.step}, confirmed by {work.by}"
+    yield f"Running: {who}: {work.line or 'started'}" if work.state == "running" else f"Stopped: {who}: {work.error}"
 
 
 def _judgement(state: RescueState) -> Iterator[str]:

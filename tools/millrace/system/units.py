@@ -14,7 +14,9 @@ def is_active(unit: str, run: Runner) -> bool:
 def is_working(unit: str, run: Runner) -> bool:
     """Whether a oneshot unit runs at the moment, or is about to: systemd calls it "activating", and never active."""
     shown = run(["systemctl", "show", "--property=ActiveState,Job", unit]).out.split()
-    return "ActiveState=activating" in shown or any(one.startswith("Job=") and one != "Job=0" for one in shown)
+    return "ActiveState=activating" in shown or any(
+        one.startswith("Job=") and one not in ("Job=", "Job=0") for one in shown
+    )
 
 
 def notify_ready(address: str | None) -> None:

@@ -8,6 +8,7 @@ from millrace.health.model import Finding, Level
 from millrace.plan.model import Plan, PlanFile, Refusal
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import read_model
+from millrace.system.run import quickly
 from millrace.system.text import moment
 
 NAME = "pool"
@@ -60,8 +61,14 @@ def _rescue() -> list[Finding]:
     """A rescue waits for its next step to be confirmed, in every boot."""
     if not paths.rescue_file().exists():
         return []
-    sentence = "The rescue of the pool, whose log was lost, is not finished."
-    return [Finding(check=NAME, kind="rescue", level=Level.FAIL, sentence=sentence, todo="millrace pool rescue")]
+    # there is hardly ever one
+    from millrace.rescue import job
+
+    work = job.last(quickly)
+    sentence = "The rescue of the pool, whose log was lost, is not finished"
+    if work is not None and work.state != "done":
+        sentence += f": step '{work.step}' {'is running' if work.state == 'running' else 'did not end well'}"
+    return [Finding(check=NAME, kind="rescue", level=Level.FAIL, sentence=f"{sentence}.", todo="millrace pool rescue")]
 
 
 def _under_way(transaction: Transaction) -> Finding:

@@ -56,6 +56,7 @@ EXPOSURE = {
     "millrace-install@.service": 45,
     "millrace-provision.service": 43,
     "millrace-drive.service": 43,
+    "millrace-rescue.service": 46,
     "millrace-assemble.service": 39,
     "millrace-find.service": 42,
     "millrace-adopt.service": 56,

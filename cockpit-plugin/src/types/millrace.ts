@@ -2038,14 +2038,16 @@ export interface Rescue {
 }
 
 /**
- * Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
+ * Where a rescue is. `lost_drives` has the serials of the members of the lost log.
  *
- * `notes` are about drives that are there and are not used. `new_log` has the drives of the new log in words where
- * that is the next step, or why there are none. `journal` is null before the first step, `work` before the first one
- * of this boot. `ending` has sentences on what is to be done after the last step.
+ * `happened` and `losses` are sentences; `next` is the step to confirm, null at the end. `notes` are about drives that
+ * are there and are not used. `new_log` has the drives of the new log in words where that is the next step, or why
+ * there are none. `journal` is null before the first step, `work` before the first one of this boot. `ending` has
+ * sentences on what is to be done after the last step.
  */
 export interface RescueState {
     schema_version: 1;
+    lost_drives: string[];
     happened: string;
     losses: string[];
     notes: string[];
@@ -2057,10 +2059,11 @@ export interface RescueState {
     ending: string[];
 }
 
-/** The rescue that is open, else the last one that ended; null before the first one. */
+/** The rescue that is open, else the last one that ended; null before the first one. `work` is as in RescueState. */
 export interface RescueStatus {
     schema_version: 1;
     rescue: RescueState | null;
+    work: RescueWork | null;
 }
 
 /**

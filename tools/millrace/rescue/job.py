@@ -63,7 +63,7 @@ def status(system: System) -> RescueStatus:
     """Return the open rescue, else the last one that ended; no drive is examined. BadInput: it cannot be read."""
     known = rescue.recorded(Choices())
     work = last(system.attempt)
-    return RescueStatus(rescue=known.model_copy(update={"work": work}) if known else None)
+    return RescueStatus(rescue=known.model_copy(update={"work": work}) if known else None, work=work)
 
 
 def start(system: System, name: StepName, choices: Choices, by: str) -> RescueWork | None:

@@ -96,14 +96,16 @@ class ShownStep(Contract):
 
 
 class RescueState(Contract):
-    """Where a rescue is. `happened` and `losses` are sentences; `next` is the step to confirm, null at the end.
+    """Where a rescue is. `lost_drives` has the serials of the members of the lost log.
 
-    `notes` are about drives that are there and are not used. `new_log` has the drives of the new log in words where
-    that is the next step, or why there are none. `journal` is null before the first step, `work` before the first one
-    of this boot. `ending` has sentences on what is to be done after the last step.
+    `happened` and `losses` are sentences; `next` is the step to confirm, null at the end. `notes` are about drives that
+    are there and are not used. `new_log` has the drives of the new log in words where that is the next step, or why
+    there are none. `journal` is null before the first step, `work` before the first one of this boot. `ending` has
+    sentences on what is to be done after the last step.
     """
 
     schema_version: Literal[1] = 1
+    lost_drives: list[str]
     happened: str
     losses: list[str]
     notes: list[str]
@@ -116,7 +118,8 @@ class RescueState(Contract):
 
 
 class RescueStatus(Contract):
-    """The rescue that is open, else the last one that ended; null before the first one."""
+    """The rescue that is open, else the last one that ended; null before the first one. `work` is as in RescueState."""
 
     schema_version: Literal[1] = 1
     rescue: RescueState | None
+    work: RescueWork | None

@@ -131,6 +131,7 @@ def _given_up(system: System, better: LogIsThere) -> Refused:
 def _shown(journal: RescueJournal, notes: list[str], choices: Choices, where: str | None = None) -> RescueState:
     pool, rescue = load_pool(), journal.rescue
     return RescueState(
+        lost_drives=rescue.lost_drives,
         happened=words.happened(pool, rescue),
         losses=words.LOSSES,
         notes=notes,

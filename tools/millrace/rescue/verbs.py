@@ -129,4 +129,4 @@ def rescuing(show: Output) -> None:
     only_root()
     with as_root():
         after = job.execute(Linux(), lambda line: click.echo(line, err=True))
-    show(RescueStatus(rescue=after), lambda _: ())
+    show(RescueStatus(rescue=after, work=after.work if after else None), lambda _: ())

@@ -18,6 +18,7 @@ import { ChangePanel } from "./ChangeProgress";
 import { DriveAttention } from "./DriveAttention";
 import { DriveDialog } from "./DriveDialogs";
 import { DrivesPanel } from "./DrivesPanel";
+import { RescuePanel } from "./RescuePanel";
 import { ScrubPanel } from "./ScrubPanel";
 import { arrayTones } from "./words";
 
@@ -43,6 +44,7 @@ export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX
     const close = useCallback(() => go(["storage"]), []);
     return (
         <>
+            <RescuePanel health={health} drives={drives.data?.drives ?? []} />
             <Adopted />
             <ChangePanel progress={progress} arrays={arrays} />
             <DriveAttention rows={drives.data?.drives ?? []} />

@@ -51,6 +51,20 @@ while True:
     print(number, file=log, flush=True)
     number += 1
 """
+CATCHER, CAUGHT = "/run/catch.py", "/run/caught"
+CATCH = f"""
+import os, pathlib, signal
+while True:
+    for name in pathlib.Path("/proc").glob("[0-9]*/comm"):
+        try:
+            found = name.read_text().strip() == "xfs_repair"
+        except OSError:
+            continue
+        if found:
+            os.kill(int(name.parent.name), signal.SIGSTOP)
+            pathlib.Path("{CAUGHT}").write_text(name.parent.name)
+            raise SystemExit
+"""
 IMAGE = "/var/lib/millrace/metadata.image"
 
 
@@ -147,7 +161,7 @@ def test_new_log_is_not_mounted_before_the_repair(lost: Box) -> None:
     assert not is_mounted(lost)
 
 
-def test_rescue_goes_on_after_a_power_cut(lost: Box) -> None:
+def test_rescue_waits_for_its_next_step_after_a_power_cut(lost: Box) -> None:
     lost.machine.power_cut()
     lost.machine.start()
     lost.wait_booted()
@@ -155,8 +169,41 @@ def test_rescue_goes_on_after_a_power_cut(lost: Box) -> None:
     findings = [one for one in lost.shown("health --json")["findings"] if one["check"] == "pool"]
     assert "millrace pool rescue" in [one["todo"] for one in findings]
     assert json.loads(rescue(lost, "--json").out)["next"] == "repair"
+    # what was confirmed before is confirmed again
+    assert lost.shown("pool rescue --status --json")["work"] is None
+
+
+def repair_from_a_terminal(box: Box) -> None:
+    """A terminal confirms the repair and follows it; xfs_repair is stopped as soon as it runs."""
+    box.machine.run(f"cat > {CATCHER}", stdin=CATCH)
+    box.say(f"systemctl reset-failed; rm -f {CAUGHT}; systemd-run --unit=catcher python3 {CATCHER}")
+    box.say("systemd-run --unit=terminal millrace pool rescue --step repair --yes")
+    box.machine.wait_command(f"test -s {CAUGHT}", "xfs_repair to run", 300)
+
+
+def test_killed_repair_says_why(lost: Box) -> None:
+    repair_from_a_terminal(lost)
+    lost.say(f"kill -KILL $(cat {CAUGHT})")
+    lost.machine.wait_command("systemctl is-failed terminal.service", "the end of the repair", 300)
+    status = lost.shown("pool rescue --status --json")
+    assert status["work"]["state"] == "failed" and "xfs_repair ended with status -9" in status["work"]["error"]
+    assert status["rescue"]["next"] == "repair" and not is_mounted(lost)
+
+
+def test_repair_goes_on_when_its_terminal_dies(lost: Box) -> None:
+    repair_from_a_terminal(lost)
+    lost.say("systemctl kill --signal=KILL terminal.service")
+    lost.machine.wait_command("! systemctl is-active terminal.service", "the end of the terminal", 60)
+    assert "millrace-rescue.service" in lost.say(f"cat /proc/$(cat {CAUGHT})/cgroup")
+    work = lost.shown("pool rescue --status --json")["work"]
+    assert (work["step"], work["state"]) == ("repair", "running")
+    assert "rescue" in [one["name"] for one in lost.shown("status --json")["jobs"]]
+    refused = rescue(lost, "--step", "serve", "--yes", check=False)
+    assert refused.status == 1 and "the step 'repair' is running" in refused.err
+    lost.say(f"kill -CONT $(cat {CAUGHT})")
+    # another terminal follows the same step to its end
     state = step(lost, "repair")
-    assert state["next"] == "serve" and not is_mounted(lost)
+    assert state["next"] == "serve" and state["work"]["id"] == work["id"] and not is_mounted(lost)
     assert {one["serial"] for one in log_record(lost)["members"]} == set(NEW)
     state = step(lost, "serve")
     print(lost.say("journalctl -b -k -o cat --grep XFS --no-pager; ls -la /srv/pool /srv/pool/lost+found 2>&1; true"))

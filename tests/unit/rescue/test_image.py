@@ -82,3 +82,12 @@ def test_image_is_not_on_the_pool(world: WithoutLog, root: Path, given: str) -> 
     os.symlink(root / "srv/pool/share", root / "link")
     with pytest.raises(Refused, match="the image cannot be in /srv/pool"):
         image.place(load_pool(), given, NOW)
+
+
+@pytest.mark.parametrize("given", ["/tmp/x", "/var/tmp/deep/x", "/link/x"])
+def test_image_is_not_where_it_would_be_gone(world: WithoutLog, root: Path, given: str) -> None:
+    (root / "tmp").mkdir()
+    (root / "var/tmp/deep").mkdir(parents=True)
+    os.symlink(root / "tmp", root / "link")
+    with pytest.raises(Refused, match=r"the image cannot be in /(var/)?tmp, which is not kept; give a file on a drive"):
+        image.place(load_pool(), given, NOW)

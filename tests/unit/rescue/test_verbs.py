@@ -128,3 +128,65 @@ def test_drives_that_are_not_there_are_asked_for(
         assert run(["pool", "rescue", "--step", name, "--yes"]) == 0
     assert run(["pool", "rescue", "--step", "log", "--yes"]) == 1
     assert "insert two blank drives with room for 9 GiB, and give each with --with SERIAL" in capsys.readouterr().err
+
+
+def test_status_examines_no_drive(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["pool", "rescue", "--status"]) == 0
+    assert capsys.readouterr().out.startswith("no pool was rescued yet")
+    assert run(["pool", "rescue", "--step", "stop", "--yes"]) == 0
+    capsys.readouterr()
+    world.calls.clear()
+    assert run(["pool", "rescue", "--status"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("What may be lost:") and "Next step: image" in out
+    assert world.calls == []
+
+
+def test_detached_step_returns_before_its_end(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    world.unit_hangs = True
+    assert run(["pool", "rescue", "--step", "stop", "--yes", "--detach", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["next"] == "stop" and POOL in world.points
+    assert run(["pool", "rescue", "--status", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["work"]["state"] == "running"
+
+
+def test_terminal_that_comes_back_follows_the_step_that_runs(
+    world: WithoutLog, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world.unit_hangs = True
+    assert run(["pool", "rescue", "--step", "stop", "--yes", "--detach"]) == 0
+
+    def ends(_: float) -> None:
+        world.unit()
+        world.unit_runs = world.unit_hangs = False
+
+    monkeypatch.setattr(world, "wait", ends)
+    monkeypatch.setattr("sys.stdin", Terminal("no\n"))
+    assert run(["pool", "rescue"]) == 1
+    said = capsys.readouterr()
+    assert "The step 'stop' runs, confirmed by admin." in said.err
+    assert "/srv/pool is unmounted" in said.out and "Step 2 of 6" in said.out and "Step 1 of 6" not in said.out
+    assert len(world.called("systemctl start --no-block")) == 1
+
+
+def test_step_that_failed_is_shown_with_its_reason(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    world.busy = True
+    assert run(["pool", "rescue", "--step", "stop", "--yes"]) == 1
+    assert "millrace: step 'stop': /srv/pool is still in use" in capsys.readouterr().err
+    assert run(["pool", "rescue"]) == 0
+    assert "Stopped: stop, confirmed by admin: /srv/pool is still in use" in capsys.readouterr().out
+
+
+def test_unit_carries_out_what_was_confirmed(world: WithoutLog, capsys: pytest.CaptureFixture[str]) -> None:
+    world.unit_hangs = True
+    assert run(["pool", "rescue", "--step", "stop", "--yes", "--detach"]) == 0
+    assert run(["pool", "rescuing"]) == 0
+    assert POOL not in world.points
+
+
+@pytest.mark.parametrize("words", [["--status", "--yes"], ["--status", "--step", "stop"], ["--detach"]])
+def test_options_that_do_not_fit_are_refused(
+    world: WithoutLog, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert run(["pool", "rescue", *words]) == 2
+    assert POOL in world.points and capsys.readouterr().err.count("\n") == 1

@@ -198,6 +198,15 @@ def test_list_of_etc_names_what_is_in_it_and_no_accounts(factory: Path) -> None:
     assert not {"passwd", "shadow", "group", "machine-id", "hostname", ".updated"} & listed.entries.keys()
 
 
+def test_initrd_encrypts_and_opens_root(initrd_names: set[str]) -> None:
+    units = "usr/lib/systemd/system"
+    own = {"millrace-root-encryption.service", "millrace-unlock.timer", "systemd-repart.service.d/10-millrace.conf"}
+    assert {f"{units}/{name}" for name in own} | {"usr/lib/millrace/root-encryption.conf"} <= initrd_names
+    assert {"usr/lib/systemd/systemd-cryptsetup", "usr/bin/install"} <= initrd_names
+    assert any(Path(name).name.startswith("dm-crypt.ko") for name in initrd_names)
+    assert not any(name.startswith("usr/lib/nvpcr") for name in initrd_names)
+
+
 @pytest.mark.parametrize("module", ["nvme", "vmd", "megaraid_sas", "mpt3sas", "mpi3mr", "smartpqi", "ahci"])
 def test_initrd_reaches_the_boot_drive_of_real_servers(initrd_names: set[str], module: str) -> None:
     assert any(Path(name).name.startswith(f"{module}.ko") for name in initrd_names)

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from host import artefacts, compare, keys, layout, secure_boot, stage, tools_tree
+from host import artefacts, compare, keys, layout, root_policy, secure_boot, stage, tools_tree
 from millrace.errors import Failed
 from vm import pe
 from vm.disks import keep
 
 NAME = artefacts.image_name(layout.REPO)
 TOOLS = layout.caches().stages / "image" / "mkosi.tools"
+# What signing adds to a kernel image beside its signature.
+ROOT = (root_policy.KEY, root_policy.SIGNATURE)
 EPOCH = stage.epoch(layout.REPO)
 # Some of the modules without which nothing is served.
 MODULES = ("xfs", "raid456", "nfsd", "nvme", "dm-verity", "erofs", "nf_tables")
@@ -83,7 +85,9 @@ def test_signatures_taken_away_the_unsigned_build_is_left(made: Signed) -> None:
     assert programs(made.esp) == programs(made.unsigned_esp)
     for name in programs(made.esp):
         before, after = ((esp / name).read_bytes() for esp in (made.unsigned_esp, made.esp))
-        assert before != after and pe.unsigned(before) == pe.unsigned(after), name
+        added = {section: text for section, text in pe.sections(after) if section in ROOT}
+        assert bool(added) == root_policy.is_kernel_image(before), name
+        assert before != after and pe.with_sections(before, added) == pe.unsigned(after), name
     others = [line for line in compare.trees(made.unsigned_esp, made.esp) if ".efi" not in line.lower()]
     assert [line.split()[0] for line in others if "only in the second" in line] == [
         "loader/keys/auto",

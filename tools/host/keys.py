@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tools/keys`: the owner's keys of Secure Boot and of updates, in one directory that stays with the owner."""
+"""`tools/keys`: the owner's keys of Secure Boot, of root and of updates, in one directory that stays with the owner."""
 
 import argparse
 import itertools
@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -15,7 +16,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
 
 from host import efivars, lock, pgp
 from host.entry import finish
@@ -33,8 +34,10 @@ AUTO = ("PK.auth", "KEK.auth", "db.auth")
 TITLES = {"PK": "platform key", "KEK": "key exchange key", "db": "image key"}
 # The key that signs the write of each variable.
 SIGNERS = {"PK": "PK", "KEK": "PK", "db": "KEK"}
+# The key that signs what a TPM measures of a kernel image: it opens the root file system (host.root_policy).
+PCR, PCR_PUBLIC = "pcr.key", "pcr.pub"
 # What a rotation replaces, and where it keeps both sides of it.
-ROTATED = ("db.key", "db.crt", UPDATE)
+ROTATED = (PCR, PCR_PUBLIC, "db.key", "db.crt", UPDATE)
 NEXT, SWITCHING, OLD = "next", "switching", "old"
 LOCK = ".lock"
 
@@ -46,7 +49,7 @@ class Keys:
     directory: Path
 
     def key(self, name: str) -> rsa.RSAPrivateKey:
-        """Return the secret key of PK, KEK or db. Failed: it cannot be read."""
+        """Return the secret key of PK, KEK, db or pcr. Failed: it cannot be read."""
         path = self.directory / f"{name}.key"
         try:
             found = serialization.load_pem_private_key(path.read_bytes(), None)
@@ -65,6 +68,14 @@ class Keys:
         older = sorted(self.directory.glob(f"{OLD}/*/db.crt"), key=lambda path: -int(path.parent.name))
         next_one = [path for path in (self.directory / NEXT / "db.crt",) if path.exists()]
         return [self.certificate("db"), *map(_certificate, [*next_one, *older])]
+
+    def root_keys(self) -> list[Path]:
+        """Return the files of the keys that open root: that in use, the next one, and those of before.
+
+        A kernel image is signed with all of them: it opens a root that is bound to any.
+        """
+        older = sorted(self.directory.glob(f"{OLD}/*/{PCR}"), key=lambda path: -int(path.parent.name))
+        return [path for path in (self.directory / PCR, self.directory / NEXT / PCR, *older) if path.exists()]
 
 
 def _certificate(path: Path) -> x509.Certificate:
@@ -94,6 +105,13 @@ def _make_pair(directory: Path, name: str, now: datetime) -> None:
     _write(directory / f"{name}.crt", certificate.public_bytes(Encoding.PEM))
 
 
+def _make_root_key(directory: Path) -> None:
+    """Make the key that signs what a TPM 2.0 measures of a kernel image (PCR 11)."""
+    key = rsa.generate_private_key(65537, BITS)
+    _write(directory / PCR_PUBLIC, key.public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo))
+    _write(directory / PCR, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+
+
 def _write_variables(keys: Keys, names: Iterable[str], now: datetime) -> None:
     """Write `<name>.auth` for systemd-boot, and the certificates in the form that firmware menus take."""
     owner = UUID((keys.directory / OWNER).read_text().strip())
@@ -115,8 +133,14 @@ def _place(directory: Path) -> Path:
 
 
 def make(directory: Path, now: datetime) -> Keys:
-    """Make all keys in `directory`; a break leaves nothing. BadInput: it is in the clone, or exists and has files."""
+    """Make all keys in `directory`; a break leaves nothing. A directory of before gets the key of root that it lacks.
+
+    BadInput: it is in the clone, or exists and has files.
+    """
     place = _place(directory)
+    if (place / "PK.key").is_file() and not (place / PCR).exists():
+        _make_root_key(place)
+        return load(directory)
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise BadInput(f"{directory} is there already and nothing in it is overwritten; name a new directory.")
     try:
@@ -127,6 +151,7 @@ def make(directory: Path, now: datetime) -> Keys:
     try:
         for name in TITLES:
             _make_pair(new, name, now)
+        _make_root_key(new)
         _write(new / OWNER, f"{uuid4()}\n".encode())
         _write_variables(Keys(new), TITLES, now)
         secret, public = pgp.make()
@@ -147,12 +172,13 @@ def load(directory: Path) -> Keys:
     """
     place = _place(directory)
     needed = [f"{name}{end}" for name in TITLES for end in (".key", ".crt", ".auth")]
-    missing = [name for name in (*needed, OWNER, UPDATE, UPDATE_PUBLIC) if not (place / name).is_file()]
+    needed += [OWNER, UPDATE, UPDATE_PUBLIC, PCR, PCR_PUBLIC]
+    missing = [name for name in needed if not (place / name).is_file()]
     if (place / SWITCHING).is_dir():
         raise Refused(f"A rotation of {directory} was interrupted; run: tools/keys rotate --switch {directory}")
     if missing:
         raise BadInput(f"{directory} has no {missing[0]}; tools/keys make {directory} makes a directory of keys.")
-    secrets = [place, *(place / name for name in (*(f"{name}.key" for name in TITLES), UPDATE))]
+    secrets = [place, *(place / name for name in (*(f"{name}.key" for name in TITLES), UPDATE, PCR))]
     for path in secrets:
         if path.stat().st_mode & 0o077:
             raise Refused(f"Other users can read {path}; run: chmod -R go= {directory}")
@@ -160,11 +186,14 @@ def load(directory: Path) -> Keys:
     for name in TITLES:
         if keys.key(name).public_key() != keys.certificate(name).public_key():
             raise Refused(f"{place / name}.crt is not the certificate of {name}.key; restore {directory} from a copy.")
+    public = keys.key(PCR.removesuffix(".key")).public_key()
+    if public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo) != (place / PCR_PUBLIC).read_bytes():
+        raise Refused(f"{place / PCR_PUBLIC} is not the public key of {PCR}; restore {directory} from a copy.")
     return keys
 
 
 def begin_rotation(directory: Path, now: datetime) -> Keys:
-    """Make the next image key and the next key of updates, which are accepted from now on and do not sign yet.
+    """Make the next keys of images, root and updates, which are accepted from now on and do not sign yet.
 
     Refused: a rotation is under way. Otherwise as `load`.
     """
@@ -175,6 +204,7 @@ def begin_rotation(directory: Path, now: datetime) -> Keys:
         new = Path(tempfile.mkdtemp(prefix=f".{NEXT}.", dir=keys.directory))
         try:
             _make_pair(new, "db", now)
+            _make_root_key(new)
             secret, public = pgp.make()
             _write(new / UPDATE, secret)
             _write(new / UPDATE_PUBLIC, public + (keys.directory / UPDATE_PUBLIC).read_bytes())
@@ -217,6 +247,12 @@ def switch(directory: Path, now: datetime) -> Keys:
     return load(directory)
 
 
+def _fingerprint(path: Path) -> str:
+    """The sha256 of the public half of a secret key, as systemd-measure and systemd-cryptenroll name it."""
+    public = Keys(path.parent).key(path.stem).public_key()
+    return sha256(public.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)).hexdigest()
+
+
 def show(keys: Keys) -> str:
     """Return what each key is for, with fingerprint and date. Failed: a key cannot be read."""
     lines = [f"Keys in {keys.directory}"]
@@ -227,6 +263,8 @@ def show(keys: Keys) -> str:
         lines.append(f"  {'':<8}{certificate.fingerprint(SHA256()).hex()}")
     others = keys.accepted()[1:]
     lines += [f"  {'':<8}also accepted: {one.fingerprint(SHA256()).hex()}" for one in others]
+    lines += ["  pcr     key that opens root", f"  {'':<8}{_fingerprint(keys.root_keys()[0])}"]
+    lines += [f"  {'':<8}also signs: {_fingerprint(one)}" for one in keys.root_keys()[1:]]
     (signing,) = pgp.fingerprints(keys.directory / UPDATE)
     accepted = pgp.fingerprints(keys.directory / UPDATE_PUBLIC)
     lines += ["  update  key of updates", f"  {'':<8}{signing}"]
@@ -258,7 +296,7 @@ def main(arguments: list[str]) -> int:
     )
     verbs = parser.add_subparsers(dest="verb", required=True, metavar="VERB")
     helps = {"make": "make all keys in a new directory", "show": "list the keys with their fingerprints"}
-    for verb, words in (helps | {"rotate": "make the next image key and the next key of updates"}).items():
+    for verb, words in (helps | {"rotate": "make the next keys of images, root and updates"}).items():
         one = verbs.add_parser(verb, help=words, description=f"{words[0].upper()}{words[1:]}.")
         one.add_argument("directory", type=Path, metavar="KEYDIR")
         if verb == "rotate":

@@ -2,7 +2,8 @@
 """`tools/build --sign`: the built image for Secure Boot, with the owner's keys.
 
 Signing is a step of its own. The build sees no key, and a signed image is the unsigned one and signatures: /usr and its
-root hash are the same. The time of a signature is that of the image, so that the same keys give the same bytes.
+root hash are the same. The kernel image also gets what opens an encrypted root (`host.root_policy`). The time of a
+signature is that of the image, so that the same keys give the same bytes.
 """
 
 import os
@@ -12,7 +13,7 @@ import subprocess
 from pathlib import Path
 from uuid import UUID
 
-from host import artefacts, tools_tree
+from host import artefacts, root_policy, tools_tree
 from host.keys import AUTO, Keys
 from millrace.errors import Failed
 from vm.disks import keep
@@ -29,8 +30,11 @@ SPACE = 3 << 30
 
 
 def _sign_file(path: Path, keys: Keys, tools: Path, epoch: int) -> None:
-    """Sign a PE file where it is, and verify the signature."""
+    """Sign a PE file where it is, and verify the signature. A kernel image also gets what opens root."""
     certificate, new = keys.directory / "db.crt", path.with_name(f"{path.name}.new")
+    data = path.read_bytes()
+    if root_policy.is_kernel_image(data):
+        path.write_bytes(root_policy.signed(data, keys, tools))
     argv = ["sign", f"--private-key={keys.directory / 'db.key'}", f"--certificate={certificate}", f"--output={new}"]
     tools_tree.run(tools, SBSIGN, *argv, str(path), epoch=epoch)
     tools_tree.run(tools, "bin/sbverify", "--cert", str(certificate), str(new))

@@ -14,6 +14,7 @@ from vm.accel import Accel
 from vm.machine import COMMAND_SECONDS, Machine
 from vm.qemu import Files, Options, server_command
 from vm.server import Drive, Server
+from vm.tpm import Tpm
 
 # Emulation is slow and uneven: what a real server does in seconds may take minutes.
 PATIENCE = (
@@ -63,15 +64,25 @@ class Appliance(Machine):
         self.empty: set[str] = set()
         # drives that were put in while the machine ran, which are in no subsystem until the next start
         self._new: set[str] = set()
+        self.tpm: Tpm | None = None
 
         def command(files: Files) -> list[str]:
             self._new.clear()
+            if self.tpm is not None:
+                self.tpm.start()
             disks.make(self.server, image, files)
             if options.log_writes:
                 disks.empty_logs(self.server, files)
             return server_command(self.server, accel, files, options, self.empty)
 
         super().__init__(server.name, directory, accel, command)
+        if options.tpm:
+            self.tpm = Tpm(self.files.tpm, self.files.tpm_socket)
+
+    def _gone(self) -> None:
+        super()._gone()
+        if self.tpm is not None:
+            self.tpm.stop()
 
     def millrace(
         self, words: Sequence[str], *, user: str = "root", seconds: float = COMMAND_SECONDS, check: bool = True
@@ -196,14 +207,15 @@ def appliance(
     log_writes: bool = False,
     secure_boot: bool = False,
     medium: Path | None = None,
+    tpm: bool = False,
 ) -> Appliance:
     """Return a machine that boots `image` as `server`, with its disks in `directory`.
 
     `credentials` are systemd system credentials by name. `forwards` maps the guest's TCP ports to ports on loopback.
     `links` are the data NICs' netdev backends (vm.link); without them each NIC has a network of its own.
     With `log_writes` what is written to the drives is also in logs (vm.writelog). With `secure_boot` the first start of
-    a signed image enrols its keys and ends; later ones boot only what is signed. `medium` is an image on a USB drive,
-    which is tried before the boot disk.
+    a signed image enrols its keys and ends; later ones boot only what is signed. With `tpm` it has a TPM 2.0. `medium`
+    is an image on a USB drive, which is tried before the boot disk.
     """
     emulated = accel.name == "tcg"
     options = Options(
@@ -215,5 +227,6 @@ def appliance(
         log_writes=log_writes,
         secure_boot=secure_boot,
         medium=medium,
+        tpm=tpm,
     )
     return Appliance(server, image, directory, accel, options)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A running VM: start, observe, run commands, cut the power."""
 
+import os
 import shutil
 import socket
 import subprocess
@@ -70,6 +71,7 @@ class Machine:
         self._agent: agent.Client | None = None
         self._monitor: Monitor | None = None
         self._console_start = 0
+        self._keyboard: int | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -171,7 +173,23 @@ class Machine:
     def close(self) -> None:
         """Switch off whatever still runs and remove the sockets; the disks stay."""
         self.power_cut()
+        if self._keyboard is not None:
+            os.close(self._keyboard)
+            self._keyboard = None
         shutil.rmtree(self._sockets, ignore_errors=True)
+
+    def type(self, line: str) -> None:
+        """Type a line on the serial console. Failed: the machine was not started with `with_keyboard`."""
+        if self._keyboard is None:
+            raise Failed(f"{self.name} has no keyboard on its serial console.")
+        os.write(self._keyboard, line.encode() + b"\r")
+
+    def with_keyboard(self) -> None:
+        """Let `type` work from the next start on."""
+        if self._keyboard is None:
+            os.mkfifo(self.files.typed)
+            # for reading too: QEMU opens its side without waiting and never finds the end
+            self._keyboard = os.open(self.files.typed, os.O_RDWR)
 
     @property
     def console(self) -> str:

@@ -5,6 +5,7 @@ By hand: build hosts with Debian 12 have no ukify.
 """
 
 import struct
+from collections.abc import Mapping
 from pathlib import Path
 
 from millrace.errors import Failed
@@ -14,26 +15,80 @@ SECTION_SIZE = 40
 PE32_PLUS = 0x20B
 # In the optional header: the checksum, and the place of the signatures in the table of directories (PE32+).
 CHECKSUM, SIGNATURES = 64, 144
+# There, too: the size of initialised data, alignments in memory and in the file, sizes of the image and of its headers.
+DATA_SIZE, ALIGNMENTS, IMAGE_SIZES = 8, 32, 56
 # To which a file grows before signatures follow.
 ALIGNED = 8
+# A section of read-only data: IMAGE_SCN_CNT_INITIALIZED_DATA, IMAGE_SCN_MEM_READ.
+READ_ONLY_DATA = 0x40000040
 
 
 def section(path: Path, name: str) -> bytes:
     """Return the content of section `name` (".linux", ".initrd", …); raise Failed where there is none."""
-    data = path.read_bytes()
+    try:
+        found = sections(path.read_bytes())
+    except Failed as error:
+        raise Failed(f"{path} is not a unified kernel image.") from error
+    for title, content in found:
+        if title == name:
+            return content
+    raise Failed(f"{path} has no section {name}.")
+
+
+def sections(data: bytes) -> list[tuple[str, bytes]]:
+    """Return names and contents of all sections in their order. Failed: it is no PE file."""
     try:
         (header,) = struct.unpack_from("<I", data, HEADER_OFFSET)
         signature, count, optional = struct.unpack_from("<4s2xH12xH", data, header)
         if signature != b"PE\0\0":
-            raise Failed(f"{path} is not a unified kernel image.")
-        first = header + 24 + optional
+            raise Failed("A file that is not PE.")
+        found = []
         for number in range(count):
-            title, size, _, stored, start = struct.unpack_from("<8sIIII", data, first + number * SECTION_SIZE)
-            if title.rstrip(b"\0").decode("ascii", "replace") == name:
-                return data[start : start + min(size, stored)]
+            at = header + 24 + optional + number * SECTION_SIZE
+            title, size, _, stored, start = struct.unpack_from("<8sIIII", data, at)
+            found.append((title.rstrip(b"\0").decode("ascii", "replace"), data[start : start + min(size, stored)]))
+        return found
     except struct.error as error:
-        raise Failed(f"{path} is not a unified kernel image.") from error
-    raise Failed(f"{path} has no section {name}.")
+        raise Failed("A file without a whole PE header.") from error
+
+
+def _up(number: int, unit: int) -> int:
+    return -(-number // unit) * unit
+
+
+def with_sections(data: bytes, added: Mapping[str, bytes]) -> bytes:
+    """Return a PE32+ file without its signatures and with more sections of data behind those that it has.
+
+    Failed: it is none, has a section of such a name, or its header has no room.
+    """
+    taken = {name for name, _ in sections(data)}
+    if again := sorted(taken & added.keys()):
+        raise Failed(f"A kernel image that has a section {again[0]} already.")
+    content = bytearray(unsigned(data))
+    (header,) = struct.unpack_from("<I", content, HEADER_OFFSET)
+    count, size = struct.unpack_from("<H12xH", content, header + 6)
+    optional = header + 24
+    table = optional + size
+    in_memory, in_file = struct.unpack_from("<II", content, optional + ALIGNMENTS)
+    end, headers = struct.unpack_from("<II", content, optional + IMAGE_SIZES)
+    (initialised,) = struct.unpack_from("<I", content, optional + DATA_SIZE)
+    # the first section's content follows the headers in the file
+    first = min(struct.unpack_from("<I", content, table + n * SECTION_SIZE + 20)[0] for n in range(count))
+    if table + (count + len(added)) * SECTION_SIZE > min(headers, first):
+        raise Failed("A kernel image whose header has no room for more sections.")
+    for number, (name, text) in enumerate(added.items(), count):
+        content += bytes(-len(content) % in_file)
+        stored = _up(len(text), in_file)
+        entry = struct.pack("<8sIIII", name.encode(), len(text), _up(end, in_memory), stored, len(content))
+        at = table + number * SECTION_SIZE
+        content[at : at + SECTION_SIZE] = entry + struct.pack("<12xI", READ_ONLY_DATA)
+        content += text + bytes(stored - len(text))
+        end = _up(end, in_memory) + _up(len(text), in_memory)
+        initialised += stored
+    struct.pack_into("<H", content, header + 6, count + len(added))
+    struct.pack_into("<I", content, optional + IMAGE_SIZES, end)
+    struct.pack_into("<I", content, optional + DATA_SIZE, initialised)
+    return bytes(content)
 
 
 def unsigned(data: bytes) -> bytes:

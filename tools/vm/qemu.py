@@ -52,6 +52,21 @@ class Files:
         return self.directory / "console.log"
 
     @property
+    def typed(self) -> Path:
+        """A pipe whose content is typed on the guest's serial console."""
+        return self.sockets / "typed"
+
+    @property
+    def tpm(self) -> Path:
+        """What the emulated TPM keeps (vm.tpm)."""
+        return self.directory / "tpm"
+
+    @property
+    def tpm_socket(self) -> Path:
+        """Where QEMU reaches the emulated TPM."""
+        return self.sockets / "tpm"
+
+    @property
     def qmp(self) -> Path:
         """QEMU's monitor."""
         return self.sockets / "qmp"
@@ -77,8 +92,9 @@ class Options:
     `forwards` maps guest TCP ports to ports on the host's loopback. `links` are netdev backends, one for each data
     NIC in order ("user" or "dgram,…"). `credentials` and `cmdline` reach the unmodified image by SMBIOS. With
     `log_writes` each NVMe drive has a log of its requests (`Files.log`). With `secure_boot` firmware verifies what it
-    starts as soon as keys are enrolled in `Files.variables`. `medium` is an image on a USB drive that cannot be
-    written, which firmware tries before the boot disk.
+    starts as soon as keys are enrolled in `Files.variables`. With `tpm` there is a TPM 2.0 behind
+    `Files.tpm_socket`. `medium` is an image on a USB drive that cannot be written, which firmware tries before the boot
+    disk.
     """
 
     credentials: Mapping[str, bytes] = field(default_factory=dict)
@@ -89,6 +105,7 @@ class Options:
     log_writes: bool = False
     secure_boot: bool = False
     medium: Path | None = None
+    tpm: bool = False
 
     @property
     def firmware(self) -> Path:
@@ -110,7 +127,8 @@ def smbios(options: Options) -> list[str]:
 def platform(accel: Accel, files: Files, no_reboot: bool) -> list[str]:
     """Return what every VM has: accelerator, console, monitor, agent channel, entropy, panic notice."""
     argv = [accel.qemu, *accel.options, "-nodefaults", "-display", "none", "-no-user-config"]
-    argv += ["-chardev", f"file,id=console,path={files.console},append=on", "-serial", "chardev:console"]
+    typed = f",input-path={files.typed}" if files.typed.exists() else ""
+    argv += ["-chardev", f"file,id=console,path={files.console},append=on{typed}", "-serial", "chardev:console"]
     argv += ["-chardev", f"socket,id=qmp,path={files.qmp},server=on,wait=off", "-mon", "chardev=qmp,mode=control"]
     argv += ["-chardev", f"socket,id=agent,path={files.channel},server=on,wait=off"]
     argv += ["-device", "virtio-serial-pci,bus=pcie.0"]
@@ -192,6 +210,12 @@ def network(server: Server, options: Options) -> list[str]:
     return argv
 
 
+def tpm(files: Files) -> list[str]:
+    """Return a TPM 2.0 behind the interface that most mainboards have."""
+    argv = ["-chardev", f"socket,id=tpm,path={files.tpm_socket}", "-tpmdev", "emulator,id=tpm0,chardev=tpm"]
+    return [*argv, "-device", "tpm-tis,tpmdev=tpm0"]
+
+
 def spare_ports(server: Server) -> list[str]:
     """Return an empty root port for each node, `spare0` and on: where a card is put in while the server runs."""
     return [part for node in range(len(server.nodes)) for part in _port(f"spare{node}", node, SPARE_SLOT, 200 + node)]
@@ -223,6 +247,7 @@ def server_command(
     return [
         *argv,
         *(usb(options.medium) if options.medium else []),
+        *(tpm(files) if options.tpm else ()),
         *drives(server, files, options.log_writes, empty),
         *network(server, options),
         *spare_ports(server),

@@ -40,6 +40,34 @@ def test_emergency_mode_of_an_accepted_version_stays() -> None:
     assert unit("millrace-emergency.timer")["ConditionPathExists"] == [COUNTED, f"!{marker}"]
 
 
+def test_a_version_on_trial_does_not_wait_for_a_recovery_key_for_ever() -> None:
+    added = REPO / "mkosi.initrd.conf/mkosi.extra" / SYSTEMD / "system"
+    opener = settings((added / "systemd-cryptsetup@root.service.d/10-millrace.conf").read_text())
+    assert opener["Wants"] == ["millrace-unlock.timer"]
+    timer = settings((added / "millrace-unlock.timer").read_text())
+    assert (timer["Unit"], timer["ConditionPathExists"]) == (["reboot.target"], [COUNTED])
+    # a root that was opened is not cut off
+    assert timer["Conflicts"] == ["shutdown.target initrd-switch-root.target"]
+
+
+def test_root_is_made_in_the_clear_only_where_it_is_not_to_be_encrypted() -> None:
+    added = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib"
+    maker = settings((added / "systemd/system/systemd-repart.service.d/10-millrace.conf").read_text())
+    assert maker["Requires"] == ["millrace-root-encryption.service"]
+    setup = settings((added / "systemd/system/millrace-root-encryption.service").read_text())
+    assert setup["ConditionSecurity"] == ["uefi-secureboot", "tpm2"]
+    assert setup["ConditionPathExists"] == ["/.extra/tpm2-pcr-public-key.pem"]
+    assert "systemd-repart.service" in setup["Before"]
+    # systemd-repart reads drop-ins of the file that makes root
+    [command] = setup["ExecStart"]
+    *_, source, target = command.split()
+    assert (added.parents[1] / source[1:]).is_file()
+    assert (
+        Path(target).parent.name == "40-root.conf.d" and (REPO / "mkosi.extra/usr/lib/repart.d/40-root.conf").is_file()
+    )
+    assert settings((added.parents[1] / source[1:]).read_text()) == {"Encrypt": ["tpm2"], "TPM2PCRs": ["7"]}
+
+
 def test_hang_ends_in_a_reset() -> None:
     assert read(SYSTEMD / "system.conf.d/10-millrace.conf")["RuntimeWatchdogSec"] == ["3min"]
 

@@ -8,11 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from host import artefacts, keys, secure_boot, tools_tree
+from host import artefacts, keys, root_policy, secure_boot, tools_tree
 from millrace.errors import Failed
+from tests.unit.vm.test_pe import image
+from vm import pe
 
 NAME = "millrace_1_x86-64"
 MIB = 1 << 20
+KERNEL = image({".text": b"stub", ".linux": b"kernel"})
 ESP_AT, ESP_SIZE = 2 * MIB, MIB
 
 
@@ -39,6 +42,10 @@ class Tools:
     def _sbverify(self, epoch: int | None, flag: str, certificate: str, file: str) -> None:
         assert flag == "--cert" and Path(file).read_bytes().endswith(b" signed")
 
+    def _systemd_measure(self, epoch: int | None, verb: str, *options: str) -> str:
+        assert verb == "sign"
+        return "signatures"
+
     def _mdir(self, epoch: int | None, *words: str) -> str:
         assert words[:3] == ("-/", "-b", "-i")
         return "::/EFI/\n::/EFI/BOOT/BOOTX64.EFI\n::/loader/loader.conf\n"
@@ -49,7 +56,7 @@ class Tools:
     def _mcopy(self, epoch: int | None, *words: str) -> None:
         if words[0] == "-n":
             shutil.copyfile(words[2], words[4])
-            Path(words[4]).write_bytes(b"loader")
+            Path(words[4]).write_bytes(image({".text": b"loader"}))
             return
         assert words[:4] == ("-D", "o", "-m", "-i") and Path(words[5]).stat().st_mtime == 7
         with Path(words[4]).open("r+b") as esp:
@@ -59,7 +66,7 @@ class Tools:
 @pytest.fixture
 def owner(tmp_path: Path) -> keys.Keys:
     (tmp_path / "keys").mkdir()
-    for name in keys.AUTO:
+    for name in (*keys.AUTO, keys.PCR, keys.PCR_PUBLIC):
         (tmp_path / "keys" / name).write_text(name)
     return keys.Keys(tmp_path / "keys")
 
@@ -78,6 +85,7 @@ def output(tmp_path: Path) -> Path:
     path.mkdir()
     for suffix in artefacts.APPLIANCE:
         (path / (NAME + suffix)).write_text(suffix)
+    (path / f"{NAME}.efi").write_bytes(KERNEL)
     esp = b"unsigned".ljust(ESP_SIZE, b"\0")
     entry = secure_boot.ESP.bytes_le + bytes(16) + struct.pack("<QQ", ESP_AT // 512, 0) + bytes(80)
     header = b"EFI PART" + bytes(64) + struct.pack("<QII", 2, 1, len(entry)) + bytes(4)
@@ -99,12 +107,13 @@ def test_image_has_the_signed_esp_and_the_build_stays(output: Path, owner: keys.
     image = (signed / f"{NAME}.raw").read_bytes()
     assert image == before[f"{NAME}.raw"][:ESP_AT] + esp + b"usr"
     assert esp.startswith(f"{secure_boot.ENROLLED}/db.auth db.auth".encode())
-    assert (signed / f"{NAME}.efi").read_bytes() == b".efi signed"
+    root = {root_policy.KEY: keys.PCR_PUBLIC.encode(), root_policy.SIGNATURE: b"signatures"}
+    assert (signed / f"{NAME}.efi").read_bytes() == pe.with_sections(KERNEL, root) + b" signed"
     listed = [line.split()[1] for line in (signed / artefacts.SUMS).read_text().splitlines()]
     assert listed == sorted(NAME + suffix for suffix in artefacts.APPLIANCE)
 
 
-@pytest.mark.parametrize("program", ["systemd-sbsign", "sbverify", "mdir", "mcopy", "mmd"])
+@pytest.mark.parametrize("program", ["systemd-measure", "systemd-sbsign", "sbverify", "mdir", "mcopy", "mmd"])
 def test_a_tool_that_fails_leaves_the_signed_build_of_before(
     output: Path, owner: keys.Keys, tools: Tools, program: str
 ) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A PE file without its signatures is the one that was signed."""
+"""A PE file without its signatures is the one that was signed; sections are added where a loader finds them."""
 
 import struct
 
@@ -43,3 +43,61 @@ def test_an_altered_byte_stays_altered() -> None:
 def test_what_is_no_program_is_one_sentence(data: bytes, words: str) -> None:
     with pytest.raises(Failed, match=words):
         pe.unsigned(data)
+
+
+ALIGN, FILE_ALIGN = 0x1000, 0x200
+
+
+def image(sections: dict[str, bytes], headers: int = 0x400) -> bytes:
+    """A PE32+ file as a boot stub is: the sections one after another, in memory each on a page of its own."""
+    data = bytearray(headers)
+    struct.pack_into("<I", data, pe.HEADER_OFFSET, HEADER)
+    struct.pack_into("<4s2xH12xH", data, HEADER, b"PE\0\0", len(sections), 240)
+    optional = HEADER + 24
+    struct.pack_into("<H", data, optional, pe.PE32_PLUS)
+    struct.pack_into("<II", data, optional + pe.ALIGNMENTS, ALIGN, FILE_ALIGN)
+    address = ALIGN
+    for number, (name, content) in enumerate(sections.items()):
+        stored = -(-len(content) // FILE_ALIGN) * FILE_ALIGN
+        entry = struct.pack("<8sIIII", name.encode(), len(content), address, stored, len(data))
+        data[optional + 240 + number * 40 : optional + 240 + number * 40 + 20] = entry[:20]
+        struct.pack_into("<I", data, optional + 240 + number * 40 + 20, len(data))
+        data += content + bytes(stored - len(content))
+        address += -(-len(content) // ALIGN) * ALIGN
+    struct.pack_into("<II", data, optional + pe.IMAGE_SIZES, address, headers)
+    return bytes(data)
+
+
+STUB = {".text": b"t" * 700, ".linux": b"l" * 5000}
+ADDED = {".pcrpkey": b"p" * 451, ".pcrsig": b"s" * 4097}
+
+
+def test_added_sections_follow_those_that_were_there() -> None:
+    made = pe.with_sections(image(STUB), ADDED)
+    assert pe.sections(made) == list((STUB | ADDED).items())
+    # as if the image had been built with them, down to the byte
+    whole = bytearray(image(STUB | ADDED))
+    for number in (2, 3):
+        struct.pack_into("<I", whole, HEADER + 24 + 240 + number * 40 + 36, pe.READ_ONLY_DATA)
+    struct.pack_into("<I", whole, HEADER + 24 + pe.DATA_SIZE, FILE_ALIGN + 0x1200)
+    assert made == bytes(whole)
+
+
+def test_a_signature_does_not_stay_before_added_sections() -> None:
+    data = bytearray(image(STUB) + b"s" * 24)
+    struct.pack_into("<II", data, HEADER + 24 + pe.SIGNATURES, len(data) - 24, 24)
+    assert pe.with_sections(bytes(data), ADDED) == pe.with_sections(image(STUB), ADDED)
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (image(STUB | {".pcrsig": b"x"}), "has a section .pcrsig already"),
+        (image({f".s{n}": b"x" for n in range(14)}), "no room for more sections"),
+        (b"MZ", "without a whole PE header"),
+        (bytes(0x200), "not PE"),
+    ],
+)
+def test_sections_that_cannot_be_added_are_one_sentence(data: bytes, words: str) -> None:
+    with pytest.raises(Failed, match=words):
+        pe.with_sections(data, ADDED)

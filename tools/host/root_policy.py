@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a TPM 2.0 measures of a kernel image, signed by the owner: such images open the root file system by themselves.
+
+systemd-stub(7) hands both to the initrd: the public key, to which a new root is bound (`.pcrpkey`), and the signatures
+(`.pcrsig`). The sections are added after the build, which sees no key.
+"""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from host import keys, tools_tree
+from millrace.errors import Failed
+from vm import pe
+
+MEASURE = "lib/systemd/systemd-measure"
+KEY, SIGNATURE = ".pcrpkey", ".pcrsig"
+# What systemd-stub 262 measures into PCR 11, where an image has it; the options of systemd-measure have these names.
+MEASURED = ("linux", "osrel", "cmdline", "initrd", "ucode", "splash", "dtb", "uname", "sbat", "hwids")
+# Sections of which there may be several, each with a policy of its own.
+MANY = (".profile", ".dtbauto", ".efifw")
+
+
+def is_kernel_image(data: bytes) -> bool:
+    """Whether a PE file has a kernel in it. Failed: it is no PE file."""
+    return any(name == ".linux" for name, _ in pe.sections(data))
+
+
+def signed(data: bytes, owner: keys.Keys, tools: Path) -> bytes:
+    """Return an unsigned kernel image with the owner's key of root and its signatures of what is measured.
+
+    Failed: it has profiles, or a tool fails.
+    """
+    found = pe.sections(data)
+    contents = dict(found)
+    if several := [name for name, _ in found if name in MANY]:
+        raise Failed(f"A kernel image with a section {several[0]}: what is measured of it is not signed yet.")
+    public = (owner.directory / keys.PCR_PUBLIC).read_bytes()
+    with TemporaryDirectory(prefix="millrace-measure-") as directory:
+        work = Path(directory)
+        options = [f"--pcrpkey={owner.directory / keys.PCR_PUBLIC}", "--bank=sha256", "--json=short"]
+        for name in MEASURED:
+            if f".{name}" in contents:
+                (work / name).write_bytes(contents[f".{name}"])
+                options.append(f"--{name}={work / name}")
+        signatures = work / "signatures"
+        appended: list[str] = []
+        for key in owner.root_keys():
+            pair = [f"--private-key={key}", f"--public-key={key.with_name(keys.PCR_PUBLIC)}"]
+            signatures.write_text(tools_tree.run(tools, MEASURE, "sign", *options, *pair, *appended))
+            appended = [f"--append={signatures}"]
+        return pe.with_sections(data, {KEY: public, SIGNATURE: signatures.read_bytes()})

@@ -32,6 +32,7 @@ ORDER = [
         "keep",  # the state of this server, kept on its pool
         "config",
         "admin",
+        "encryption",  # the keys of the root file system
     ],  # verbs over what several rooms below keep
     ["rescue"],  # the way back for a pool without its log
     ["share", "user", "domain", "port", "certificate", "journal"],  # what people decide

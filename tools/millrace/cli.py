@@ -43,6 +43,10 @@ VERBS = {
     "group": ("millrace.user.verbs", "Manage groups of users."),
     "certificate": ("millrace.certificate.verbs", "Manage the certificate of the web console and of NFS over TLS."),
     "domain": ("millrace.domain.verbs", "Join, leave or show an Active Directory domain."),
+    "encryption": (
+        "millrace.encryption.verbs",
+        "Show what opens the encrypted root file system; make its recovery key.",
+    ),
     "config": ("millrace.config.verbs", "Show, export, import or roll back the desired state."),
     "keep": ("millrace.keep.verbs", "Keep the state of this server on its pool, for a new boot drive."),
     "reset": ("millrace.reset.verbs", "Reset the boot drive to factory state; data on the pool stays."),

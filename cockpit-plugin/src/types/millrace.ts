@@ -171,6 +171,13 @@ export interface BenchProgress {
     finished: Rung | null;
 }
 
+/** What the TPM asks for from now on: the owner's signature of the kernel image, and with `secure_boot` its keys. */
+export interface Bound {
+    schema_version: 1;
+    device: string;
+    secure_boot: boolean;
+}
+
 /** What a rung could have reached: the plan's prediction and the layer below, and what part of them it did reach. */
 export interface Ceiling {
     predicted: number | null;
@@ -733,6 +740,27 @@ export interface DriveRow {
 
 /** What is on a drive. UNKNOWN outranks everything: a probe that failed proves nothing. */
 export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
+
+/**
+ * How the root file system is encrypted (`millrace encryption show --json`).
+ *
+ * `device` is the partition, null where root is not encrypted; `without` says then why a new root would not be, and is
+ * null where it would. `tpm` is whether this server has a TPM 2.0, `bound` whether a TPM has a key to root, and
+ * `secure_boot` whether it asks for Secure Boot with its keys of then. `signer` is whether it asks for the key that
+ * the running kernel image is signed with. `opened` is whether the TPM opened root in this boot; null where that is
+ * not known, and after a change of the key since. `recovery_key` is whether one was made.
+ */
+export interface Encryption {
+    schema_version: 1;
+    device: string | null;
+    without: string | null;
+    tpm: boolean;
+    bound: boolean;
+    secure_boot: boolean;
+    signer: boolean;
+    opened: boolean | null;
+    recovery_key: boolean;
+}
 
 /**
  * The server as it was, and the clients that measured it.
@@ -1962,6 +1990,13 @@ export interface Recipe {
     expect: Expect;
 }
 
+/** A new recovery key: it is in this answer and nowhere else. */
+export interface RecoveryKey {
+    schema_version: 1;
+    key: string;
+    replaced: boolean;
+}
+
 /** The reasons why there is no plan. */
 export interface Refusal {
     schema_version: 1;
@@ -3132,6 +3167,10 @@ export interface Outputs {
     "drive replace --dry-run": DriveProposal;
     "drive resume": DriveProposal | ChangeProgress | DriveChange;
     "drive show": DriveReport;
+    "encryption rebind": Bound;
+    "encryption recovery-key": RecoveryKey;
+    "encryption show": Encryption;
+    "encryption suspend": Bound;
     "group create": AccountReport;
     "group list": GroupList;
     "group remove": AccountReport;

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the root file system of this server is encrypted, now."""
+
+from pathlib import Path
+
+from millrace import paths
+from millrace.encryption import luks
+from millrace.encryption.model import Encryption
+from millrace.errors import Refused
+from millrace.system import sysfs
+from millrace.system.mounts import mounted
+from millrace.system.run import Runner
+
+SECURE_BOOT = "sys/firmware/efi/efivars/SecureBoot-8be4df61-93ca-11d2-aa0d-00e098032b8c"
+# In front of the value of each variable, in efivarfs.
+ATTRIBUTES = 4
+# What systemd-stub(7) took from the running kernel image.
+SIGNER = "run/systemd/tpm2-pcr-public-key.pem"
+# The register with the state of Secure Boot and the keys that firmware accepts (UAPI.7).
+SECURE_BOOT_REGISTER = 7
+# Made in the boot in which the key of the TPM was changed.
+CHANGED = "encryption-changed"
+# What opens root in the initrd, and what it prints (systemd 262, cryptsetup.c).
+OPENER = "systemd-cryptsetup@root.service"
+OPENED, BY_TPM = "Set cipher", "TPM2 token unlocks volume"
+
+
+def device() -> Path | None:
+    """Return the partition under an encrypted root file system; None where it is not encrypted."""
+    found = mounted("/")
+    block = paths.ROOT / "sys/dev/block" / found.device if found else None
+    if block is None or not (sysfs.text(block / "dm/uuid") or "").startswith("CRYPT-LUKS2-"):
+        return None
+    names = sysfs.names(block / "slaves")
+    return paths.ROOT / "dev" / names[0] if len(names) == 1 else None
+
+
+def signer() -> bytes | None:
+    """Return the PEM of the key that the running kernel image is signed with; None where it is not signed for root."""
+    try:
+        return (paths.ROOT / SIGNER).read_bytes()
+    except OSError:
+        return None
+
+
+def has_tpm() -> bool:
+    """Whether the kernel drives a TPM 2.0."""
+    return bool(sysfs.names(paths.ROOT / "sys/class/tpmrm"))
+
+
+def without() -> str | None:
+    """Return why a root file system would not be encrypted by this boot, as a clause; None where it would."""
+    if signer() is None:
+        return "the kernel image is not signed with tools/build --sign"
+    try:
+        enabled = (paths.ROOT / SECURE_BOOT).read_bytes()[ATTRIBUTES:] == b"\1"
+    except OSError:
+        enabled = False
+    if not enabled:
+        return "Secure Boot is off"
+    return None if has_tpm() else "this server has no TPM 2.0"
+
+
+def opened_by_tpm(run: Runner) -> bool | None:
+    """Return whether the TPM opened root in this boot; None where nothing is known, or its key was changed since."""
+    if (paths.run_dir() / CHANGED).exists():
+        return None
+    lines = run(["journalctl", "--boot", "--output=cat", f"--unit={OPENER}"]).out.splitlines()
+    return any(BY_TPM in line for line in lines) if any(OPENED in line for line in lines) else None
+
+
+def show(run: Runner) -> Encryption:
+    """Return how root is encrypted. Refused: the caller is not root. Failed: the header cannot be parsed."""
+    partition = device()
+    if partition is None:
+        return Encryption(
+            device=None,
+            without=without(),
+            tpm=has_tpm(),
+            bound=False,
+            secure_boot=False,
+            signer=False,
+            opened=None,
+            recovery_key=False,
+        )
+    try:
+        header = luks.read(partition)
+    except PermissionError as error:
+        raise Refused("reading what opens the root file system requires root; run this command with sudo") from error
+    running = signer()
+    return Encryption(
+        device=str(partition),
+        without=None,
+        tpm=has_tpm(),
+        bound=bool(header.tpm),
+        secure_boot=any(SECURE_BOOT_REGISTER in one.registers for one in header.tpm),
+        signer=running is not None and any(one.signer.strip() == running.strip() for one in header.tpm),
+        opened=opened_by_tpm(run),
+        recovery_key=header.recovery_keys > 0,
+    )

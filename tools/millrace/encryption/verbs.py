@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`millrace encryption …`."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import click
+
+from millrace.system.output import Output, prints
+from millrace.system.run import attempt
+
+if TYPE_CHECKING:
+    from millrace.encryption.model import Bound, Encryption, RecoveryKey
+
+_stdin = click.option(
+    "--key-stdin", is_flag=True, help="Read the recovery key of before from standard input, one line."
+)
+_bound = prints("millrace.encryption.model:Bound")
+
+
+@click.group()
+def encryption() -> None:
+    """Manage the keys of the encrypted root file system."""
+
+
+@encryption.command()
+@prints("millrace.encryption.model:Encryption")
+def show(show: Output) -> None:
+    """Show whether the root file system is encrypted, and what opens it."""
+    from millrace.encryption import root
+
+    show(root.show(attempt), _rows)
+
+
+@encryption.command("recovery-key")
+@click.option("--new", is_flag=True, help="Replace the recovery key that exists.")
+@_stdin
+@prints("millrace.encryption.model:RecoveryKey")
+def recovery_key(new: bool, key_stdin: bool, show: Output) -> None:
+    """Make the recovery key and print it, this one time; it is stored nowhere."""
+    from millrace.encryption.enroll import new_recovery_key
+
+    show(new_recovery_key(attempt, new, lambda: _typed(key_stdin)), _key)
+
+
+@encryption.command()
+@_stdin
+@_bound
+def rebind(key_stdin: bool, show: Output) -> None:
+    """Let this server's TPM open the root file system, with Secure Boot as it is now.
+
+    After a new mainboard, or where firmware has other Secure Boot keys. Asks for the recovery key where it must.
+    """
+    from millrace.encryption.enroll import bind
+
+    show(bind(attempt, True, lambda: _typed(key_stdin)), _binding)
+
+
+@encryption.command()
+@_stdin
+@_bound
+def suspend(key_stdin: bool, show: Output) -> None:
+    """Let the TPM not ask about Secure Boot until `rebind`, while its keys or the firmware are changed.
+
+    Meanwhile root opens on this server with Secure Boot off, too.
+    """
+    from millrace.encryption.enroll import bind
+
+    show(bind(attempt, False, lambda: _typed(key_stdin)), _binding)
+
+
+def _typed(from_stdin: bool) -> str:
+    from millrace.system.prompt import secret
+
+    return secret("Recovery key", from_stdin, "--key-stdin")
+
+
+def _rows(found: "Encryption") -> Iterator[str]:
+    if found.device is None:
+        yield "Root file system  not encrypted"
+        if found.without:
+            yield f"                  a new one would not be, either: {found.without}"
+        return
+    yield f"Root file system  encrypted ({found.device})"
+    opens = "this server's TPM" if found.opened is not False else "not this server's TPM: millrace encryption rebind"
+    yield f"Opened by         {opens if found.bound else 'the recovery key only'}"
+    yield f"Recovery key      {'exists' if found.recovery_key else 'none: millrace encryption recovery-key'}"
+
+
+def _key(made: "RecoveryKey") -> Iterator[str]:
+    yield "The recovery key of the root file system, shown this one time and stored nowhere:"
+    yield ""
+    yield f"    {made.key}"
+    yield ""
+    yield "Keep it apart from this server. The console asks for it where the TPM does not open the file system."
+    if made.replaced:
+        yield "The recovery key of before is not accepted any more."
+
+
+def _binding(done: "Bound") -> Iterator[str]:
+    if done.secure_boot:
+        yield "The TPM of this server opens the root file system, with Secure Boot as it is now."
+    else:
+        yield "The TPM does not ask about Secure Boot until: millrace encryption rebind"

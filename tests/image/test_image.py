@@ -201,6 +201,7 @@ def test_list_of_etc_names_what_is_in_it_and_no_accounts(factory: Path) -> None:
 def test_initrd_encrypts_and_opens_root(initrd_names: set[str]) -> None:
     units = "usr/lib/systemd/system"
     own = {"millrace-root-encryption.service", "millrace-unlock.timer", "systemd-repart.service.d/10-millrace.conf"}
+    own |= {"dev-disk-by\\x2ddesignator-root.device.d/10-millrace.conf", "initrd-root-device.target.d/10-millrace.conf"}
     assert {f"{units}/{name}" for name in own} | {"usr/lib/millrace/root-encryption.conf"} <= initrd_names
     assert {"usr/lib/systemd/systemd-cryptsetup", "usr/bin/install"} <= initrd_names
     assert any(Path(name).name.startswith("dm-crypt.ko") for name in initrd_names)

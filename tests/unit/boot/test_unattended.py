@@ -42,12 +42,19 @@ def test_emergency_mode_of_an_accepted_version_stays() -> None:
 
 def test_a_version_on_trial_does_not_wait_for_a_recovery_key_for_ever() -> None:
     added = REPO / "mkosi.initrd.conf/mkosi.extra" / SYSTEMD / "system"
-    opener = settings((added / "systemd-cryptsetup@root.service.d/10-millrace.conf").read_text())
-    assert opener["Wants"] == ["millrace-unlock.timer"]
+    root = settings((added / "initrd-root-device.target.d/10-millrace.conf").read_text())
+    assert root["Wants"] == ["millrace-unlock.timer"]
     timer = settings((added / "millrace-unlock.timer").read_text())
     assert (timer["Unit"], timer["ConditionPathExists"]) == (["reboot.target"], [COUNTED])
     # a root that was opened is not cut off
     assert timer["Conflicts"] == ["shutdown.target initrd-switch-root.target"]
+
+
+def test_a_person_has_time_to_type_the_recovery_key() -> None:
+    added = REPO / "mkosi.initrd.conf/mkosi.extra" / SYSTEMD / "system"
+    # the device that sysroot.mount waits for (systemd-gpt-auto-generator, root=dissect): else 90 s, then emergency mode
+    device = settings((added / "dev-disk-by\\x2ddesignator-root.device.d/10-millrace.conf").read_text())
+    assert device["JobRunningTimeoutSec"] == ["30min"]
 
 
 def test_root_is_made_in_the_clear_only_where_it_is_not_to_be_encrypted() -> None:

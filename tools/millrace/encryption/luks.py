@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The header of an encrypted partition: who has a key to it (LUKS2 on-disk format specification 1.1.3).
+"""The header of an encrypted partition with the keys to it (LUKS2 on-disk format specification 1.1.3).
 
 No program of the image prints it in a form to be read, and a health check reads it every 30 seconds.
 """
@@ -31,7 +31,7 @@ class TpmSlot:
 
 @dataclass(frozen=True)
 class Header:
-    """Who has a key to a partition."""
+    """The keys to a partition."""
 
     tpm: tuple[TpmSlot, ...]
     recovery_keys: int

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server with Secure Boot and a TPM 2.0: its root file system is encrypted, and who opens it.
+
+The TPM does where firmware and kernel image are the owner's; else the console asks for the recovery key.
+"""
+
+import base64
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from host import artefacts, keys, layout, secure_boot, stage
+from tests.vm.box import Box, credentials
+from vm.accel import Accel
+from vm.appliance import Appliance, appliance
+from vm.disks import keep
+from vm.server import Node, Server
+
+# five boots
+pytestmark = pytest.mark.soak
+
+NAME = artefacts.image_name(layout.REPO)
+TOOLS = layout.caches().stages / "image" / "mkosi.tools"
+SMALL = Server("tpm", "root only", 8 << 30, (Node(cpus=2, memory="2G"),), (), ())
+PROMPT = "recovery key"
+# So long systemd waits for a device: its default, and vm.appliance.PATIENCE.
+DEVICE_SECONDS = {"kvm": 90.0, "tcg": 600.0}
+BOOT_SECONDS = 900.0
+BLOCK = 4096
+ALTER = """
+import base64, glob, json, os, sys
+(path,) = glob.glob("/boot/EFI/Linux/*.efi")
+changes = json.load(sys.stdin)
+with open(path, "r+b") as file:
+    file.truncate(changes.pop("size"))
+    for at, block in changes.items():
+        file.seek(int(at))
+        file.write(base64.b64decode(block))
+    file.flush()
+    os.fsync(file.fileno())
+"""
+
+
+@pytest.fixture(scope="module")
+def owner(tmp_path_factory: pytest.TempPathFactory) -> keys.Keys:
+    return keys.make(tmp_path_factory.mktemp("owner") / "keys", datetime.now(UTC))
+
+
+def sign(owner: keys.Keys, build: Path) -> Path:
+    build.mkdir()
+    for suffix in artefacts.APPLIANCE:
+        keep(layout.OUTPUT / (NAME + suffix), build / (NAME + suffix))
+    return secure_boot.sign(build, NAME, owner, TOOLS, stage.epoch(layout.REPO))
+
+
+@pytest.fixture(scope="module")
+def box(owner: keys.Keys, accelerator: Accel, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    directory = tmp_path_factory.mktemp("tpm")
+    image = sign(owner, directory / "build") / f"{NAME}.raw"
+    with appliance(
+        SMALL, image, directory, accelerator, credentials=credentials(), secure_boot=True, tpm=True
+    ) as machine:
+        machine.with_keyboard()
+        # systemd-boot enrols the keys and resets the machine, which ends
+        machine.start()
+        machine.wait_off()
+        machine.start()
+        yield Box(machine)
+
+
+def signed_kernel(box: Box) -> Path:
+    return box.machine.files.directory / "build" / secure_boot.SIGNED / f"{NAME}.efi"
+
+
+def changes(before: bytes, after: bytes) -> str:
+    """The blocks of a file that another one has different, as JSON: all of it is 100 MB for a serial line."""
+    blocks = range(0, len(after), BLOCK)
+    different = [at for at in blocks if before[at : at + BLOCK] != after[at : at + BLOCK]]
+    return json.dumps(
+        {at: base64.b64encode(after[at : at + BLOCK]).decode() for at in different} | {"size": len(after)}
+    )
+
+
+def opened(box: Box) -> dict[str, object]:
+    found: dict[str, object] = json.loads(box.say("millrace encryption show --json"))
+    return found
+
+
+def asks(machine: Appliance) -> None:
+    machine.wait_for(lambda: PROMPT in machine.console, "prompt for the recovery key", BOOT_SECONDS)
+
+
+@pytest.fixture(scope="module")
+def recovery_key(box: Box) -> str:
+    box.machine.wait_agent(BOOT_SECONDS)
+    return str(json.loads(box.say("millrace encryption recovery-key --json"))["key"])
+
+
+def test_first_boot_encrypts_root_for_the_tpm(box: Box) -> None:
+    box.machine.wait_agent(BOOT_SECONDS)
+    assert box.say("findmnt --noheadings --output SOURCE,FSTYPE /").split() == ["/dev/mapper/root", "ext4"]
+    now = opened(box)
+    assert (now["bound"], now["secure_boot"], now["signer"], now["opened"]) == (True, True, True, True)
+    assert box.say(f"blkid -p -s TYPE -o value {now['device']}") == "crypto_LUKS"
+    box.machine.wait_command("systemctl is-system-running | grep -qxE 'running|degraded'", "the end of the boot", 900)
+    assert box.failed_units() == []
+    assert "The root file system has no recovery key" in box.say("millrace health || true")
+
+
+def test_recovery_key_is_shown_once_and_is_in_no_log(box: Box, recovery_key: str) -> None:
+    assert box.find(recovery_key, "journalctl -b; cat /run/millrace/*.json; cat /var/lib/millrace/*") == ""
+    again = box.machine.run("millrace encryption recovery-key", check=False)
+    assert again.status == 1 and "cannot be shown again" in again.err
+    assert opened(box)["recovery_key"] is True
+    assert recovery_key not in box.machine.console
+
+
+def test_the_next_boot_needs_nobody(box: Box) -> None:
+    box.machine.reboot()
+    box.machine.wait_agent(BOOT_SECONDS)
+    assert opened(box)["opened"] is True
+    assert PROMPT not in box.machine.console
+
+
+def test_a_kernel_image_of_another_key_asks_for_the_recovery_key(
+    box: Box, owner: keys.Keys, recovery_key: str, tmp_path: Path
+) -> None:
+    # firmware starts it: it is signed with the image key, and not with the key of root
+    other = keys.Keys(Path(shutil.copytree(owner.directory, tmp_path / "other")))
+    for name in (keys.PCR, keys.PCR_PUBLIC):
+        (other.directory / name).unlink()
+    keys.make(other.directory, datetime.now(UTC))
+    after = (sign(other, tmp_path / "build") / f"{NAME}.efi").read_bytes()
+    before = signed_kernel(box).read_bytes()
+    box.machine.run(["python3", "-c", ALTER], stdin=changes(before, after))
+    box.machine.shutdown()
+    box.machine.start()
+    asks(box.machine)
+    assert "login:" not in box.machine.console
+    box.machine.power_cut()
+
+
+def test_another_tpm_asks_for_the_recovery_key(box: Box) -> None:
+    assert box.machine.tpm is not None
+    box.machine.tpm.forget()
+    box.machine.start()
+    asks(box.machine)
+    assert "login:" not in box.machine.console
+
+
+def test_the_prompt_waits_longer_than_systemd_for_a_device(box: Box) -> None:
+    limit = time.monotonic() + DEVICE_SECONDS[box.machine.accel.name]
+    box.machine.wait_for(lambda: time.monotonic() > limit, "a slow typist", 2 * DEVICE_SECONDS["tcg"])
+    assert "emergency" not in box.machine.console.lower()
+
+
+def test_the_recovery_key_opens_and_health_says_why_it_was_asked_for(box: Box, recovery_key: str) -> None:
+    box.machine.type(recovery_key)
+    box.machine.wait_agent(BOOT_SECONDS)
+    assert opened(box)["opened"] is False
+    assert "asks for the recovery key" in box.say("millrace health || true")
+
+
+def test_the_new_tpm_is_bound_with_the_recovery_key(box: Box, recovery_key: str) -> None:
+    box.machine.run("millrace encryption rebind --key-stdin", stdin=f"{recovery_key}\n", seconds=300)
+    box.machine.reboot()
+    box.machine.wait_agent(BOOT_SECONDS)
+    now = opened(box)
+    assert (now["opened"], now["signer"], now["recovery_key"]) == (True, True, True)

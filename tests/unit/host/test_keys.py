@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from host import efivars, keys, pgp
@@ -57,6 +58,37 @@ def test_each_variable_has_the_certificate_of_its_name(pristine: Path) -> None:
     for name in ("PK", "KEK", "db"):
         assert enrolled(pristine, name) == [certificate(pristine / f"{name}.crt")]
         assert (pristine / f"{name}.cer").read_bytes() == certificate(pristine / f"{name}.crt")
+
+
+def test_the_key_of_root_is_a_pair_that_a_tpm_verifies(pristine: Path) -> None:
+    public = serialization.load_pem_public_key((pristine / keys.PCR_PUBLIC).read_bytes())
+    secret = keys.Keys(pristine).key("pcr")
+    assert secret.public_key() == public and secret.key_size == 2048
+    assert keys.Keys(pristine).root_keys() == [pristine / keys.PCR]
+
+
+def test_kernel_images_are_signed_with_all_keys_of_root(rotating: Path) -> None:
+    before, after = ((rotating / place / keys.PCR).read_bytes() for place in (".", "next"))
+    assert [path.read_bytes() for path in keys.Keys(rotating).root_keys()] == [before, after]
+    keys.switch(rotating, LATER)
+    assert [path.read_bytes() for path in keys.Keys(rotating).root_keys()] == [after, before]
+    assert keys.load(rotating).key("pcr").public_key() == serialization.load_pem_public_key(
+        (rotating / keys.PCR_PUBLIC).read_bytes()
+    )
+
+
+def test_a_directory_of_before_gets_the_key_of_root(directory: Path) -> None:
+    before = {path.name: path.read_bytes() for path in directory.iterdir()}
+    for name in (keys.PCR, keys.PCR_PUBLIC):
+        (directory / name).unlink()
+    with pytest.raises(BadInput, match=r"has no pcr\.key; tools/keys make"):
+        keys.load(directory)
+    keys.make(directory, LATER)
+    after = {path.name: path.read_bytes() for path in directory.iterdir()}
+    assert after.keys() == before.keys() and {name for name in after if after[name] != before[name]} == {
+        keys.PCR,
+        keys.PCR_PUBLIC,
+    }
 
 
 def test_the_key_of_updates_is_a_pair(pristine: Path) -> None:
@@ -125,7 +157,7 @@ def test_a_second_rotation_keeps_all_that_were_accepted(rotating: Path) -> None:
 
 
 # all of them: a file that has its content already is not written again
-@pytest.mark.parametrize("after", range(18))
+@pytest.mark.parametrize("after", range(24))
 def test_an_interrupted_switch_goes_on(rotating: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
     directory = rotating
     accepted = set(enrolled(directory))
@@ -179,6 +211,10 @@ def _mix(directory: Path) -> None:
     shutil.copyfile(directory / "PK.crt", directory / "db.crt")
 
 
+def _swap(directory: Path) -> None:
+    shutil.copyfile(directory / "PK.key", directory / keys.PCR)
+
+
 def _spoil(directory: Path) -> None:
     (directory / "PK.key").write_text("-----BEGIN PRIVATE KEY-----\n")
 
@@ -189,6 +225,7 @@ def _spoil(directory: Path) -> None:
         (_forget, "has no KEK.key"),
         (_open, "Other users can read .*db.key; run: chmod"),
         (_mix, "db.crt is not the certificate of db.key"),
+        (_swap, "pcr.pub is not the public key of pcr.key"),
         (_spoil, "PK.key cannot be read as a secret key"),
     ],
 )
@@ -205,6 +242,6 @@ def test_all_keys_are_shown_by_fingerprint(rotating: Path, capsys: pytest.Captur
     directory = rotating
     assert keys.main(["show", str(directory)]) == 0
     shown = capsys.readouterr().out
-    assert shown.count("also accepted: ") == 2
+    assert shown.count("also accepted: ") == 2 and shown.count("also signs: ") == 1
     assert all(one in shown for one in pgp.fingerprints(directory / keys.UPDATE_PUBLIC))
     assert "made 2026-11-23" in shown

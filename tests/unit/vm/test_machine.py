@@ -89,3 +89,17 @@ def test_guest_that_answers_something_else_lives_on(tmp_path: Path, monkeypatch:
     sent = hanging(tmp_path, monkeypatch, {tuple(BLOCKED): "cat waits for md_wait\n"})
     assert len(sent) == 1
     assert "hangs while it ran: cat" in sent[0] and "cat waits for md_wait" in sent[0]
+
+
+def test_lines_are_typed_into_the_pipe_that_qemu_reads(tmp_path: Path) -> None:
+    with Machine("box", tmp_path, Accel("tcg"), lambda _: []) as machine:
+        with pytest.raises(Failed, match="no keyboard"):
+            machine.type("key")
+        machine.with_keyboard()
+        machine.with_keyboard()
+        machine.type("key")
+        descriptor = os.open(machine.files.typed, os.O_RDONLY | os.O_NONBLOCK)
+        try:
+            assert os.read(descriptor, 10) == b"key\r"
+        finally:
+            os.close(descriptor)

@@ -131,3 +131,22 @@ def test_other_servers_start_without_system_management_mode_of_their_own() -> No
     argv = command()
     assert not values(argv, "-global") and "smm" not in values(argv, "-machine")[0]
     assert any(value.endswith("/OVMF_CODE_4M.fd") for value in values(argv, "-drive"))
+
+
+def test_tpm_is_there_only_where_it_is_asked_for() -> None:
+    assert not devices(command(), "tpm-tis") and not any("tpm" in part for part in command())
+    argv = command(tpm=True)
+    assert devices(argv, "tpm-tis") == [{"tpmdev": "tpm0"}]
+    assert "emulator,id=tpm0,chardev=tpm" in values(argv, "-tpmdev")
+    assert "socket,id=tpm,path=/sockets/tpm" in values(argv, "-chardev")
+
+
+def test_console_is_typed_on_where_there_is_a_pipe(tmp_path: Path) -> None:
+    def console() -> str:
+        files = Files(tmp_path, tmp_path)
+        argv = server_command(SERVER, Accel("tcg"), files, Options(links=outside(2)))
+        return next(value for value in values(argv, "-chardev") if value.startswith("file,id=console"))
+
+    assert "input-path" not in console()
+    (tmp_path / "typed").touch()
+    assert console().endswith(f",input-path={tmp_path / 'typed'}")

@@ -51,10 +51,17 @@ def owner(tmp_path_factory: pytest.TempPathFactory) -> keys.Keys:
     return keys.make(tmp_path_factory.mktemp("owner") / "keys", datetime.now(UTC))
 
 
-def sign(owner: keys.Keys, build: Path) -> Path:
+def sign(owner: keys.Keys, build: Path, command_line: tuple[bytes, bytes] | None = None) -> Path:
+    """Sign the built image; `command_line` are words in it and what stands there instead, as in another version."""
     build.mkdir()
     for suffix in artefacts.APPLIANCE:
         keep(layout.OUTPUT / (NAME + suffix), build / (NAME + suffix))
+    if command_line is not None:
+        kernel = build / f"{NAME}.efi"
+        data = kernel.read_bytes()
+        assert data.count(command_line[0]) == 1 and len(command_line[0]) == len(command_line[1])
+        kernel.unlink()
+        kernel.write_bytes(data.replace(*command_line))
     return secure_boot.sign(build, NAME, owner, TOOLS, stage.epoch(layout.REPO))
 
 
@@ -73,8 +80,11 @@ def box(owner: keys.Keys, accelerator: Accel, tmp_path_factory: pytest.TempPathF
         yield Box(machine)
 
 
-def signed_kernel(box: Box) -> Path:
-    return box.machine.files.directory / "build" / secure_boot.SIGNED / f"{NAME}.efi"
+def install(box: Box, before: Path, after: Path) -> None:
+    """Replace the kernel image on the ESP, signed in the directory `before`, by that of `after`, and switch off."""
+    first, second = ((place / secure_boot.SIGNED / f"{NAME}.efi").read_bytes() for place in (before, after))
+    box.machine.run(["python3", "-c", ALTER], stdin=changes(first, second))
+    box.machine.shutdown()
 
 
 def changes(before: bytes, after: bytes) -> str:
@@ -120,25 +130,26 @@ def test_recovery_key_is_shown_once_and_is_in_no_log(box: Box, recovery_key: str
     assert recovery_key not in box.machine.console
 
 
-def test_the_next_boot_needs_nobody(box: Box) -> None:
-    box.machine.reboot()
+def test_the_next_version_of_the_same_keys_needs_nobody(box: Box, owner: keys.Keys, tmp_path: Path) -> None:
+    later = tmp_path / "later"
+    sign(owner, later, (b" panic=30 ", b" panic=31 "))
+    install(box, box.machine.files.directory / "build", later)
+    box.machine.start()
     box.machine.wait_agent(BOOT_SECONDS)
+    assert "panic=31" in box.say("cat /proc/cmdline").split()
     assert opened(box)["opened"] is True
     assert PROMPT not in box.machine.console
+    shutil.move(later, box.machine.files.directory / "later")
 
 
-def test_a_kernel_image_of_another_key_asks_for_the_recovery_key(
-    box: Box, owner: keys.Keys, recovery_key: str, tmp_path: Path
-) -> None:
+def test_a_kernel_image_of_another_key_asks_for_the_recovery_key(box: Box, owner: keys.Keys, tmp_path: Path) -> None:
     # firmware starts it: it is signed with the image key, and not with the key of root
     other = keys.Keys(Path(shutil.copytree(owner.directory, tmp_path / "other")))
     for name in (keys.PCR, keys.PCR_PUBLIC):
         (other.directory / name).unlink()
     keys.make(other.directory, datetime.now(UTC))
-    after = (sign(other, tmp_path / "build") / f"{NAME}.efi").read_bytes()
-    before = signed_kernel(box).read_bytes()
-    box.machine.run(["python3", "-c", ALTER], stdin=changes(before, after))
-    box.machine.shutdown()
+    sign(other, tmp_path / "build")
+    install(box, box.machine.files.directory / "later", tmp_path / "build")
     box.machine.start()
     asks(box.machine)
     assert "login:" not in box.machine.console

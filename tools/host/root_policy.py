@@ -15,9 +15,12 @@ from vm import pe
 MEASURE = "lib/systemd/systemd-measure"
 KEY, SIGNATURE = ".pcrpkey", ".pcrsig"
 # What systemd-stub 262 measures into PCR 11, where an image has it; the options of systemd-measure have these names.
-MEASURED = ("linux", "osrel", "cmdline", "initrd", "ucode", "splash", "dtb", "uname", "sbat", "hwids")
+MEASURED = ("linux", "osrel", "cmdline", "initrd", "ucode", "splash", "dtb", "uname", "sbat", "hwids", "profile")
 # Sections of which there may be several, each with a policy of its own.
-MANY = (".profile", ".dtbauto", ".efifw")
+MANY = (".dtbauto", ".efifw")
+# Each begins a profile. The sections in front of the first are those of all profiles; root is opened by the first
+# profile alone, which adds nothing to them. The others are never started by themselves.
+PROFILE = ".profile"
 
 
 def is_kernel_image(data: bytes) -> bool:
@@ -28,10 +31,10 @@ def is_kernel_image(data: bytes) -> bool:
 def signed(data: bytes, owner: keys.Keys, tools: Path) -> bytes:
     """Return an unsigned kernel image with the owner's key of root and its signatures of what is measured.
 
-    Failed: it has profiles, or a tool fails.
+    Failed: its first profile has sections of its own, or a tool fails.
     """
     found = pe.sections(data)
-    contents = dict(found)
+    contents = _of_first_profile(found)
     if several := [name for name, _ in found if name in MANY]:
         raise Failed(f"A kernel image with a section {several[0]}: what is measured of it is not signed yet.")
     public = (owner.directory / keys.PCR_PUBLIC).read_bytes()
@@ -48,4 +51,15 @@ def signed(data: bytes, owner: keys.Keys, tools: Path) -> bytes:
             pair = [f"--private-key={key}", f"--public-key={key.with_name(keys.PCR_PUBLIC)}"]
             signatures.write_text(tools_tree.run(tools, MEASURE, "sign", *options, *pair, *appended))
             appended = [f"--append={signatures}"]
-        return pe.with_sections(data, {KEY: public, SIGNATURE: signatures.read_bytes()})
+        return pe.with_sections(data, {KEY: public, SIGNATURE: signatures.read_bytes()}, before=PROFILE)
+
+
+def _of_first_profile(found: list[tuple[str, bytes]]) -> dict[str, bytes]:
+    """Return the sections that the stub measures when it starts an image as firmware does, by name."""
+    names = [name for name, _ in found]
+    if PROFILE not in names:
+        return dict(found)
+    first = names.index(PROFILE)
+    if names[first + 1 : first + 2] not in ([], [PROFILE]):
+        raise Failed("A kernel image whose first profile has sections of its own: what is measured is not signed yet.")
+    return dict(found[: first + 1])

@@ -56,13 +56,14 @@ def _up(number: int, unit: int) -> int:
     return -(-number // unit) * unit
 
 
-def with_sections(data: bytes, added: Mapping[str, bytes]) -> bytes:
+def with_sections(data: bytes, added: Mapping[str, bytes], before: str | None = None) -> bytes:
     """Return a PE32+ file without its signatures and with more sections of data behind those that it has.
 
-    Failed: it is none, has a section of such a name, or its header has no room.
+    They come in front of the first section `before`, if there is one: that and what follows moves, as only data can.
+    Failed: it is no such file, has a section of such a name, its header has no room, or `before` is not at its end.
     """
-    taken = {name for name, _ in sections(data)}
-    if again := sorted(taken & added.keys()):
+    names = [name for name, _ in sections(data)]
+    if again := sorted(set(names) & added.keys()):
         raise Failed(f"A kernel image that has a section {again[0]} already.")
     content = bytearray(unsigned(data))
     (header,) = struct.unpack_from("<I", content, HEADER_OFFSET)
@@ -72,11 +73,19 @@ def with_sections(data: bytes, added: Mapping[str, bytes]) -> bytes:
     in_memory, in_file = struct.unpack_from("<II", content, optional + ALIGNMENTS)
     end, headers = struct.unpack_from("<II", content, optional + IMAGE_SIZES)
     (initialised,) = struct.unpack_from("<I", content, optional + DATA_SIZE)
+    places = [struct.unpack_from("<III", content, table + n * SECTION_SIZE + 12) for n in range(count)]
     # the first section's content follows the headers in the file
-    first = min(struct.unpack_from("<I", content, table + n * SECTION_SIZE + 20)[0] for n in range(count))
-    if table + (count + len(added)) * SECTION_SIZE > min(headers, first):
+    if table + (count + len(added)) * SECTION_SIZE > min(headers, *(start for _, _, start in places)):
         raise Failed("A kernel image whose header has no room for more sections.")
-    for number, (name, text) in enumerate(added.items(), count):
+    kept = names.index(before) if before in names else count
+    moved = sections(data)[kept:]
+    if moved:
+        end, _, cut = places[kept]
+        if any(place[0] >= end or place[2] >= cut for place in places[:kept]):
+            raise Failed(f"A kernel image whose section {before} is not at its end.")
+        initialised -= sum(stored for _, stored, _ in places[kept:])
+        del content[cut:]
+    for number, (name, text) in enumerate([*added.items(), *moved], kept):
         content += bytes(-len(content) % in_file)
         stored = _up(len(text), in_file)
         entry = struct.pack("<8sIIII", name.encode(), len(text), _up(end, in_memory), stored, len(content))

@@ -63,7 +63,21 @@ def test_a_loader_is_no_kernel_image() -> None:
     assert root_policy.is_kernel_image(image(KERNEL))
 
 
-def test_profiles_are_not_signed_by_half(owner: keys.Keys, measure: Measure) -> None:
-    with pytest.raises(Failed, match=r"section \.profile: what is measured of it is not signed"):
-        root_policy.signed(image(KERNEL | {".profile": b"ID=main"}), owner, Path("/tools"))
+def with_profiles(*more: tuple[str, bytes]) -> bytes:
+    """A kernel image with a first profile that adds nothing, and what follows."""
+    return image([*KERNEL.items(), (".profile", b"ID=main"), *more])
+
+
+def test_first_profile_is_what_is_signed(owner: keys.Keys, measure: Measure) -> None:
+    install = ((".profile", b"ID=install"), (".cmdline", b"usrhash=1 millrace.install"))
+    made = pe.sections(root_policy.signed(with_profiles(*install), owner, Path("/tools")))
+    assert (measure.seen[0]["profile"], measure.seen[0]["cmdline"]) == (b"ID=main", b"usrhash=1")
+    # the stub takes what is in front of the first profile for all of them
+    assert [name for name, _ in made][-5:] == [".pcrpkey", ".pcrsig", ".profile", ".profile", ".cmdline"]
+    assert made[-2:] == [(name, text) for name, text in install]
+
+
+def test_first_profile_with_sections_of_its_own_is_refused(owner: keys.Keys, measure: Measure) -> None:
+    with pytest.raises(Failed, match="first profile has sections of its own"):
+        root_policy.signed(with_profiles((".cmdline", b"usrhash=2")), owner, Path("/tools"))
     assert measure.seen == []

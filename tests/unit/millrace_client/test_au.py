@@ -226,7 +226,8 @@ def test_text_has_the_number_of_accelerators_and_its_source() -> None:
     rung = figures.completed(waiting("L1/xfs/unet3d/train"), [document(3, 1)] * 3, [], 9)
     formula = figures.with_training_figures(done("L1/xfs/unet3d/read", 45e9), "8b")
     assert text.accelerators(Run.model_construct(rungs=[formula, rung])) == [
-        "L1/xfs/unet3d/read keeps busy (at least 90 %): 15 H100 (retired type, to compare) by the formula, 7 B200 by the formula",
+        "L1/xfs/unet3d/read keeps busy (at least 90 %): 15 H100 (retired type, to compare) by the formula, "
+        "7 B200 by the formula",
         "L1/xfs/unet3d/train keeps busy (at least 90 %): 3 H100 (retired type, to compare) at 92.0 % utilisation, "
         "1 B200 at 94.0 % utilisation",
     ]

@@ -48,7 +48,7 @@ def test_what_is_no_program_is_one_sentence(data: bytes, words: str) -> None:
 ALIGN, FILE_ALIGN = 0x1000, 0x200
 
 
-def image(sections: dict[str, bytes], headers: int = 0x400) -> bytes:
+def image(sections: dict[str, bytes] | list[tuple[str, bytes]], headers: int = 0x400) -> bytes:
     """A PE32+ file as a boot stub is: the sections one after another, in memory each on a page of its own."""
     data = bytearray(headers)
     struct.pack_into("<I", data, pe.HEADER_OFFSET, HEADER)
@@ -57,7 +57,7 @@ def image(sections: dict[str, bytes], headers: int = 0x400) -> bytes:
     struct.pack_into("<H", data, optional, pe.PE32_PLUS)
     struct.pack_into("<II", data, optional + pe.ALIGNMENTS, ALIGN, FILE_ALIGN)
     address = ALIGN
-    for number, (name, content) in enumerate(sections.items()):
+    for number, (name, content) in enumerate(sections.items() if isinstance(sections, dict) else sections):
         stored = -(-len(content) // FILE_ALIGN) * FILE_ALIGN
         entry = struct.pack("<8sIIII", name.encode(), len(content), address, stored, len(data))
         data[optional + 240 + number * 40 : optional + 240 + number * 40 + 20] = entry[:20]
@@ -81,6 +81,28 @@ def test_added_sections_follow_those_that_were_there() -> None:
         struct.pack_into("<I", whole, HEADER + 24 + 240 + number * 40 + 36, pe.READ_ONLY_DATA)
     struct.pack_into("<I", whole, HEADER + 24 + pe.DATA_SIZE, FILE_ALIGN + 0x1200)
     assert made == bytes(whole)
+
+
+PROFILES = [(".profile", b"ID=main"), (".profile", b"ID=install"), (".cmdline", b"c" * 600)]
+
+
+def test_sections_are_added_in_front_of_the_profiles() -> None:
+    made = pe.with_sections(image([*STUB.items(), *PROFILES]), ADDED, before=".profile")
+    assert pe.sections(made) == [*STUB.items(), *ADDED.items(), *PROFILES]
+    whole = bytearray(image([*STUB.items(), *ADDED.items(), *PROFILES]))
+    for number in range(2, 7):
+        struct.pack_into("<I", whole, HEADER + 24 + 240 + number * 40 + 36, pe.READ_ONLY_DATA)
+    # what moved counted before, and the fake's header counts nothing
+    struct.pack_into("<I", whole, HEADER + 24 + pe.DATA_SIZE, FILE_ALIGN + 0x1200)
+    assert made == bytes(whole)
+
+
+def test_section_that_is_not_at_the_end_is_not_moved() -> None:
+    data = bytearray(image([*STUB.items(), *PROFILES]))
+    # the content of the first section behind that of all others
+    struct.pack_into("<I", data, HEADER + 24 + 240 + 20, len(data))
+    with pytest.raises(Failed, match=r"section \.profile is not at its end"):
+        pe.with_sections(bytes(data) + bytes(0x400), ADDED, before=".profile")
 
 
 def test_a_signature_does_not_stay_before_added_sections() -> None:

@@ -27,6 +27,7 @@ beforeEach(() => {
     golden("alert route list");
     golden("metrics status");
     golden("update status");
+    golden("tune");
 });
 
 test("the certificate says for what it is, who made it and when it ends", async () => {

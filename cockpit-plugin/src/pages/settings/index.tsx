@@ -9,12 +9,13 @@ import { DomainPanel } from "./DomainPanel";
 import { MetricsPanel } from "./MetricsPanel";
 import { SupportPanel } from "./SupportPanel";
 import { ResetPanel } from "./ResetPanel";
+import { TuningPanel } from "./TuningPanel";
 import { UpdatesPanel } from "./UpdatesPanel";
 
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics and updates.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics, updates and tuning.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
             <AlertsPanel />
@@ -22,6 +23,7 @@ export default function Settings(): JSX.Element {
             <UpdatesPanel />
             <SupportPanel />
             <ResetPanel />
+            <TuningPanel />
         </>
     );
 }

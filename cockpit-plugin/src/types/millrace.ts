@@ -872,6 +872,29 @@ export interface FailedVersion {
 }
 
 /**
+ * How many accelerators are kept busy. `bandwidth` in bytes/s is what all of them read.
+ *
+ * `bound_by` is the bottleneck, null where it is not known; `run` and `at` are those of the benchmark, null for a
+ * prediction. `degraded`: an array has fewer members than it should, which measurements of a healthy one do not show.
+ */
+export interface Fed {
+    counts: FedCount[];
+    basis: "clients" | "server" | "predicted";
+    bandwidth: number;
+    bound_by: "drives" | "pcie" | "memory" | "cpu" | "md" | "nic" | "nfsd" | "network" | "client" | "latency" | null;
+    run: string | null;
+    at: string | null;
+    degraded: boolean;
+}
+
+/** So many accelerators of one type, each busy for at least `floor` (0..100) of the time. */
+export interface FedCount {
+    accelerator: string;
+    count: number;
+    floor: number;
+}
+
+/**
  * One file that is not as it would be rendered. `unit` reads it, empty where each program reads it by itself.
  *
  * `edited`: it was changed by hand since it was rendered. `lines` are a unified diff, from the file to what would be
@@ -2643,7 +2666,7 @@ export interface StateShare {
  *
  * `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
  * the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
- * what could not be read, and why.
+ * what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
  */
 export interface Status {
     schema_version: 1;
@@ -2657,6 +2680,7 @@ export interface Status {
     space: Space | null;
     shares: Share[];
     jobs: Job[];
+    fed: Fed | null;
     as_root: boolean;
     notes: string[];
 }

@@ -65,6 +65,22 @@ test("what each protocol does is read from the last second, and what is not know
     expect(within(nfs).getByRole("img").getAttribute("aria-label")).toContain("read 9\u00a0GB/s now");
 });
 
+test("what the server feeds is shown with its basis and its bottleneck", async () => {
+    serverIs("1u12-provisioned");
+    const status = golden("1u12-provisioned", "status");
+    const { unmount } = render(<App />);
+    const predicted = await screen.findByTestId("feeds");
+    expect(predicted.textContent).toContain("8 H100 or 4 B200");
+    expect(predicted.textContent).toContain("Predicted from the hardware, not measured yet.");
+    unmount();
+    says("status", { ...status, fed: { ...status.fed, basis: "clients", at: "2026-11-20T12:00:00+00:00", bound_by: "network", degraded: true } });
+    render(<App />);
+    const measured = await screen.findByTestId("feeds");
+    expect(measured.textContent).toContain("Measured by clients on");
+    expect(measured.textContent).toContain("Bottleneck: network.");
+    expect(measured.textContent).toContain("An array is degraded.");
+});
+
 test("the first second has no rates yet: nothing is claimed", async () => {
     serverIs("1u12-provisioned");
     const first = goldenLines("1u12-provisioned", "watch")[0];

@@ -9,6 +9,7 @@ from millrace import paths
 from millrace.admin import one_time
 from millrace.errors import Failed
 from millrace.health.banner import banner
+from millrace.health.fed import Fed, FedCount
 from millrace.health.jobs import Job
 from millrace.health.model import Finding, Health, Level, worst
 from millrace.health.status import Space, Status, lines
@@ -96,6 +97,17 @@ def test_a_password_that_was_changed_leaves_the_console_with_the_next_check(serv
     assert not one_time.is_shown() and len(drawn) == 2
 
 
+FED = Fed(
+    counts=[FedCount(accelerator="H100", count=24, floor=90)],
+    basis="predicted",
+    bandwidth=70 * 10**9,
+    bound_by="nic",
+    run=None,
+    at=None,
+    degraded=False,
+)
+
+
 def test_status_is_one_screen() -> None:
     share = default_share(pool(), ["10.0.0.0/24"], True, [])
     found = health(WAITING, FINE)
@@ -108,6 +120,7 @@ def test_status_is_one_screen() -> None:
         pool=pool(),
         space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
         shares=[share],
+        fed=FED,
         jobs=[Job(name="rebuild", what="array data", progress=0.125, seconds_left=600)],
         as_root=True,
         notes=[],
@@ -116,6 +129,7 @@ def test_status_is_one_screen() -> None:
         "Health   WARN",
         "         WARN: No pool yet. The plan: RAID6 of 10 drives.",
         "Pool     /srv/pool, 80 TB, 1 TB free",
+        "Feeds    24 H100 with 3D-U-Net (predicted, not measured yet; bottleneck: nic)",
         "Share    data  SMB; NFS to 10.0.0.0/24",
         "Job      rebuild, array data: 12.5%, 10 min left",
         "Next     No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "

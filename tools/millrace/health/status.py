@@ -10,6 +10,7 @@ from millrace.errors import MillraceError
 from millrace.health import heartbeats
 from millrace.health.banner import url
 from millrace.health.current import current
+from millrace.health.fed import Fed, fed, sentence
 from millrace.health.host import Host
 from millrace.health.jobs import Job, jobs
 from millrace.health.model import SEVERITY, Finding, Health, Level
@@ -50,7 +51,7 @@ class Status(Contract):
 
     `next` is what to do, the worst first: each remedy behind the sentence that it belongs to. `as_root` is false where
     the user may not read everything: parts of `health` are then the last results of root, of `health.at`. `notes` are
-    what could not be read, and why.
+    what could not be read, and why. `fed` is how many accelerators it keeps busy; null is not known.
     """
 
     schema_version: Literal[1] = 1
@@ -64,6 +65,7 @@ class Status(Contract):
     space: Space | None
     shares: list[Share]
     jobs: list[Job]
+    fed: Fed | None = None
     as_root: bool
     notes: list[str]
 
@@ -84,6 +86,7 @@ def status(host: Host, ports: Callable[[], list[Interface]] = net.serving) -> St
         space=space_of(pool.filesystem.mountpoint) if pool else None,
         shares=(_value_or_note(lambda: shares(pool, reached), notes) or []) if pool else [],
         jobs=_value_or_note(lambda: jobs(pool), notes) or [],
+        fed=_value_or_note(lambda: fed(pool), notes) if pool else None,
         as_root=os.geteuid() == 0,
         notes=notes,
     )
@@ -126,6 +129,7 @@ def lines(status: Status) -> list[str]:
         f"Health   {status.health.level}",
         *_first("", [f"{one.level}: {one.sentence}" for one in wrong], MOST_FINDINGS, "millrace health"),
         f"Pool     {_pool(status)}",
+        *([f"Feeds    {sentence(status.fed)}"] if status.fed else []),
         *_first("Share", [_share(share) for share in status.shares], MOST_SHARES, "millrace share list"),
         *_first("Job", [_job(job) for job in status.jobs], MOST_JOBS, "millrace status --json"),
         *_first("Next", status.next, MOST_NEXT, "millrace health"),

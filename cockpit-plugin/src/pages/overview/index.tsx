@@ -12,6 +12,7 @@ import { Bell, OpenAlerts, useAlerts } from "./Alerts";
 import { Capacity } from "./Capacity";
 import { ClientsPanel } from "./ClientsPanel";
 import { Drives } from "./Drives";
+import { Feeds } from "./Feeds";
 import { HealthVerdict } from "./HealthVerdict";
 import { Jobs } from "./Jobs";
 import { System } from "./System";
@@ -44,6 +45,7 @@ export default function Overview(): JSX.Element {
                         <NfsClosed />
                         <div className="mr-cards">
                             <Throughput live={live} />
+                            {data.fed && <Feeds fed={data.fed} />}
                             <Capacity pool={data.pool !== null} space={data.space} />
                             <Jobs jobs={now?.jobs ?? data.jobs} />
                             <ClientsPanel now={now} />

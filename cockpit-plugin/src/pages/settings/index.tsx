@@ -7,8 +7,8 @@ import { AlertsPanel } from "./AlertsPanel";
 import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
 import { MetricsPanel } from "./MetricsPanel";
-import { SupportPanel } from "./SupportPanel";
 import { ResetPanel } from "./ResetPanel";
+import { SupportPanel } from "./SupportPanel";
 import { TuningPanel } from "./TuningPanel";
 import { UpdatesPanel } from "./UpdatesPanel";
 
@@ -21,9 +21,9 @@ export default function Settings(): JSX.Element {
             <AlertsPanel />
             <MetricsPanel />
             <UpdatesPanel />
+            <TuningPanel />
             <SupportPanel />
             <ResetPanel />
-            <TuningPanel />
         </>
     );
 }

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 """Of what client and server say to each other, and of the file that a measurement by hand writes."""
 
 

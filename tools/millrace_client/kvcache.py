@@ -4,7 +4,10 @@
 fio measures single reads and writes; here a request waits for the whole block. A program of its own: it runs as the
 user of the benchmark and prints what fio would, one document a second and one at the end.
 
-    python3 -m millrace_client.kvcache DIRECTORY JOBS FILES SIZE SECONDS
+    python3 -m millrace_client.kvcache DIRECTORY JOBS FILES SIZE SECONDS [TIER]
+
+TIER are bytes of blocks that a server would have in its memory: what is among them is not read. The memory itself is
+not taken.
 
 One file, Python 3.8 or later and nothing else: it runs on the server and on clients.
 """
@@ -17,7 +20,7 @@ import os
 import random
 import sys
 import time
-from collections import Counter
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Thread
@@ -70,11 +73,14 @@ def binned(nanoseconds: int) -> int:
 class Job:
     """One server process: it writes a block, then reads some that it wrote before."""
 
-    def __init__(self, directory: Path, number: int, files: int, size: int) -> None:
+    def __init__(self, directory: Path, number: int, files: int, size: int, tier: int = 0) -> None:
         self.paths = [directory / f"f.{number}.{one}" for one in range(files)]
         self.size = size
         self.read, self.write = Side(), Side()
         self.error = 0
+        # with all blocks in memory nothing would be read
+        self._tier = min(tier, files // 4)
+        self._in_memory: OrderedDict[Path, None] = OrderedDict()
         self._random = random.Random(number)
         # page-aligned, filled once with what does not compress
         self._memory = mmap.mmap(-1, size)
@@ -92,15 +98,29 @@ class Job:
         try:
             while time.monotonic() < end:
                 begin = time.monotonic_ns()
-                self._put(self._random.choice(self.paths))
+                path = self._random.choice(self.paths)
+                self._put(path)
                 self.write.add(self.size, time.monotonic_ns() - begin)
+                self._use(path)
                 for _ in range(READS):
                     begin = time.monotonic_ns()
-                    count = self._get(self._random.choice(self.paths))
-                    self.read.add(count, time.monotonic_ns() - begin)
+                    path = self._random.choice(self.paths)
+                    if not self._use(path):
+                        count = self._get(path)
+                        self.read.add(count, time.monotonic_ns() - begin)
         except OSError as error:
             self.error = error.errno or 1
             print(f"fio: {error.strerror}", file=sys.stderr, flush=True)
+
+    def _use(self, path: Path) -> bool:
+        """Whether a block is among those in memory, which it is from now on; the least recently used one leaves."""
+        known = path in self._in_memory
+        if self._tier:
+            self._in_memory[path] = None
+            self._in_memory.move_to_end(path)
+            if len(self._in_memory) > self._tier:
+                self._in_memory.popitem(last=False)
+        return known
 
     def _put(self, path: Path) -> None:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
@@ -154,7 +174,8 @@ def main(arguments: list[str]) -> int:
     directory, (count, files, size) = Path(arguments[0]), map(int, arguments[1:4])
     seconds = float(arguments[4])
     directory.mkdir(exist_ok=True)
-    jobs = [Job(directory, number, files, size) for number in range(count)]
+    tier = int(arguments[5]) // (count * size) if len(arguments) > 5 else 0
+    jobs = [Job(directory, number, files, size, tier) for number in range(count)]
     for job in jobs:
         job.fill()
     begin = time.monotonic()

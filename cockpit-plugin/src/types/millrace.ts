@@ -3113,7 +3113,7 @@ export interface Where {
  */
 export interface Workload {
     profile: BenchProfile;
-    operation: "read" | "write" | "mixed" | "fsync" | "create" | "stat" | "delete" | "save" | "load" | "train";
+    operation: "read" | "write" | "mixed" | "fsync" | "create" | "stat" | "delete" | "save" | "load" | "train" | "stress" | "throughput" | "large";
     pattern: string;
     block: number | null;
     depth: number;

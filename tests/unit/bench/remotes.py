@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from millrace.bench.result.client import BenchClient, ClientFacts
-from millrace_client import listen
+from millrace_client import VERSION, listen
 
 HERE = "127.0.0.1"
 REPORT = (Path(__file__).parent / "samples/status-interval.json").read_text()
 FACTS: dict[str, Any] = {
-    "program": 2,
+    "program": VERSION,
     "host": "gpu1",
     "fio": "fio-3.41",
     "kernel": "6.12",

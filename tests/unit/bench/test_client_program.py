@@ -24,6 +24,7 @@ def lines(*of: str) -> str:
     return "".join(f"{line}\n" for line in of)
 
 
+KV = ("kvcache/stress", "kvcache/throughput", "kvcache/large")
 Rungs = dict[str, dict[str, Any]]
 
 
@@ -89,7 +90,7 @@ def test_a_workload_with_one_job_uses_the_files_of_all_jobs(full: Rungs) -> None
         ("meta/delete", "small"),
         ("checkpoint/save", "gone"),
         ("checkpoint/load", "forget"),
-        ("kvcache/mixed", "forget"),
+        ("kvcache/stress", "forget"),
     ],
 )
 def test_files_are_as_each_repeat_must_find_them(full: Rungs, rung: str, before: str) -> None:
@@ -98,7 +99,7 @@ def test_files_are_as_each_repeat_must_find_them(full: Rungs, rung: str, before:
 
 def test_only_files_that_are_read_back_are_laid_out(full: Rungs) -> None:
     without = {name for name, rung in full.items() if rung["lay_out"] is None}
-    assert without == {"meta/create", "meta/stat", "meta/delete", "checkpoint/save", "kvcache/mixed"}
+    assert without == {"meta/create", "meta/stat", "meta/delete", "checkpoint/save", *KV}
     # eight ranks, whatever other workloads have
     assert "\nnumjobs=8\n" in full["checkpoint/load"]["lay_out"]
 
@@ -115,7 +116,9 @@ def test_what_fio_cannot_do_is_the_programs_own(full: Rungs) -> None:
     assert own == {
         "unet3d/train": ["au", "@DIRECTORY@/unet3d", "unet3d", "--seconds", "30"],
         "retinanet/train": ["au", "@DIRECTORY@/retinanet", "retinanet", "--seconds", "30"],
-        "kvcache/mixed": ["kvcache", "@DIRECTORY@/kvcache", "16", "1638", "2097152", "30"],
+        "kvcache/stress": ["kvcache", "@DIRECTORY@/kvcache", "16", "1638", "2097152", "30"],
+        "kvcache/throughput": ["kvcache", "@DIRECTORY@/kvcache", "16", "1638", "2097152", "30", "4294967296"],
+        "kvcache/large": ["kvcache", "@DIRECTORY@/kvcache", "4", "655", "5242880", "30"],
     }
     assert all(full[name]["job"] is None and full[name]["warm"] is None for name in own)
 

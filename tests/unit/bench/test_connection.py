@@ -88,7 +88,7 @@ def test_who_stands_in_for_a_client_is_not_believed(monkeypatch: pytest.MonkeyPa
         (b"[" * 900 + b"\n", "it is not JSON"),
         (b"[1]\n", "client gpu1 sent an invalid reply"),
         (b'{"hello": "world"}\n', "is not the program of `millrace client bench`"),
-        (b'{"program": 2, "nonce": 7}\n', "is not the program of `millrace client bench`"),
+        (b'{"program": 3, "nonce": 7}\n', "is not the program of `millrace client bench`"),
         (b'{"program": 1, "nonce": 7}\n', "runs another version of the program"),
     ],
 )

@@ -130,7 +130,7 @@ def test_a_stop_ends_fio_within_seconds(local: Local, tmp_path: Path) -> None:
 
 
 def test_the_own_load_speaks_as_fio_does(local: Local, tmp_path: Path) -> None:
-    (work,) = works([Profile.KVCACHE])
+    work, *_ = works([Profile.KVCACHE])
     seen: list[Outcome] = []
     # isolated mode would not find a package that is not installed
     local.environment["PYTHONPATH"] = str(Path(__file__).parents[3] / "tools")
@@ -150,3 +150,19 @@ def test_the_own_load_writes_through_no_link(tmp_path: Path) -> None:
     with pytest.raises(OSError, match="Too many levels of symbolic links"):
         kvcache.main([str(tmp_path / "files"), "1", "1", "4096", "1"])
     assert (tmp_path / "precious").read_text() == "somebody's"
+
+
+def test_blocks_in_memory_are_not_read_and_not_counted(tmp_path: Path) -> None:
+    (tmp_path / "files").mkdir()
+    job = kvcache.Job(tmp_path / "files", 0, files=8, size=4096, tier=100)
+    # a quarter of the files at most, or nothing would be read
+    paths = job.paths
+    assert [job._use(one) for one in (paths[0], paths[1], paths[0], paths[2], paths[1])] == [
+        False,
+        False,
+        True,
+        False,
+        False,
+    ]
+    without = kvcache.Job(tmp_path / "files", 0, files=8, size=4096)
+    assert [without._use(one) for one in (paths[0], paths[0])] == [False, False]

@@ -198,7 +198,7 @@ class Patient(Answers):
 def test_the_own_load_runs_on_each_client_in_its_own_files(root: Path) -> None:
     reply = au.document(5 << 20, 5, 2.0)
     here = [Patient("a", "10.0.0.1", lambda _: reply), Patient("b", "10.0.0.2", lambda _: reply)]
-    found = remote(root, *here).run(job(Profile.KVCACHE, "mixed"))
+    found = remote(root, *here).run(job(Profile.KVCACHE, "stress"))
     assert here[0].asked == [["kvcache", "/mnt/kvcache", "2", "1", str(MIB), "1"]]
     assert here[1].asked == [["kvcache", "/mnt/kvcache.1", "2", "1", str(MIB), "1"]]
     assert (found.flows["read"].bytes, found.flows["read"].count) == (10 << 20, 10)

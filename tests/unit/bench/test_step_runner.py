@@ -254,7 +254,7 @@ def test_a_rung_is_laid_out_warmed_up_and_measured_in_repeats(tmp_path: Path) ->
 
 
 def test_a_repeat_that_fails_is_not_recorded_any_longer(tmp_path: Path) -> None:
-    doing = step("L1/xfs/kvcache/mixed", layers=["L1"], profiles=["kvcache"])
+    doing = step("L1/xfs/kvcache/stress", layers=["L1"], profiles=["kvcache"])
     doing = replace(doing, work=replace(doing.work, warmed=False))
     made, notes, _ = measured(tmp_path, doing, Target(directory=tmp_path), Failed("no"))
     assert made is None

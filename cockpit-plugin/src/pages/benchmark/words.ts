@@ -55,6 +55,9 @@ export function operationWord(operation: Rung["workload"]["operation"]): string 
     case "save": return _("save");
     case "load": return _("load");
     case "train": return _("train");
+    case "stress": return _("8B model, no memory");
+    case "throughput": return _("8B model, 4 GiB of memory");
+    case "large": return _("70B model, no memory");
     }
 }
 

@@ -31,7 +31,10 @@ def plan(request: RunRequest, site: Site) -> dict[str, Any]:
     steps = [Step(Layer.L3, "hand", work) for work in chosen if Layer.L3 in work.layers]
     measure = sizes(request, site.free, site.memory, site.cores, layouts(steps))
     rungs = [_rung(step.work, measure) for step in steps]
-    space = sum({one["layout"]: one["jobs"] * one["per_job"] * one["size"] for one in rungs}.values())
+    held: dict[str, int] = {}
+    for one in rungs:
+        held[one["layout"]] = max(one["jobs"] * one["per_job"] * one["size"], held.get(one["layout"], 0))
+    space = sum(held.values())
     content = {"repeats": measure.repeats, "space": space, "model": request.model, "rungs": rungs}
     return {**content, "sha256": digest(content)}
 

@@ -74,7 +74,8 @@ def own_program(job: Job, directory: Path) -> list[str]:
     if job.work.operation == "train":
         return ["au", str(directory), job.work.profile, "--seconds", f"{job.seconds or 0:g}"]
     amounts = (job.jobs, job.files.per_job, job.files.most, job.seconds or 0)
-    return ["kvcache", str(directory), *map(str, amounts)]
+    tier = (job.work.tier,) if job.work.tier else ()
+    return ["kvcache", str(directory), *map(str, (*amounts, *tier))]
 
 
 def directory_of(job: Job) -> Path:

@@ -3,7 +3,7 @@
 
 from dataclasses import dataclass
 
-from millrace.bench.plan.workloads import CHECKPOINT_BLOCK, JPEG, KV_BLOCK, RANKS, VOLUME, Work
+from millrace.bench.plan.workloads import CHECKPOINT_BLOCK, JPEG, KV_8B, KV_JOBS, RANKS, VOLUME, Work
 from millrace.bench.result.capacity import CHECKPOINTS
 from millrace.bench.result.choices import Profile
 from millrace.bench.result.model import Mode, RunRequest
@@ -67,7 +67,7 @@ class Sizes:
         """Return how many jobs a workload has: latency is measured with one, a checkpoint has its ranks."""
         if work.profile is Profile.FSYNC:
             return 1
-        return RANKS if work.profile is Profile.CHECKPOINT else self.jobs
+        return RANKS if work.profile is Profile.CHECKPOINT else work.jobs or self.jobs
 
     def files(self, work: Work) -> Files:
         """Return the files of a workload within the budget; `scaled` says what was scaled down."""
@@ -81,8 +81,10 @@ class Sizes:
             return Files(max(8, min(5_000, room // JPEG)), JPEG, JPEG)
         if work.layout == "checkpoint":
             return self._ranks(room)
-        if work.layout == "kvcache":
-            return Files(max(4, min(2_000, room // KV_BLOCK)), KV_BLOCK, KV_BLOCK)
+        if work.layout == "kvcache" and work.block:
+            # the three options share files: no job may have more bytes in one than in another
+            bytes_ = max(4 * KV_8B, min(2_000 * KV_8B, self.budget // KV_JOBS))
+            return Files(bytes_ // work.block, work.block, work.block, work.stands_for)
         size = _even(room)
         return Files(1, size, size)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import Operation, Workload
-from millrace.system.text import KIB, MIB
+from millrace.system.text import GIB, KIB, MIB, binary
 from millrace_client.au import TRAININGS
 
 EVERYWHERE = frozenset(Layer)
@@ -22,8 +22,10 @@ UNREAD = ("meta", "kvcache")
 RANKS = 8
 """Processes of the 8B checkpoint, which is the only layout that MLPerf lets a subset of nodes run."""
 CHECKPOINT_BLOCK = 16 * MIB
-KV_BLOCK = 2 * MIB
-"""16 tokens of an 8B model: 128 KiB a token (32 layers, 8 heads of 128, keys and values, 2 bytes)."""
+KV_TOKENS = 16
+"""Tokens of a block; what one takes: layers, 8 heads of 128, keys and values, 2 bytes."""
+KV_JOBS = 16
+KV_8B, KV_70B = (KV_TOKENS * layers * 8 * 128 * 2 * 2 for layers in (32, 80))
 
 
 @dataclass(frozen=True)
@@ -31,7 +33,9 @@ class Work:
     """One workload. `options` are fio's; `layout` names the set of files that it works on.
 
     `timed` work runs for a given time; the rest (metadata, checkpoints) does a given amount. `layers` are where it
-    makes sense, `writes` whether it changes data, `warmed` whether a warm-up comes before the first repeat.
+    makes sense, `writes` whether it changes data, `warmed` whether a warm-up comes before the first repeat. `jobs` are
+    fixed where a benchmark fixes them, `tier` bytes of files that its load would have in memory, `stands_for` the
+    benchmark that it is like.
     """
 
     profile: Profile
@@ -47,6 +51,9 @@ class Work:
     writes: bool = False
     warmed: bool = True
     layers: frozenset[Layer] = field(default=FILES)
+    jobs: int | None = None
+    tier: int = 0
+    stands_for: str | None = None
 
     @property
     def name(self) -> str:
@@ -138,6 +145,25 @@ def _training(profile: Profile, block: int) -> Work:
     )
 
 
+def _kv_cache(operation: Operation, option: str, model: str, block: int, jobs: int, tier: int = 0) -> Work:
+    """One of the three fixed options; mlcommons/storage 3.0, Rules.md 6.3.1."""
+    memory = f", {binary(tier)} of blocks in memory" if tier else ""
+    return Work(
+        profile=Profile.KVCACHE,
+        operation=operation,
+        pattern=f"blocks of {KV_TOKENS} tokens of a {model} model{memory}: 1 written and synced for 3 read back",
+        options={},
+        layout="kvcache",
+        block=block,
+        engine="millrace",
+        durable=True,
+        writes=True,
+        jobs=jobs,
+        tier=tier,
+        stands_for=f"a load equivalent to {option} of the KV cache of MLPerf Storage 3.0; not a result of it",
+    )
+
+
 WORKS: list[Work] = [
     _timed(Profile.SEQ, "read", "sequential, direct", "read", MIB, 16),
     _timed(Profile.SEQ, "write", "sequential, direct", "write", MIB, 16, end_fsync=1),
@@ -180,18 +206,9 @@ WORKS: list[Work] = [
     _training(Profile.RETINANET, JPEG),
     _checkpoint("save", "8 ranks, one file each, buffered, synced at the end; the slowest rank counts"),
     _checkpoint("load", "8 ranks, one file each; the slowest rank counts"),
-    Work(
-        profile=Profile.KVCACHE,
-        operation="mixed",
-        pattern="blocks of 16 tokens of an 8B model: 1 written and synced for 3 read back",
-        options={},
-        layout="kvcache",
-        block=KV_BLOCK,
-        depth=1,
-        engine="millrace",
-        durable=True,
-        writes=True,
-    ),
+    _kv_cache("stress", "option 1 (Max Storage Stress)", "8B", KV_8B, KV_JOBS),
+    _kv_cache("throughput", "option 2 (Storage Throughput)", "8B", KV_8B, KV_JOBS, 4 * GIB),
+    _kv_cache("large", "option 3 (Large Model)", "70B", KV_70B, 4),
 ]
 
 

@@ -27,7 +27,21 @@ class State(StrEnum):
 
 
 Mode = Literal["quick", "full"]
-Operation = Literal["read", "write", "mixed", "fsync", "create", "stat", "delete", "save", "load", "train"]
+Operation = Literal[
+    "read",
+    "write",
+    "mixed",
+    "fsync",
+    "create",
+    "stat",
+    "delete",
+    "save",
+    "load",
+    "train",
+    "stress",
+    "throughput",
+    "large",
+]
 Direction = Literal["read", "write", "commit", "create", "stat", "delete"]
 Quantity = Literal["bandwidth", "operations"]
 Label = Literal["degraded", "rebuilding", "with-clients", "emulated", "imported"]

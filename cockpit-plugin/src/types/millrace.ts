@@ -171,6 +171,22 @@ export interface BenchProgress {
     finished: Rung | null;
 }
 
+/**
+ * A drive of this server. `size_bytes` in bytes.
+ *
+ * `holds` is what was found on it, null on a blank one; it is lost. `refused` is why this version is not written to
+ * it, null where it may be; `foreign`: only with --foreign.
+ */
+export interface BootCandidate {
+    name: string;
+    serial: string;
+    model: string;
+    size_bytes: number;
+    holds: string | null;
+    refused: string | null;
+    foreign: boolean;
+}
+
 /** What the TPM asks for from now on: the owner's signature of the kernel image, and with `secure_boot` its keys. */
 export interface Bound {
     schema_version: 1;
@@ -960,10 +976,6 @@ export interface Floor {
     source: string;
 }
 
-/** Who forgot the people of a state with a factory reset, and when (ISO 8601, in UTC). */
-export interface Forgotten {
-    by: string;
-    at: string;
 /**
  * How many accelerators this server is expected to feed. It is no result.
  *
@@ -976,6 +988,12 @@ export interface Forecast {
     bandwidth: number | null;
     source: "measured" | "predicted" | "unknown";
     text: string;
+}
+
+/** A factory reset that forgot the people of a state: by whom, and when (ISO 8601, in UTC). */
+export interface Forgotten {
+    by: string;
+    at: string;
 }
 
 /** What `pool find` found; `problem` is a sentence where there is no pool that could be adopted, with a remedy. */
@@ -1125,6 +1143,35 @@ export interface HistoryEntry {
 export interface IdRange {
     first: number;
     last: number;
+}
+
+/**
+ * What `millrace install list --json` prints: the version that runs, from which drive, and all drives.
+ *
+ * `runs_from` is a serial number, or a name where the drive has none.
+ *
+ * `problem` is why nothing can be installed from here; null where it can.
+ */
+export interface InstallReport {
+    schema_version: 1;
+    version: string;
+    runs_from: string | null;
+    problem: string | null;
+    drives: BootCandidate[];
+}
+
+/** What is done now. */
+export interface InstallStep {
+    schema_version: 1;
+    doing: string;
+}
+
+/** A drive that was written and read back: it starts this version. */
+export interface Installed {
+    schema_version: 1;
+    serial: string;
+    version: string;
+    verified: true;
 }
 
 /**
@@ -3199,6 +3246,8 @@ export interface Outputs {
     "group list": GroupList;
     "group remove": AccountReport;
     "health": Health;
+    "install list": InstallReport;
+    "install write": InstallStep | Installed;
     "inventory": Inventory;
     "keep list": KeepList;
     "keep now": KeepStatus;
@@ -3284,5 +3333,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "update upload" | "watch";
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "share clone" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "update upload" | "watch";

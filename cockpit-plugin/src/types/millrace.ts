@@ -113,6 +113,7 @@ export interface ArrayScrub {
     under_way: UnderWay | null;
     repair: Repair | null;
     repaired: Repaired | null;
+    retired: RetiredRows[];
 }
 
 /**
@@ -2235,6 +2236,27 @@ export interface ResetStatus {
     last: Reset | null;
 }
 
+/** Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more. */
+export interface RetiredRows {
+    begin: number;
+    end: number;
+}
+
+/**
+ * What was found or done: areas that are retired now, and what is left of those that are lost, in sectors.
+ *
+ * `unreadable` are files whose data are lost in these areas, `readable` those that only have blocks beside them,
+ * relative to the pool. `left` is what stays in use and why, in sentences.
+ */
+export interface Retirement {
+    schema_version: 1;
+    sectors: number;
+    retired: number;
+    unreadable: string[];
+    readable: string[];
+    left: string[];
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -3274,6 +3296,7 @@ export interface Outputs {
     "pool scrub files": DamagedFiles;
     "pool scrub filesystem": ScrubRecord;
     "pool scrub repair": ScrubStatus;
+    "pool scrub retire": Retirement;
     "pool scrub run": ScrubRecord;
     "pool scrub start": ScrubStatus;
     "pool scrub status": ScrubStatus;

@@ -110,10 +110,11 @@ test("a repair that is confirmed is not offered again, and one that ended is sho
     const repaired = { ended: "2026-11-22T02:00:00+00:00", rewritten: 16, left: 0 };
     says("pool scrub status", { ...found, arrays: found.arrays.map((one) => (one.kept.array === "data"
         ? { ...one, files: null, kept: { ...one.kept, repair: { asked: repaired.ended, ranges: [], rewritten: 0, least: null, most: null } } }
-        : { ...one, kept: { ...one.kept, repaired } })) });
+        : { ...one, kept: { ...one.kept, repaired, retired: [{ begin: 16, end: 24 }] } })) });
     render(<App />);
     const differs = within(await screen.findByTestId("differs-data"));
     expect(differs.getByText("The files in doubt are still being searched for.")).toBeTruthy();
     expect(differs.queryByRole("button")).toBeNull();
     expect((await panel()).textContent).toContain("Array log was repaired");
+    expect((await panel()).textContent).toContain("8 sectors of each member are lost and retired");
 });

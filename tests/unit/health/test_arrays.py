@@ -16,7 +16,7 @@ from millrace.health.host import Host
 from millrace.health.model import Level
 from millrace.inventory.model import DriveState, Inventory
 from millrace.pool.arrays import live_arrays
-from millrace.pool.scrub_record import ArrayScrub, Scrubbed, change
+from millrace.pool.scrub_record import ArrayScrub, RetiredRows, Scrubbed, change
 from millrace.provision.model import MemberRecord, Pool
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
@@ -230,6 +230,18 @@ def test_rows_that_too_many_members_list_are_lost_and_lead_to_the_files(serving:
         f"WARN: Array data (RAID6): 1 area of drive D2 cannot be read (bad-block list of md). [{REPLACE} D2]" in found
     )
     assert "of drive D1 cannot" not in found and "of drive D3 cannot" not in found
+
+
+def test_area_that_is_retired_is_no_finding_and_the_rest_is(serving: Path) -> None:
+    for number in range(3):
+        (serving / f"sys/class/block/md127/md/dev-nvme{number + 3}n1p1/bad_blocks").write_text("16 8\n800 8\n")
+    [data] = [one for one in read_model(paths.pool_file(), Pool).arrays if one.array.name == "data"]
+    kept = ArrayScrub(array="data", uuid=data.uuid, retired=[RetiredRows(begin=16, end=24)])
+    change(lambda old: old.having(kept))
+    assert "1 area cannot be read or rebuilt" in sentences(arrays.check(host()))
+    kept = kept.model_copy(update={"retired": [RetiredRows(begin=16, end=24), RetiredRows(begin=800, end=808)]})
+    change(lambda old: old.having(kept))
+    assert "cannot be read" not in sentences(arrays.check(host()))
 
 
 def test_bad_blocks_of_the_whole_log_lead_to_its_drive(serving: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 from millrace import paths
 from millrace.plan.model import Array
 from millrace.pool.damage import Area, Damage, beyond, damage, in_array, in_data, merged
-from millrace.pool.scrub_record import ArrayScrub, MismatchRange, Scrubbed, ScrubRecord
+from millrace.pool.scrub_record import ArrayScrub, MismatchRange, RetiredRows, Scrubbed, ScrubRecord
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
 from tests.fakes.files.box import FAR_PORTS, Box
@@ -117,6 +117,14 @@ def test_mismatches_of_an_earlier_release_have_no_place(box: Box) -> None:
 def test_bad_blocks_count_from_the_beginning_of_the_member(box: Box) -> None:
     box.md("data", **{"dev-nvme3n1p2/bad_blocks": "2064 8", "dev-nvme3n1p2/offset": "2048"})
     assert found().areas == [Area(disk * CHUNK + 16, disk * CHUNK + 24) for disk in range(8)]
+
+
+def test_bad_blocks_that_are_retired_are_no_damage(box: Box) -> None:
+    box.md("data", **{"dev-nvme3n1p2/bad_blocks": "2064 8\n2096 8", "dev-nvme3n1p2/offset": "2048"})
+    uuid = next(one.uuid for one in pool().arrays if one.array.name == "data")
+    kept = ArrayScrub(array="data", uuid=uuid, retired=[RetiredRows(begin=16, end=24)])
+    left = damage(pool(), ScrubRecord(arrays=[kept])).areas
+    assert left == [Area(disk * CHUNK + 48, disk * CHUNK + 56) for disk in range(8)]
 
 
 def test_bad_blocks_of_the_log_are_no_file(box: Box) -> None:

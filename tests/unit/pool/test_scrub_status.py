@@ -9,7 +9,17 @@ import pytest
 
 from millrace import paths
 from millrace.plan.policy import ScrubPolicy
-from millrace.pool.scrub_record import Repair, Repaired, Round, ScrubRecord, ScrubStop, UnderWay, change, load
+from millrace.pool.scrub_record import (
+    Repair,
+    Repaired,
+    RetiredRows,
+    Round,
+    ScrubRecord,
+    ScrubStop,
+    UnderWay,
+    change,
+    load,
+)
 from millrace.pool.scrub_status import lines, status
 from millrace.provision.model import Pool
 from millrace.system.documents import read_model
@@ -68,6 +78,8 @@ def test_repair_and_its_result_are_shown(box: Box) -> None:
     more = {"repaired": Repaired(ended=STOPPED_AT, rewritten=16, left=0)}
     change(lambda old: old.having(data.model_copy(update=more)))
     assert said()[-1] == f"  repaired {moment(STOPPED_AT)}: 16 sectors rewritten, 0 still do not match"
+    change(lambda old: old.having(data.model_copy(update={"retired": [RetiredRows(begin=16, end=24)]})))
+    assert said()[-1] == "  8 sectors of each member are lost and retired: no file uses them"
     box.md("data", sync_action="repair", sync_completed="250 / 1000")
     change(lambda old: old.having(data.model_copy(update={"repair": Repair(asked=STOPPED_AT, ranges=[])})))
     assert "repair is running, 25 % done" in "".join(said())

@@ -44,6 +44,7 @@ from millrace.pool.scrub_record import (
     MismatchRange,
     Repair,
     Repaired,
+    RetiredRows,
     Round,
     ScrubRecord,
     ScrubStop,
@@ -90,7 +91,12 @@ def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:
     place = [MismatchRange(begin=8, end=16, sectors=8)]
     repair = Repair(asked=AT, ranges=place, least="1000", most="200000")
     repaired = Repaired(ended=LATER, rewritten=8, left=0)
-    first = {"under_way": under_way.model_copy(update={"ranges": place}), "repair": repair, "repaired": repaired}
+    first: dict[str, object] = {
+        "under_way": under_way.model_copy(update={"ranges": place}),
+        "repair": repair,
+        "repaired": repaired,
+    }
+    first["retired"] = [RetiredRows(begin=16, end=24)]
     arrays = [scrub.arrays[0].model_copy(update=first), *scrub.arrays[1:]]
     sound = FilesystemScrub(started=AT, ended=LATER, seconds=3600, problem=None)
     stopped = ScrubStop(at=LATER, by="window", reason="the window of the policy ended")

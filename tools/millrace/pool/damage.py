@@ -45,7 +45,9 @@ def damage(pool: Pool, record: ScrubRecord) -> Damage:
         device = array_device(one.array.name)
         if device is None or one.array.level == "raid0":
             continue
+        kept = record.of(one.uuid, one.array.name)
         rows = [area for listed in bad_blocks(device).values() for area in listed]
+        rows = minus(rows, [Area(each.begin, each.end) for each in kept.retired])
         mismatches, about = _mismatches(one, record)
         notes += about
         if one.array.role is Role.LOG:
@@ -134,6 +136,14 @@ def merged(areas: Sequence[Area]) -> list[Area]:
     return found
 
 
+def minus(areas: Sequence[Area], taken: Sequence[Area]) -> list[Area]:
+    """Return what of the areas is not taken."""
+    left = list(areas)
+    for one in taken:
+        left = [part for each in left for part in _without(each, one)]
+    return left
+
+
 def _mismatches(one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list[str]]:
     last = record.of(one.uuid, one.array.name).last
     if last is None or not last.mismatches:
@@ -148,3 +158,8 @@ def _mismatches(one: ArrayRecord, record: ScrubRecord) -> tuple[list[Area], list
     wide = sum(each.end - each.begin > each.sectors for each in last.ranges)
     less = f"{title}: the places of {last.mismatches} sectors are known only roughly; a file may be listed in vain"
     return rows, [less] if wide else []
+
+
+def _without(area: Area, taken: Area) -> list[Area]:
+    parts = [Area(area.begin, min(area.end, taken.begin)), Area(max(area.begin, taken.end), area.end)]
+    return [one for one in parts if one.begin < one.end]

@@ -84,6 +84,13 @@ class Repaired(Contract):
     left: int
 
 
+class RetiredRows(Contract):
+    """Sectors of each member whose data are lost, `end` is the first after them, and that XFS does not use any more."""
+
+    begin: int
+    end: int
+
+
 class ArrayScrub(Contract):
     """The checks of one array, and the last repair; null where there is none.
 
@@ -96,6 +103,7 @@ class ArrayScrub(Contract):
     under_way: UnderWay | None = None
     repair: Repair | None = None
     repaired: Repaired | None = None
+    retired: list[RetiredRows] = Field(default_factory=list)
 
 
 class Round(Contract):

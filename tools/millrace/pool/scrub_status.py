@@ -85,6 +85,9 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
         if one.kept.last and one.kept.last.mismatches:
             yield f"  {one.doubt}"
+        if one.kept.retired:
+            sectors = sum(row.end - row.begin for row in one.kept.retired)
+            yield f"  {sectors} sectors of each member are lost and retired: no file uses them"
         if one.kept.repair is not None:
             yield "  a repair is confirmed and not at its end"
         if one.kept.repaired is not None:

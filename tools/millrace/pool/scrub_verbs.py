@@ -14,7 +14,7 @@ from millrace.pool.scrub_status import lines, status
 from millrace.pool.scrub_watch import CheckContext, now_here, termination
 from millrace.provision.pool_file import load_pool
 from millrace.system.output import Output, prints
-from millrace.system.prompt import confirm
+from millrace.system.prompt import confirm, typed_yes
 from millrace.system.run import attempt, must, quickly
 from millrace.system.users import as_root, only_root
 
@@ -90,6 +90,27 @@ def repair(array: str | None, yes: bool, show: Output) -> None:
     scrub_repair.ask(pool, found, quickly)
     must(attempt, ["systemctl", "start", CHECKING])
     show(_status(), lines)
+
+
+@scrub.command()
+@click.option("--zero-files", is_flag=True, help="Let files read as zeros where their data are lost.")
+@click.option("--yes", is_flag=True, help="Do not ask.")
+@prints("millrace.pool.retire:Retirement")
+def retire(zero_files: bool, yes: bool, show: Output) -> None:
+    """Take areas that no drive can read any more out of use; the pool serves meanwhile.
+
+    Blocks of other data in these areas get another place. Data that are lost stay where they are without --zero-files.
+    """
+    from millrace.pool import retire as retirement
+
+    only_root()
+    pool = load_pool()
+    for line in retirement.explained(retirement.survey(pool, attempt), zero_files):
+        click.echo(line, err=True)
+    if not yes:
+        typed_yes("Retire these areas?", "--yes")
+    found = retirement.retire(pool, attempt, zero_files)
+    show(found, retirement.lines, found.left)
 
 
 @scrub.command()

@@ -3,10 +3,13 @@
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Container, Iterator
+from functools import partial
 from pathlib import Path
 
 from millrace.system.text import printable
+
+_OPEN = os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 
 
 def regular_files(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat_result | None]]:
@@ -14,6 +17,35 @@ def regular_files(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat
 
     Without the directory `skipped` at the top, and without what is mounted below it.
     """
+    for name, held, _ in _entries(top, skipped):
+        yield name, held
+
+
+def opened_files(top: Path, skipped: str, inodes: Container[int]) -> Iterator[tuple[str, int]]:
+    """Yield each regular file below `top` that is one of these inodes: its printable name, and a descriptor to write.
+
+    The descriptor is closed after the next step. A file that cannot be opened, or is another one meanwhile, is none.
+    """
+    for name, held, opened in _entries(top, skipped):
+        if name is None or held is None or held.st_ino not in inodes:
+            continue
+        try:
+            descriptor = opened()
+        except OSError:
+            continue
+        try:
+            found = os.fstat(descriptor)
+            if stat.S_ISREG(found.st_mode) and (found.st_ino, found.st_dev) == (held.st_ino, held.st_dev):
+                yield name, descriptor
+        finally:
+            os.close(descriptor)
+
+
+def _nothing() -> int:
+    raise FileNotFoundError
+
+
+def _entries(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat_result | None, Callable[[], int]]]:
     lost: list[OSError] = []
     device = top.stat().st_dev
     for directory, inner, files, descriptor in os.fwalk(top, onerror=lost.append):
@@ -23,11 +55,12 @@ def regular_files(top: Path, skipped: str) -> Iterator[tuple[str | None, os.stat
             except OSError:
                 continue
             if stat.S_ISREG(held.st_mode):
-                yield _printable_name(os.path.relpath(os.path.join(directory, name), top)), held
+                shown = _printable_name(os.path.relpath(os.path.join(directory, name), top))
+                yield shown, held, partial(os.open, name, _OPEN, dir_fd=descriptor)
         own = skipped if directory == os.fspath(top) else None
         inner[:] = [name for name in inner if name != own and _is_on_device(device, name, descriptor)]
     if lost:
-        yield None, None
+        yield None, None, _nothing
 
 
 def _is_on_device(device: int, name: str, descriptor: int) -> bool:

@@ -64,6 +64,7 @@ function Shown({ status, onRepair }: { status: ScrubStatus; onRepair: (one: Scru
             ]} />
             {arrays.filter(differs).map((one) => <Differs key={one.kept.uuid} of={one} onRepair={() => onRepair(one)} />)}
             {arrays.map((one) => <Repaired key={one.kept.uuid} of={one} />)}
+            {arrays.map((one) => <Retired key={one.kept.uuid} of={one} />)}
         </div>
     );
 }
@@ -106,6 +107,14 @@ function Repaired({ of }: { of: ScrubOfArray }): JSX.Element | null {
         ? format(_("Array $0 was repaired $1; all of it matches again."), array, moment(repaired.ended))
         : format(_("Array $0 was repaired $1; $2 sectors still do not match."), array, moment(repaired.ended), repaired.left);
     return <p>{text}</p>;
+}
+
+/** What no drive has any more and no file uses: md's lists keep it. */
+function Retired({ of }: { of: ScrubOfArray }): JSX.Element | null {
+    const { retired, array } = of.kept;
+    if (retired.length === 0) return null;
+    const sectors = retired.reduce((sum, one) => sum + one.end - one.begin, 0);
+    return <p>{format(_("Array $0: $1 sectors of each member are lost and retired; no file uses them."), array, sectors)}</p>;
 }
 
 /** Says what a repair is and is not before it is confirmed. */

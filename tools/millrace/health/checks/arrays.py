@@ -7,8 +7,9 @@ from pathlib import Path
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
 from millrace.plan.model import Role
+from millrace.pool import scrub_record
 from millrace.pool.arrays import live_arrays
-from millrace.pool.damage import Area, bad_blocks, beyond
+from millrace.pool.damage import Area, bad_blocks, beyond, minus
 from millrace.pool.model import LiveArray, Member
 from millrace.provision.devices import block
 from millrace.provision.model import ArrayRecord
@@ -18,6 +19,7 @@ from millrace.system.names import several
 NAME = "arrays"
 
 RESCUE = "millrace pool rescue"
+RETIRE = "millrace pool scrub retire"
 FILES = "Show the damaged files: millrace pool scrub files"
 
 _DEAD = {"clear", "inactive", "broken"}
@@ -99,7 +101,10 @@ def _bad_blocks(host: Host, now: LiveArray) -> list[Finding]:
     serials = {one.device: one.serial for one in now.members if one.device and one.state != "faulty"}
     listed = {serials[name]: areas for name, areas in bad_blocks(now.device or "").items() if name in serials and areas}
     lost = beyond(listed, now.may_fail or 0)
-    found = [_lost(host, now, listed, lost)] if lost else []
+    # what XFS does not use any more harms nobody (millrace pool scrub retire)
+    kept = scrub_record.load().of(now.uuid, now.name).retired
+    used = minus(lost, [Area(one.begin, one.end) for one in kept])
+    found = [_lost(host, now, listed, used)] if used else []
     for serial, areas in listed.items():
         # what no drive has is not a drive's fault alone: the new one of a rebuild lists it, too
         readable = [one for one in areas if not any(_overlap(one, area) for area in lost)]
@@ -123,7 +128,7 @@ def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost
     if now.role is Role.LOG:
         return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {min(listed)}", "lost")
     # raid5.c handle_failed_stripe: a stripe without enough members is not written, and freed space is used again
-    todo = f"{FILES}. Restore them under other names and keep the damaged ones: what they occupy cannot be written"
+    todo = f"{FILES}. Restore them under other names, then take the areas out of use: {RETIRE}"
     return _finding(now, Level.FAIL, sentence, todo, "lost")
 
 

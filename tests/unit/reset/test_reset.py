@@ -17,6 +17,7 @@ from millrace.reset import reset
 from millrace.reset.firmware import VARIABLES
 from millrace.state import reset_journal, store
 from millrace.state.model import Share, Smb
+from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
 from tests.unit.adopt.test_restore import Tools
 from tests.unit.reset.conftest import Reset
@@ -227,3 +228,10 @@ def test_state_without_people_comes_back_on_a_new_boot_drive(
     config = store.read().config
     assert config.users == [] and [one.name for one in config.shares] == ["data"]
     assert list(fresh.rglob("*.tdb")) == []
+
+
+def test_server_that_does_not_restart_says_that_the_next_boot_resets_it(server: Reset) -> None:
+    server.run.broken["systemctl --no-block reboot"] = Result(1, "", "Call to Reboot failed: Access denied")
+    with pytest.raises(Failed, match="the next boot resets it"):
+        server.reset("keep")
+    assert server.run.requested and reset_journal.under_way() is not None

@@ -8,7 +8,7 @@ import os
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.system.run import Runner, must
+from millrace.system.run import Runner, last_words, must
 
 VARIABLES = "sys/firmware/efi/efivars"
 TOOL = "/usr/lib/systemd/systemd-factory-reset"
@@ -40,5 +40,10 @@ def request(run: Runner) -> None:
 
 
 def restart(run: Runner) -> None:
-    """Reboot, which carries out the request. Failed: systemd does not begin it."""
-    must(run, ["systemctl", "--no-block", "reboot"])
+    """Reboot, which carries out the request. Failed: systemd does not begin it; the next boot resets all the same."""
+    done = run(["systemctl", "--no-block", "reboot"])
+    if done.status != 0:
+        raise Failed(
+            f"the factory reset is prepared and the server does not restart by itself ({last_words(done)}): the next "
+            "boot resets it; restart it with systemctl reboot"
+        )

@@ -76,13 +76,17 @@ def carry_out(run: Runner) -> Reset | None:
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)
     except (MillraceError, OSError) as error:
-        said = describe(error) if isinstance(error, OSError) else str(error)
-        write_model(paths.reset_failed_file(), ResetFailed(problem=said, at=_now()))
+        _failed(describe(error) if isinstance(error, OSError) else str(error))
         with suppress(OSError):
             paths.last_reset_file().unlink(missing_ok=True)
         reset_journal.end()
         raise
-    firmware.restart(run)
+    try:
+        firmware.restart(run)
+    except MillraceError as error:
+        # the journal stays: what would be changed now is lost with the next boot
+        _failed(str(error))
+        raise
     return reset
 
 
@@ -123,6 +127,10 @@ def _forget(reset: Reset, run: Runner) -> None:
     must(run, ["systemctl", "start", "srv-pool.mount"])
     keeping.mounted_pool(pool)
     forget.forget_people(pool, run, Forgotten(by=reset.by, at=reset.at))
+
+
+def _failed(why: str) -> None:
+    write_model(paths.reset_failed_file(), ResetFailed(problem=why, at=_now()))
 
 
 def _in_words(reset: Reset) -> str:

@@ -67,9 +67,11 @@ def box(image: Path, accelerator: Accel, cables: Cables, directory: Path) -> Ite
 def reset(box: Box, *more: str) -> None:
     """Reset the server, and see the boot of a new root file system through."""
     before = box.say("cat /etc/machine-id; touch /etc/made-by-hand")
+    host = box.say("cat /proc/sys/kernel/hostname")
     with suppress(Failed):
         # the agent may go down before the verb has ended
-        box.millrace(["reset", "start", f"--host={box.say('cat /proc/sys/kernel/hostname')}", *more], seconds=600)
+        done = box.millrace(["reset", "start", f"--host={host}", *more], seconds=600, check=False)
+        assert done.status == 0, done.err
     box.machine.wait_off()
     box.machine.start()
     box.wait_booted()

@@ -85,3 +85,26 @@ def test_smb_direct_is_refused_with_the_reason(recipes: dict[str, Result]) -> No
         assert said.status == 1
         assert "SMB Direct" in said.err and "--protocol nfs-rdma" in said.err
         assert len(said.err.strip().splitlines()) == 1
+
+
+SUMMARY = {
+    "start": "2026-11-20T10:00:00",
+    "end": "2026-11-20T11:00:00",
+    "num_accelerators": 2,
+    "metric": {"train_au_mean_percentage": 93.2, "train_io_mean_MB_per_second": 1200.0},
+}
+
+
+def test_submission_describes_this_server_and_its_summary_comes_into_the_history(box: Box) -> None:
+    made = box.shown("client mlperf --share models --client-memory 4G --model unet3d --json")
+    assert "system_under_test.product_nodes[0].chassis.rack_units" in made["unknown"]
+    (sheet,) = made["sheets"]
+    # 500 steps of 7 volumes do not fit into a virtual server
+    assert sheet["fits"] is False and any("Too large for the pool" in note["text"] for note in sheet["notes"])
+    box.machine.run("cat > /run/summary.json", stdin=json.dumps(SUMMARY))
+    taken = box.shown("bench import --model unet3d --accelerator b200 --json /run/summary.json")
+    assert "imported" in taken["labels"] and taken["rungs"][0]["accelerators"][0]["au"] == 93.2
+    assert box.shown("bench list --json")["runs"][0]["id"] == taken["id"]
+    box.machine.run("echo '{}' > /run/summary.json")
+    refused = box.millrace("bench import --model unet3d --accelerator b200 /run/summary.json", check=False)
+    assert refused.status == 2 and "no summary.json of mlpstorage 3.0" in refused.err

@@ -94,7 +94,7 @@ def _nvidia(where: str, there: bool, system: System) -> list[Finding]:
     return [
         *found,
         _kernel_log(system),
-        *_gdscheck(there, system),
+        *_gdscheck(system),
         *_cufile(where, there, system),
         _path(where, system),
     ]
@@ -145,7 +145,7 @@ def _kernel_log(system: System) -> Finding:
     return Finding("kernel log", OK, "no refused symbols of rpcrdma")
 
 
-def _gdscheck(there: bool, system: System) -> list[Finding]:
+def _gdscheck(system: System) -> list[Finding]:
     said = gpu_tools.supported(system)
     if said is None:
         return [Finding("gdscheck", UNSEEN, "gdscheck is not here or says nothing of NFS", "install gds-tools")]

@@ -51,8 +51,8 @@ def _printed(world: WithoutLog) -> Iterator[tuple[str, str]]:
     yield "pool-rescue-status.running.json", said("pool", "rescue", "--status")
     world.unit_hangs = world.unit_runs = False
     yield "pool-rescue-status.interrupted.json", said("pool", "rescue", "--status")
-    for name in ("repair", "serve"):
-        _confirm(name)
+    _confirm("repair")
+    _confirm("serve")
     yield "pool-rescue-status.ended.json", said("pool", "rescue", "--status")
 
 

@@ -151,13 +151,15 @@ def test_killed_unit_is_interrupted_and_can_be_confirmed_again(world: WithoutLog
     assert followed(world, "stop").state == "done"
 
 
-def test_unit_that_systemd_starts_again_is_followed_to_its_end(world: WithoutLog) -> None:
+def test_unit_that_systemd_starts_again_is_followed_to_its_end(
+    world: WithoutLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
     world.unit_hangs = True
     work = confirmed(world, "stop")
     world.unit_runs = False
     assert work is not None
     seen = job.follow(world, work)
-    world.wait = lambda _: world.unit()  # type: ignore[method-assign]
+    monkeypatch.setattr(world, "wait", lambda _: world.unit())
     assert [one.state for one in seen] == ["done"]
 
 
@@ -171,14 +173,14 @@ def test_repair_that_fails_says_why_and_goes_on(world: WithoutLog) -> None:
         list(job.follow(world, work))
     state = job.state(world, NOTHING, "admin")
     assert state.next == "repair" and state.work and state.work.state == "failed"
-    assert (state.work.line, state.work.progress) == ("Phase 3 - for each AG...", pytest.approx(2 / 7))
+    assert state.work.line == "Phase 3 - for each AG..." and state.work.progress == pytest.approx(2 / 7)
     world.broken.clear()
     assert followed(world, "repair").state == "done" and followed(world, "serve").state == "done"
     shown = job.status(world).rescue
     assert shown and shown.journal and shown.journal.ended and shown.next is None and shown.ending
 
 
-def test_image_without_room_is_refused_and_nothing_is_left(world: WithoutLog, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_image_without_room_is_refused_and_nothing_is_left(world: WithoutLog) -> None:
     done(world, "stop")
     world.inodes = 1 << 50
     with pytest.raises(Failed, match=r"step 'image': .* free, and the image may need .* --without-image"):

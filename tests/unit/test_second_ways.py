@@ -66,6 +66,7 @@ RULES = {
         {
             "alert/service.py": "it runs until it is stopped",
             "answer/server.py": "it serves until its input ends",
+            "install/dialog.py": "a person says when it ends",
             "answer/resident.py": "it serves until it is stopped",
             "watch/verbs.py": "it prints until it is stopped",
             "bench/result/live.py": "it yields what came since the last look",

@@ -24,7 +24,7 @@ from millrace.inventory.drives import block_dir
 from millrace.inventory.partitions import partitions
 from millrace.provision.overwrite import exclusively
 from millrace.provision.writer import writing
-from millrace.system.files import sync
+from millrace.system.files import sync, write_text
 from millrace.system.run import Result, last_words
 
 INSTALLING = "this version is being written to a boot drive; wait until that has ended"
@@ -101,7 +101,7 @@ def _copy(machine: Machine, medium: Medium, one: BootCandidate) -> None:
     directory = paths.run_dir() / "install/repart.d"
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in definitions(medium).items():
-        (directory / name).write_text(text)
+        write_text(directory / name, text)
     # what was written to the running ESP is in the cache of its file system
     os.sync()
     argv = ["systemd-repart", f"--definitions={directory}", "--empty=force", "--dry-run=no", "--seed=random"]

@@ -83,21 +83,20 @@ def _report() -> "InstallReport":
     from millrace.system import locks
     from millrace.system.os_release import image_version
 
-    # two consoles that look at once would find drives in use
-    with locks.held(paths.run_dir() / "install/lock", None):
-        found = drives(paths.ROOT, run_tool, surface)
+    version = image_version()
     try:
-        source, problem = medium(), None
+        source = medium()
     except Failed as error:
-        source, problem = None, str(error)
-    own = [one.serial or one.name for one in found if source and one.name == source.disk]
-    return InstallReport(
-        version=image_version(), runs_from=next(iter(own), None), problem=problem, drives=candidates(found)
-    )
+        return InstallReport(version=version, runs_from=None, problem=str(error), drives=[])
+    # two consoles that look at once would find drives in use
+    with locks.held(paths.run_dir() / "install/lock"):
+        found = drives(paths.ROOT, run_tool, surface)
+    own = [one.serial or one.name for one in found if one.name == source.disk]
+    return InstallReport(version=version, runs_from=next(iter(own), None), problem=None, drives=candidates(found))
 
 
 def _steps(serial: str) -> "Iterator[InstallLine]":
-    """Write the drive, which is looked at again; yield what is done, then the end."""
+    """Examine the drive again and write it; yield what is done, then the end."""
     from millrace.install.choice import chosen
     from millrace.install.copy import install as write_drive
     from millrace.install.medium import medium

@@ -9,7 +9,7 @@ from millrace.health.checks import encryption
 from millrace.health.host import Host
 from millrace.health.model import Level
 from tests.unit.encryption.partitions import SIGNER, encrypted, recovery_token, started, tpm_token
-from tests.unit.encryption.test_root import BY_TPM, OPENED, Journal, plain
+from tests.unit.encryption.test_root import BY_TPM, FELL_BACK, OPENED, Journal, plain
 
 OTHER = SIGNER.replace(b"owner", b"other")
 
@@ -57,5 +57,5 @@ def test_nothing_is_said_where_the_image_is_not_signed(root_user: Path) -> None:
 
 def test_a_tpm_that_did_not_open_root_is_bound_again(root_user: Path) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
-    [finding] = encryption.check(Host(Journal(OPENED)))
+    [finding] = encryption.check(Host(Journal(OPENED, BY_TPM, FELL_BACK)))
     assert (finding.key, finding.todo) == ("encryption/bound", "millrace encryption rebind")

@@ -22,7 +22,7 @@ SECURE_BOOT_REGISTER = 7
 CHANGED = "encryption-changed"
 # What opens root in the initrd, and what it prints (systemd 262, cryptsetup.c).
 OPENER = "systemd-cryptsetup@root.service"
-OPENED, BY_TPM = "Set cipher", "TPM2 token unlocks volume"
+OPENED, NOT_BY_TPM = "Set cipher", "falling back to traditional unlocking"
 
 
 def device() -> Path | None:
@@ -66,7 +66,7 @@ def opened_by_tpm(run: Runner) -> bool | None:
     if (paths.run_dir() / CHANGED).exists():
         return None
     lines = run(["journalctl", "--boot", "--output=cat", f"--unit={OPENER}"]).out.splitlines()
-    return any(BY_TPM in line for line in lines) if any(OPENED in line for line in lines) else None
+    return not any(NOT_BY_TPM in line for line in lines) if any(OPENED in line for line in lines) else None
 
 
 def show(run: Runner) -> Encryption:

@@ -32,7 +32,8 @@ function SupportDialog({ onClose }: { onClose: () => void }): JSX.Element {
     return (
         <Modal isOpen variant="medium" onClose={onClose} aria-labelledby="support-title" aria-describedby="support-body">
             <ModalHeader title={_("Support archive")} labelId="support-title" />
-            <ModalBody id="support-body">
+            {/* nothing in it takes the focus, and it may be longer than the screen */}
+            <ModalBody id="support-body" tabIndex={0}>
                 <div className="mr-stack">
                     <p>{_("Passwords, keys and tokens are not in it. Names, addresses and serial numbers are replaced. Collecting takes a minute or more.")}</p>
                     <Loaded of={contents} what={_("Loading contents of the archive")}>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /** What of the runtime settings is otherwise than at the last boot, and which of them the kernel does not have, with the reasons. */
-import type { JSX } from "react";
+import { Fragment, type JSX } from "react";
 import type { SettingChange, TuneReport } from "../../types/millrace";
 import { Panel } from "../../components/Panel";
 import { Loaded } from "../../components/States";
@@ -38,14 +38,14 @@ function Differences({ report }: { report: TuneReport }): JSX.Element {
                     <h3>{_("Changed since the last boot")}</h3>
                     <dl className="mr-definitions">
                         {changes.map((one) => (
-                            <div key={one.name}>
+                            <Fragment key={one.name}>
                                 <dt>{one.name}</dt>
                                 <dd>
                                     {`${one.before_text} → ${one.after_text} (${one.causes.map(cause).join(", ")})`}
                                     <div>{one.reason}</div>
                                     <div>{one.at === null ? _("Not in force yet.") : format(_("In force since $0."), moment(one.at))}</div>
                                 </dd>
-                            </div>
+                            </Fragment>
                         ))}
                     </dl>
                 </section>
@@ -55,10 +55,10 @@ function Differences({ report }: { report: TuneReport }): JSX.Element {
                     <h3>{_("Not in force")}</h3>
                     <dl className="mr-definitions">
                         {drift.map((one) => (
-                            <div key={one.path}>
+                            <Fragment key={one.path}>
                                 <dt>{one.path}</dt>
                                 <dd>{`${one.before} → ${one.wanted}`}<div>{one.reason}</div></dd>
-                            </div>
+                            </Fragment>
                         ))}
                     </dl>
                     <p>{_("The next boot applies them; so does `millrace tune` in the terminal.")}</p>

@@ -235,7 +235,8 @@ def switch(directory: Path, now: datetime) -> Keys:
             (place / NEXT).rename(place / SWITCHING)
             (place / SWITCHING / UPDATE_PUBLIC).unlink()
         olds = (place / OLD / str(number) for number in itertools.count(1))
-        old = next(path for path in olds if not all((path / name).exists() for name in ROTATED))
+        # the last that is kept; a directory of before the key of root has no such key
+        old = next(path for path in olds if not (path / UPDATE).exists() or _same(path / UPDATE, place / UPDATE))
         old.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in ROTATED:
             if (place / SWITCHING / name).exists():
@@ -245,6 +246,10 @@ def switch(directory: Path, now: datetime) -> Keys:
         _write_variables(Keys(place), ["db"], now)
         shutil.rmtree(place / SWITCHING)
     return load(directory)
+
+
+def _same(one: Path, other: Path) -> bool:
+    return one.read_bytes() == other.read_bytes()
 
 
 def _fingerprint(path: Path) -> str:

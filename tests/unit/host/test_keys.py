@@ -156,6 +156,17 @@ def test_a_second_rotation_keeps_all_that_were_accepted(rotating: Path) -> None:
     assert len(set(pgp.fingerprints(directory / keys.UPDATE_PUBLIC))) == 3
 
 
+def test_a_rotation_of_before_the_key_of_root_is_kept(rotating: Path) -> None:
+    directory = rotating
+    keys.switch(directory, LATER)
+    for name in (keys.PCR, keys.PCR_PUBLIC):
+        (directory / "old/1" / name).unlink()
+    keys.begin_rotation(directory, LATER + timedelta(days=1))
+    keys.switch(directory, LATER + timedelta(days=1))
+    assert len(set(enrolled(directory))) == 3
+    assert {path.name for path in (directory / "old/2").iterdir()} == set(keys.ROTATED)
+
+
 # all of them: a file that has its content already is not written again
 @pytest.mark.parametrize("after", range(24))
 def test_an_interrupted_switch_goes_on(rotating: Path, after: int, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -22,6 +22,8 @@ from tests.unit.drive.servers import drive
 HASH = "0123456789abcdef" * 4
 SIZE = SMALLEST
 BAD = Result(1, "", "it broke")
+# where systemd-stub looks for credentials of one kernel image
+EXTRA = "millrace_0.1.0.efi.extra.d"
 MEDIUM = Medium("sda", Part("sda1", 8192), Part("sda3", 4096), Part("sda2", 512), HASH, "0.1.0")
 
 
@@ -70,6 +72,7 @@ class Server(Commands):
         (point / "loader").mkdir()
         for name in ("millrace_0.1.0+2-1.efi", "millrace_0.0.9.efi", "millrace_0.1.00.efi"):
             (point / "EFI/Linux" / name).write_bytes(b"MZ")
+        (point / "EFI/Linux" / EXTRA).mkdir()
         (point / "loader/random-seed").write_bytes(b"seed")
         return GOOD
 
@@ -107,7 +110,7 @@ def test_drive_is_copied_read_back_and_left_for_its_first_boot(server: Server) -
     ]
     assert lines[-1] == Installed(serial="TARGET", version="0.1.0")
     assert not any(server.head_at_copy), "the old partition table would start a drive that is half written"
-    assert [path.name for path in (esp(server) / "EFI/Linux").iterdir()] == ["millrace_0.1.0+3.efi"]
+    assert {path.name for path in (esp(server) / "EFI/Linux").iterdir()} == {"millrace_0.1.0+3.efi", EXTRA}
     assert not (esp(server) / "loader/random-seed").exists()
     (attached,) = server.called("/usr/lib/systemd/systemd-veritysetup attach")
     assert attached.split()[3:] == [str(server.root / "dev/sdb3"), str(server.root / "dev/sdb2"), HASH]

@@ -149,7 +149,8 @@ def _first_boot(machine: Machine, medium: Medium, esp: str) -> None:
         for path in sorted(kernels.iterdir()):
             if re.fullmatch(rf"millrace_{re.escape(medium.version)}(\+[0-9-]+)?\.efi", path.name):
                 path.rename(kernels / f"millrace_{medium.version}+{TRIES}.efi")
-            else:
+            elif not path.is_dir():
+                # a directory has credentials for a kernel image (systemd-stub(7)), which are copied as all others
                 path.unlink()
         (point / "loader/random-seed").unlink(missing_ok=True)
         sync(kernels)

@@ -7,10 +7,18 @@ import pytest
 
 from millrace import paths
 from millrace.reset import reset
-from millrace.reset.firmware import TOOL, VARIABLES
+from millrace.reset.firmware import REQUEST, TOOL, VARIABLES
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD
 from tests.unit.keep.conftest import Server, Tdb
+
+BOOT_ID = "0f3c2a7e-5d1b-4c86-9a0e-7b2d4f6a8c1e"
+
+
+def ask_firmware(root: Path, boot_id: str) -> None:
+    """Write the variable as systemd-factory-reset does in a boot."""
+    asked = f'{{"osReleaseId":"millrace","bootId":"{boot_id.replace("-", "")}"}}'
+    (root / REQUEST).write_bytes(b"\7\0\0\0" + f"{asked}\0".encode("utf-16-le"))
 
 
 class Resettable(Tdb):
@@ -19,7 +27,6 @@ class Resettable(Tdb):
     TAKEN: ClassVar[Iterable[str]] = (
         *Tdb.TAKEN,
         f"{TOOL} request",
-        f"{TOOL} status",
         "systemctl is-active --quiet millrace-bench.service",
         "systemctl show --property=ActiveState,Job millrace-*.service",
         "systemctl start srv-pool.mount",
@@ -33,10 +40,10 @@ class Resettable(Tdb):
         self.working: set[str] = set()
 
     def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
-        if words == ["request"]:
-            self.requested = not self.forgetful
-            return GOOD
-        return Result(11, "pending\n", "") if self.requested else Result(0, "unspecified\n", "")
+        self.requested = not self.forgetful
+        if self.requested:
+            ask_firmware(paths.ROOT, BOOT_ID)
+        return GOOD
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         match words:
@@ -68,6 +75,7 @@ class Reset(Server):
         super().__init__(root)
         self.run: Resettable = Resettable()
         (root / VARIABLES).mkdir(parents=True)
+        self.file("proc/sys/kernel/random/boot_id", f"{BOOT_ID}\n")
 
     def reset(self, what: str) -> None:
         reset.start(what, "admin", self.run, lambda seconds: None)  # type: ignore[arg-type]

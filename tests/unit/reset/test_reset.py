@@ -20,7 +20,7 @@ from millrace.state.model import Share, Smb
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
 from tests.unit.adopt.test_restore import Tools
-from tests.unit.reset.conftest import Reset
+from tests.unit.reset.conftest import Reset, ask_firmware
 
 
 def newest(server: Reset) -> Generation:
@@ -117,6 +117,15 @@ def test_firmware_that_forgets_the_request_resets_nothing(server: Reset) -> None
             server.reset(what)
         unchanged(server)
         assert reset.last() is None and reset.last_failure() is not None
+
+
+def test_request_of_another_boot_is_not_taken_for_this_one(server: Reset) -> None:
+    # of a system with another name, which the initrd leaves there
+    ask_firmware(server.root, "c1f0e4d2-0000-4000-8000-7b2d4f6a8c1e")
+    server.run.forgetful = True
+    with pytest.raises(Failed, match="did not keep the request"):
+        server.reset("keep")
+    unchanged(server)
 
 
 def test_pool_that_does_not_take_the_state_is_not_left_without_one(server: Reset) -> None:

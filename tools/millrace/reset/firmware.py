@@ -8,11 +8,12 @@ import os
 
 from millrace import paths
 from millrace.errors import Failed
+from millrace.provision.erasure import boot_id
 from millrace.system.run import Runner, last_words, must
 
 VARIABLES = "sys/firmware/efi/efivars"
+REQUEST = f"{VARIABLES}/FactoryResetRequest-8cf2644b-4b0b-428f-9387-6d876050dc67"
 TOOL = "/usr/lib/systemd/systemd-factory-reset"
-PENDING = "pending"
 
 
 def obstacle() -> str | None:
@@ -35,8 +36,23 @@ def request(run: Runner) -> None:
     """Let the next boot reset this server. Failed: the firmware does not keep the request; nothing is reset."""
     must(run, [TOOL, "request"])
     # factory-reset.target would reboot without a request that was kept, too
-    if run([TOOL, "status"]).out.strip() != PENDING:
+    if not _requested():
         raise Failed("the firmware did not keep the request for a factory reset; nothing was reset")
+
+
+def _requested() -> bool:
+    """Whether the variable has a request of this boot, which the next one carries out.
+
+    The status of the tool does not say it: where this boot carried one out it stays "complete" (systemd 262,
+    factory-reset.c), and a new request is kept all the same.
+    """
+    try:
+        # four bytes of attributes, then UTF-16
+        text = (paths.ROOT / REQUEST).read_bytes()[4:].decode("utf-16-le", "replace")
+    except OSError:
+        return False
+    boot = boot_id().replace("-", "")
+    return bool(boot) and boot in text.replace("-", "")
 
 
 def restart(run: Runner) -> None:

@@ -48,7 +48,8 @@ def before(one: BootCandidate) -> Iterator[str]:
 def done(end: Installed) -> Iterator[str]:
     """Return what to do next."""
     yield f"Millrace {end.version} is on drive {end.serial}; it was read back and verified."
-    yield "Remove the installation medium and restart. A server with a pool then leads with adopting it."
+    yield "Before the next start remove the medium, or the spare: a server with both may start half from each."
+    yield "A server with a pool then leads with adopting it."
 
 
 def step(one: InstallStep) -> str:

@@ -3,6 +3,7 @@
 
 from pathlib import Path
 
+from millrace.inventory.boot_disk import two_drives
 from millrace.inventory.collect import collect
 from millrace.inventory.model import DriveState
 from tests.fakes.files.trees import Tree, booted, nothing_found
@@ -47,6 +48,32 @@ def test_an_esp_that_is_not_mounted(tmp_path: Path) -> None:
     tree.write(LOADER, "")
     (tmp_path / LOADER).write_bytes(b"\x06\0\0\0" + "ABCDEF01-0000-4000-8000-000000000000\0".encode("utf-16-le"))
     assert states(tree)["nvme0n1"] is DriveState.BOOT
+
+
+def started_from(tree: Tree, drive: str) -> None:
+    uuid = "abcdef01-0000-4000-8000-000000000000"
+    tree.partition(drive, 1, "esp", partuuid=uuid)
+    tree.write(LOADER, "")
+    (tree.root / LOADER).write_bytes(b"\x06\0\0\0" + f"{uuid}\0".encode("utf-16-le"))
+
+
+def test_loader_and_usr_of_two_drives_are_named(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    for number in range(2):
+        tree.nvme(number, f"S{number}")
+    assert two_drives(tree.root) is None
+    tree.mount(tree.over("dm-0", tree.partition("nvme1n1", 2), tree.partition("nvme1n1", 3)), "/usr", "erofs")
+    assert two_drives(tree.root) is None
+    started_from(tree, "nvme0n1")
+    assert two_drives(tree.root) == ("nvme0n1", "nvme1n1")
+
+
+def test_loader_and_usr_of_one_drive_are_no_two(tmp_path: Path) -> None:
+    tree = Tree(tmp_path)
+    tree.nvme(1, "S1")
+    tree.mount(tree.over("dm-0", tree.partition("nvme1n1", 2), tree.partition("nvme1n1", 3)), "/usr", "erofs")
+    started_from(tree, "nvme1n1")
+    assert two_drives(tree.root) is None
 
 
 def test_swap_and_any_other_mounted_file_system(tmp_path: Path) -> None:

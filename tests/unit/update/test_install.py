@@ -126,6 +126,13 @@ def test_adoption_that_is_over_is_no_obstacle(server: Server) -> None:
         install_(server)
 
 
+def test_update_does_not_write_half_of_itself_to_another_drive(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(obstacles, "two_drives", lambda root: ("sda", "sdb"))
+    with pytest.raises(Refused, match="loader is on drive sda and the system on sdb"):
+        install_(server)
+    assert server.entries == ["millrace_0.1.0.efi"]
+
+
 def test_benchmark_comes_first(server: Server) -> None:
     server.active.add("millrace-bench.service")
     with pytest.raises(Refused, match="millrace bench stop"):

@@ -103,6 +103,22 @@ def loader_partition(sysroot: Path) -> Path | None:
     return found[0] if len(found) == 1 else None
 
 
+def two_drives(sysroot: Path) -> tuple[str, str] | None:
+    """Return the drive of the loader and that of /usr where they are two; None where they are one, or not found.
+
+    /usr is found by its root hash: another drive with this version has one of the same name.
+    """
+    loader = loader_partition(sysroot)
+    try:
+        mounts = table(sysroot)
+    except OSError:
+        return None
+    usr = {drive for mount in mounts if mount.point == "/usr" for drive in _drives_of_mount(sysroot, mount)}
+    if loader is None or not usr or loader.parent.name in usr:
+        return None
+    return loader.parent.name, min(usr)
+
+
 def _loader_uuid(sysroot: Path) -> str | None:
     try:
         # four bytes of attributes, then UTF-16

@@ -57,6 +57,13 @@ def test_a_person_has_time_to_type_the_recovery_key() -> None:
     assert device["JobRunningTimeoutSec"] == ["30min"]
 
 
+def test_wrong_recovery_keys_end_in_a_restart_and_not_in_silence() -> None:
+    added = REPO / "mkosi.initrd.conf/mkosi.extra" / SYSTEMD / "system"
+    opener = settings((added / "systemd-cryptsetup@root.service.d/10-millrace.conf").read_text())
+    # which restarts after two minutes
+    assert opener["OnFailure"] == ["emergency.target"]
+
+
 def test_root_is_made_in_the_clear_only_where_it_is_not_to_be_encrypted() -> None:
     added = REPO / "mkosi.initrd.conf/mkosi.extra/usr/lib"
     maker = settings((added / "systemd/system/systemd-repart.service.d/10-millrace.conf").read_text())

@@ -325,6 +325,11 @@ def reset_failed_file() -> Path:
     return run_dir() / "reset-failed.json"
 
 
+def reset_begun_file() -> Path:
+    """There where the reset under way was begun in this boot."""
+    return run_dir() / "reset-begun"
+
+
 def rescued_file() -> Path:
     """The last rescue of the pool that ended."""
     return state_dir() / "rescued.json"

@@ -27,6 +27,7 @@ class Resettable(Tdb):
     TAKEN: ClassVar[Iterable[str]] = (
         *Tdb.TAKEN,
         f"{TOOL} request",
+        f"{TOOL} status",
         "systemctl is-active --quiet millrace-bench.service",
         "systemctl show --property=ActiveState,Job millrace-*.service",
         "systemctl start srv-pool.mount",
@@ -36,10 +37,13 @@ class Resettable(Tdb):
 
     def __init__(self) -> None:
         super().__init__()
-        self.requested, self.rebooted, self.forgetful = False, False, False
+        self.requested, self.rebooted, self.forgetful, self.complete = False, False, False, False
         self.working: set[str] = set()
 
     def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
+        if words == ["status"]:
+            # of the boot, whatever is asked for in it
+            return Result(0, "complete\n" if self.complete else "unspecified\n", "")
         self.requested = not self.forgetful
         if self.requested:
             ask_firmware(paths.ROOT, BOOT_ID)

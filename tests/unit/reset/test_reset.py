@@ -128,6 +128,21 @@ def test_request_of_another_boot_is_not_taken_for_this_one(server: Reset) -> Non
     unchanged(server)
 
 
+def test_boot_that_did_not_make_root_again_is_not_repeated_for_ever(server: Reset) -> None:
+    reset_journal.begin(reset_journal.Reset(what="keep", by="admin", at="2026-11-24T10:00:00+00:00"))
+    server.run.complete = True
+    assert server.run.unit().status != 0
+    unchanged(server)
+    failure = reset.last_failure()
+    assert failure is not None and "systemd-repart.service" in failure.problem
+
+
+def test_server_is_reset_in_the_boot_after_a_reset(server: Reset) -> None:
+    server.run.complete = True
+    server.reset("keep")
+    assert server.run.requested and server.run.rebooted
+
+
 def test_pool_that_does_not_take_the_state_is_not_left_without_one(server: Reset) -> None:
     server.run.broken["tdbdump"] = server.run.answer(
         ["systemctl", "is-active", "--quiet", "millrace-bench.service"], ""

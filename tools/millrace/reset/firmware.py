@@ -55,6 +55,11 @@ def _requested() -> bool:
     return bool(boot) and boot in text.replace("-", "")
 
 
+def is_carried_out(run: Runner) -> bool:
+    """Whether the initrd of this boot took a request; it removes that, also where systemd-repart failed."""
+    return run([TOOL, "status"]).out.strip() == "complete"
+
+
 def restart(run: Runner) -> None:
     """Reboot, which carries out the request. Failed: systemd does not begin it; the next boot resets all the same."""
     done = run(["systemctl", "--no-block", "reboot"])

@@ -17,7 +17,7 @@ from millrace.state import audit_log, reset_journal
 from millrace.state.reset_journal import Reset, What
 from millrace.system import locks, sysfs
 from millrace.system.documents import read_model, write_model
-from millrace.system.files import describe
+from millrace.system.files import describe, write_text
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
 
@@ -56,6 +56,7 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
         reset = Reset(what=what, by=by, at=_now(), pool=pool.filesystem_uuid if pool else None)
         _record(reset, pool, run, pause)
         reset_journal.begin(reset)
+        write_text(paths.reset_begun_file(), "")
     done = run(["systemctl", "start", UNIT])
     failed = last_failure()
     if failed is not None or done.status != 0:
@@ -72,6 +73,12 @@ def carry_out(run: Runner) -> Reset | None:
         reset = reset_journal.under_way()
         if reset is None:
             return None
+        if not paths.reset_begun_file().exists() and firmware.is_carried_out(run):
+            # this journal would be gone; another request would end like that one, again and again
+            raise Failed(
+                "the root file system was not made again in this boot and is the one of before: "
+                "journalctl -b -u systemd-repart.service says why"
+            )
         _forget(reset, run)
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)

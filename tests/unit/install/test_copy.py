@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """A drive starts this version when what was written reads back, and never half of it."""
 
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import ClassVar
@@ -45,6 +46,9 @@ class Server(Commands):
         self.busy: str | None = None
         self.head_at_copy = b""
         (root / "dev/mapper").mkdir(parents=True)
+        (root / "proc/1").mkdir(parents=True)
+        (root / "proc/1/mountinfo").write_text("")
+        self.open_at_copy: list[str] = []
         for name, content in (("sda1", b"loader"), ("sdb", b"\xa5" * SIZE)):
             (root / "dev" / name).write_bytes(content)
 
@@ -57,6 +61,8 @@ class Server(Commands):
     def _systemd_repart(self, words: list[str], stdin: str) -> Result:
         device = Path(words[-1])
         self.head_at_copy = device.read_bytes()[:4096]
+        here = [os.path.realpath(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        self.open_at_copy = [path for path in here if path == str(self.root / "boot")]
         for name, content in (("sdb1", b"loader"), ("sdb2", b"tree"), ("sdb3", b"system")):
             (self.root / "dev" / name).write_bytes(content)
         return GOOD
@@ -115,6 +121,16 @@ def test_drive_is_copied_read_back_and_left_for_its_first_boot(server: Server) -
     (attached,) = server.called("/usr/lib/systemd/systemd-veritysetup attach")
     assert attached.split()[3:] == [str(server.root / "dev/sdb3"), str(server.root / "dev/sdb2"), HASH]
     assert server.called("/usr/lib/systemd/systemd-veritysetup detach") and server.called("umount")
+
+
+def test_loader_partition_that_is_mounted_stays_so_until_it_is_read_back(server: Server) -> None:
+    """Seen by a directory that is open: the kernel does not let a file system go then."""
+    (server.root / "boot").mkdir()
+    (server.root / "sys/class/block/sda1").mkdir(parents=True)
+    (server.root / "sys/class/block/sda1/dev").write_text("8:1\n")
+    (server.root / "proc/1/mountinfo").write_text("29 1 8:1 / /boot rw shared:1 - vfat /dev/sda1 rw\n")
+    installed(server)
+    assert server.open_at_copy == [str(server.root / "boot")]
 
 
 def test_definitions_copy_three_partitions_under_the_names_of_an_image() -> None:

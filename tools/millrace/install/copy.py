@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Protocol
 
@@ -24,7 +24,9 @@ from millrace.inventory.drives import block_dir
 from millrace.inventory.partitions import partitions
 from millrace.provision.overwrite import exclusively
 from millrace.provision.writer import writing
+from millrace.system import nofollow, sysfs
 from millrace.system.files import sync, write_text
+from millrace.system.mounts import table
 from millrace.system.run import Result, last_words
 
 INSTALLING = "this version is being written to a boot drive; wait until that has ended"
@@ -59,11 +61,12 @@ def install(machine: Machine, medium: Medium, one: BootCandidate) -> Iterator[In
         with exclusively(_device(one.name), one.size_bytes) as raw:
             raw.clear_ends()
         yield InstallStep(doing="copying the loader and the system")
-        _copy(machine, medium, one)
-        esp, usr, verity = _written(machine, one)
-        yield InstallStep(doing="reading back the loader")
-        if _digest(_device(esp)) != _digest(_device(medium.esp.name)):
-            raise Failed(_again(one, "the loader was not written as it was read"))
+        with _steady(medium):
+            _copy(machine, medium, one)
+            esp, usr, verity = _written(machine, one)
+            yield InstallStep(doing="reading back the loader")
+            if _digest(_device(esp)) != _digest(_device(medium.esp.name)):
+                raise Failed(_again(one, "the loader was not written as it was read"))
         yield InstallStep(doing="comparing the system with its root hash")
         with _verified(machine, medium, one, usr, verity) as device:
             _digest(device)
@@ -95,6 +98,15 @@ def _still(machine: Machine, one: BootCandidate) -> None:
         raise Refused(f"drive {one.serial} was removed or replaced just now; nothing was written")
     if reason := refusal(drive) or machine.in_use(one.name):
         raise Refused(f"drive {one.serial} is not written: {reason}")
+
+
+@contextmanager
+def _steady(medium: Medium) -> Iterator[None]:
+    """Keep an ESP that is mounted in use: autofs unmounts it after two minutes, which writes to it once more."""
+    number = sysfs.text(paths.ROOT / "sys/class/block" / medium.esp.name / "dev")
+    point = next((one.point for one in table() if number and one.device == number), None)
+    with nullcontext() if point is None else nofollow.directory(paths.ROOT / point.lstrip("/")):
+        yield
 
 
 def _copy(machine: Machine, medium: Medium, one: BootCandidate) -> None:

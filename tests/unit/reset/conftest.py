@@ -28,7 +28,7 @@ class Resettable(Tdb):
         *Tdb.TAKEN,
         f"{TOOL} request",
         f"{TOOL} status",
-        "systemctl is-active --quiet millrace-bench.service",
+        "systemctl is-active --quiet millrace-*.service",
         "systemctl show --property=ActiveState,Job millrace-*.service",
         "systemctl start srv-pool.mount",
         f"systemctl start {reset.UNIT}",
@@ -38,7 +38,7 @@ class Resettable(Tdb):
     def __init__(self) -> None:
         super().__init__()
         self.requested, self.rebooted, self.forgetful, self.complete = False, False, False, False
-        self.working: set[str] = set()
+        self.working: dict[str, str] = {}
 
     def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
         if words == ["status"]:
@@ -51,10 +51,10 @@ class Resettable(Tdb):
 
     def _systemctl(self, words: list[str], _: str) -> Result:
         match words:
-            case ["is-active", *_]:
-                return Result(3, "", "")
+            case ["is-active", _, unit]:
+                return GOOD if self.working.get(unit) == "active" else Result(3, "", "")
             case ["show", _, unit]:
-                return Result(0, f"ActiveState={'activating' if unit in self.working else 'inactive'}\n", "")
+                return Result(0, f"ActiveState={self.working.get(unit, 'inactive')}\n", "")
             case ["start", reset.UNIT]:
                 return self.unit()
             case ["--no-block", "reboot"]:

@@ -171,11 +171,15 @@ def _unmount(server: Reset) -> None:
 
 
 def _update(server: Reset) -> None:
-    server.run.working.add("millrace-update.service")
+    server.run.working["millrace-update.service"] = "activating"
 
 
 def _erase(server: Reset) -> None:
-    server.run.working.add("millrace-erase.service")
+    server.run.working["millrace-erase.service"] = "active"
+
+
+def _clone(server: Reset) -> None:
+    server.run.working["millrace-clone.service"] = "active"
 
 
 def _no_firmware(server: Reset) -> None:
@@ -197,6 +201,7 @@ def _rescue(server: Reset) -> None:
         (_unmount, "not mounted"),
         (_update, "an update is being installed"),
         (_erase, "a drive is being erased"),
+        (_clone, "a share is being cloned"),
         (_no_firmware, "UEFI"),
         (_adoption, "being adopted"),
         (_rescue, "being rescued"),

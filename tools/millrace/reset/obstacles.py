@@ -3,14 +3,16 @@
 
 from millrace.reset import firmware
 from millrace.system.run import Runner
-from millrace.system.units import is_working
+from millrace.system.units import is_active, is_working
 from millrace.update import obstacles
 
 WORKING = {
     "millrace-update.service": "an update is being installed",
     "millrace-erase.service": "a drive is being erased",
     "millrace-drive.service": "drives are being changed",
+    "millrace-clone.service": "a share is being cloned",
 }
+"""The installer is a oneshot unit; the others are active as long as they run."""
 
 
 def of_server(run: Runner) -> str | None:
@@ -18,4 +20,5 @@ def of_server(run: Runner) -> str | None:
     problem = firmware.obstacle() or obstacles.of_server(run, degraded=True)
     if problem:
         return problem
-    return next((f"{what}; wait until that is done" for unit, what in WORKING.items() if is_working(unit, run)), None)
+    busy = (what for unit, what in WORKING.items() if is_working(unit, run) or is_active(unit, run))
+    return next((f"{what}; wait until that is done" for what in busy), None)

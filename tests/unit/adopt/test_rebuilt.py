@@ -101,14 +101,16 @@ def test_shares_are_the_directories_with_a_project_and_nobody_opens_them(
     finder: Finder, projects: dict[str, tuple[int, int]], kept: dict[int, bytes]
 ) -> None:
     mirror(finder, kept)
-    shares(finder, projects, data=(0x200, 1001), models=(0x200, 1007), plain=(0, 0), own=(0x200, 12), half=(0, 1009))
-    of, config, _ = begun(finder)
-    assert {one.name: one.project for one in config.shares} == {"data": 1001, "models": 1007}
+    # a share whose directories had a quota each hands its own project down no more
+    shares(finder, projects, data=(0x200, 1001), models=(0x200, 1007), plain=(0, 0), own=(0x200, 12), claims=(0, 1005))
+    of, config, stored = begun(finder)
+    assert {one.name: one.project for one in config.shares} == {"claims": 1005, "data": 1001, "models": 1007}
+    assert sorted(json.loads(stored["accounts/quotas.json"])) == [f"{UUID}/data", f"{UUID}/models"], "claims is walked"
     assert all(not one.nfs.enabled and not one.smb.enabled for one in config.shares)
     assert (config.nfs.networks, config.users, config.next_project) == ([], [], 1008)
     context = ServerContext("/srv/pool", Uuid(UUID), ["10.0.0.0/8"], True)
     resolved = [resolve(one, config, context) for one in config.shares]
-    assert [(one.exports, one.smb) for one in resolved] == [([], None)] * 2
+    assert [(one.exports, one.smb) for one in resolved] == [([], None)] * 3
     assert of.filesystem_uuid == UUID
 
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Each directory at the top of a share gets a project of its own, with all that was written before it had one."""
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,10 +21,24 @@ class Disk:
         self.top = top
         self.set_on: dict[int, int] = {}
         self.limits: list[int] = []
-        self.projects = Projects(self.project, self.assign)
+        self.handing_down = True
+        self.projects = Projects(self.project, self.assign, self.hand_down_nothing)
 
     def project(self, descriptor: int) -> int:
         return self.set_on.get(os.fstat(descriptor).st_ino, SHARE)
+
+    def hand_down_nothing(self, descriptor: int) -> None:
+        assert os.fstat(descriptor).st_ino == self.top.stat().st_ino, "directories with a quota hand it down"
+        self.handing_down = False
+
+    def rename(self, old: str, new: str) -> None:
+        """As xfs_rename: to a directory that hands down another project than that of `old`, it is EXDEV."""
+        into = self.top / new
+        if (self.handing_down or into.parent != self.top) and self.of(old) != self.of(
+            os.path.relpath(into.parent, self.top)
+        ):
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        (self.top / old).rename(into)
 
     def assign(self, descriptor: int, project: int) -> None:
         assert project in self.limits, "what counts to a project is limited from the beginning"
@@ -32,10 +47,10 @@ class Disk:
     def of(self, name: str) -> int:
         return self.set_on.get((self.top / name).stat().st_ino, SHARE)
 
-    def look(self, used: set[int]) -> child_quota.Assigned:
+    def look(self, used: set[int], before: dict[str, int] | None = None) -> child_quota.Assigned:
         descriptor = os.open(self.top, os.O_RDONLY)
         try:
-            return assign(descriptor, SHARE, used, self.limits.append, self.projects)
+            return assign(descriptor, SHARE, used, self.limits.append, self.projects, before)
         finally:
             os.close(descriptor)
 
@@ -62,6 +77,26 @@ def test_new_directory_gets_a_project_with_what_is_in_it(disk: Disk) -> None:
     again = disk.look(used)
     assert (again.known, again.new) == ({"a": own}, {"b": own + 1})
     assert disk.limits == [own, own + 1]
+
+
+def test_directory_is_renamed_and_keeps_its_project(disk: Disk) -> None:
+    (disk.top / "New folder").mkdir()
+    own = disk.look(set()).new["New folder"]
+    disk.rename("New folder", "archived")
+    found = disk.look({own})
+    assert (found.known, found.new) == ({"archived": own}, {})
+
+
+@pytest.mark.parametrize("name", ["0", "z"])
+def test_directory_that_was_moved_out_of_another_gets_its_own_project(disk: Disk, name: str) -> None:
+    (disk.top / "a/inner").mkdir(parents=True)
+    (disk.top / "a/inner/file").write_text("x")
+    used: set[int] = set()
+    before = disk.look(used).new
+    disk.rename("a/inner", name)
+    found = disk.look(used, before)
+    assert found.known == before and found.new == {name: before["a"] + 1}
+    assert disk.of(f"{name}/file") == before["a"] + 1
 
 
 def test_assignment_that_was_killed_is_finished(disk: Disk, monkeypatch: pytest.MonkeyPatch) -> None:

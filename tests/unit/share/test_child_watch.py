@@ -45,7 +45,9 @@ def share(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def projects() -> Projects:
     known: dict[int, int] = {}
     return Projects(
-        lambda one: known.get(os.fstat(one).st_ino, 1002), lambda one, new: known.update({os.fstat(one).st_ino: new})
+        lambda one: known.get(os.fstat(one).st_ino, 1002),
+        lambda one, new: known.update({os.fstat(one).st_ino: new}),
+        lambda top: None,
     )
 
 
@@ -118,6 +120,15 @@ def test_share_renders_what_is_watched_and_starts_the_unit(appliance: Appliance)
     assert not (appliance.root / paths.CHILD_QUOTA).exists()
     assert appliance.called("systemctl stop millrace-child-quota.service")
     assert appliance.called(f"xfs_quota -x -c limit -p bsoft=0 bhard=0 ihard=0 {OWN + 1}")
+
+
+def test_directories_count_to_the_share_again_where_it_gets_a_size(appliance: Appliance) -> None:
+    create_shares(["claims"], {"child_size": "1G"}, appliance.server)
+    appliance.calls.clear()
+    set_share("claims", {"child_size": "none", "size": "10G"}, appliance.server)
+    said = [" ".join(one) for one in appliance.calls]
+    [walk] = [at for at, one in enumerate(said) if " project -s -p /srv/pool/claims 1002 " in one]
+    assert "systemctl stop millrace-child-quota.service" in said[:walk]
 
 
 def test_removed_share_leaves_no_limits_of_its_directories(appliance: Appliance) -> None:

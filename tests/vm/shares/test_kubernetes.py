@@ -48,8 +48,9 @@ def test_claim_is_limited_belongs_to_one_user_and_is_cloned_by_reflink(box: Box,
         before = int(box.say("sync -f /srv/pool; df --output=used -B1 /srv/pool | tail -n 1"))
         client.run(f"mkdir -m 777 {where}/ml-second && cp -a {where}/ml-first/. {where}/ml-second/", seconds=600)
         assert int(box.say("sync -f /srv/pool; df --output=used -B1 /srv/pool | tail -n 1")) - before < 8 * MIB
-        # DeleteVolume with onDelete: archive
-        client.run(f"mv {where}/ml-second {where}/archived-ml-second")
+        # DeleteVolume with onDelete: archive; rename(2), where `mv` would copy after EXDEV
+        rename = f"import os; os.rename('{where}/ml-second', '{where}/archived-ml-second')"
+        client.run(f'python3 -c "{rename}"')
         assert client.run(f"cmp {where}/ml-first/data {where}/archived-ml-second/data", seconds=300).status == 0
 
 

@@ -79,8 +79,8 @@ def rebuilt(
 
 
 def _quotas(uuid: str, found: Trees) -> bytes:
-    """Their projects are set: no tree is walked. The limits are not known, and are set again."""
-    known = {f"{uuid}/{name}": f"{project} ?" for name, project in found.projects.items()}
+    """Their projects are set: no tree is walked but a loose one. The limits are not known, and are set again."""
+    known = {f"{uuid}/{name}": f"{project} ?" for name, project in found.projects.items() if name not in found.loose}
     return TypeAdapter(dict[str, str]).dump_json(known)
 
 

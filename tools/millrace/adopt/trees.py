@@ -23,9 +23,13 @@ INHERITED = 0x200
 
 @dataclass(frozen=True)
 class Trees:
-    """The project of each share by its name, and in sentences what has a project and is no share."""
+    """The project of each share by its name, and in sentences what has a project and is no share.
+
+    `loose` hand their project down no more: their directories had a quota each (millrace.share.child_quota).
+    """
 
     projects: dict[str, int] = field(default_factory=dict)
+    loose: set[str] = field(default_factory=set)
     problems: list[str] = field(default_factory=list)
 
 
@@ -33,8 +37,8 @@ def trees(top: Path) -> Trees:
     """Return what the directories at the top of a pool were. OSError: they cannot be listed."""
     found = Trees()
     for name in sorted(os.listdir(top)):
-        project = None if name.startswith(".") else _project(top / name)
-        if project is None or project < FIRST_PROJECT:
+        flags, project = (0, 0) if name.startswith(".") else _project(top / name)
+        if project < FIRST_PROJECT:
             continue
         twin = next((other for other, taken in found.projects.items() if taken == project), None)
         if not _is_share_name(name):
@@ -43,6 +47,8 @@ def trees(top: Path) -> Trees:
             found.problems.append(f"directory {name} has the quota project of {twin}: it is no share of its own")
         else:
             found.projects[name] = project
+            if not flags & INHERITED:
+                found.loose.add(name)
     return found
 
 
@@ -54,14 +60,14 @@ def _is_share_name(name: str) -> bool:
     return True
 
 
-def _project(path: Path) -> int | None:
-    """The project of a directory that hands it down; None for anything else, links too."""
+def _project(path: Path) -> tuple[int, int]:
+    """The flags and the project of a directory; 0 for anything else, links too."""
     try:
         with nofollow.directory(path) as at:
             flags, _, _, project, _ = ATTRIBUTES.unpack(attributes(at))
     except (MillraceError, OSError):
-        return None
-    return int(project) if flags & INHERITED else None
+        return 0, 0
+    return flags, project
 
 
 def attributes(descriptor: int) -> bytes:

@@ -11,10 +11,11 @@ from millrace.share import directories, handle_key, quota, verify_nfs, verify_sm
 from millrace.share.cleanup import clean_up
 from millrace.share.model import Share
 from millrace.share.server import Server
+from millrace.share.services import CHILD_QUOTA, restart_child_quota
 from millrace.state.model import Config
 from millrace.state.model import Share as DesiredShare
 from millrace.system.names import several
-from millrace.system.run import Runner
+from millrace.system.run import Runner, must
 from millrace.system.units import is_active
 
 
@@ -90,14 +91,17 @@ class ShareChange(Part):
         pool, run = self.server.pool, self.server.run
         if quota.enabled(pool.filesystem.mountpoint):
             change.on_failure(lambda: quota.assign(self.shares(change.old), pool, run))
-            complaints = quota.assign(changed, pool, run, created={share.name for share in created})
+            before = {one.project for one in change.old.shares if one.child_size}
+            joined = [share for share in changed if share.project in before and share.child_size is None]
+            if joined:
+                # it would give each directory a project again; what is rendered for it is another then, which starts it
+                must(run, ["systemctl", "stop", CHILD_QUOTA])
+                change.on_failure(lambda: restart_child_quota(run))
+            complaints = quota.assign(changed, pool, run, created={share.name for share in (*created, *joined)})
             if complaints:
                 raise Failed(complaints[0])
-            before = {one.project for one in change.old.shares if one.child_size}
-            for share in changed:
-                # where the change fails, the old state sets them again
-                if share.project in before and share.child_size is None:
-                    quota.lift(share.project, pool.filesystem.mountpoint, run)
+            for share in joined:
+                quota.lift(share.project, pool.filesystem.mountpoint, run)
             return
         limited = [share.name for share in changed if share.size or share.soft_size or share.child_size]
         if limited:

@@ -3,13 +3,14 @@
 
 The number of such a project has that of its share in it, so that the directories themselves record which limit they
 have, and nothing else has to. What was written between the creation of a directory and its assignment is moved, too.
+The share itself hands its project down no more: clients could not rename a directory with another one (xfs_rename).
 It imports next to nothing, because millrace-child-quota.service keeps it in memory.
 """
 
 import errno
 import os
 import stat
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -32,6 +33,7 @@ class Projects:
 
     of: Callable[[int], int] = reflink.project
     assign: Callable[[int, int], None] = reflink.set_project
+    hand_down_nothing: Callable[[int], None] = reflink.hand_down_nothing
 
 
 XFS = Projects()
@@ -60,23 +62,35 @@ def number(share: int, used: Collection[int]) -> int | None:
     return next((one for one in range(first + 1, first + MOST + 1) if one not in used), None)
 
 
-def assign(top: int, share: int, used: set[int], limit: Callable[[int], None], projects: Projects = XFS) -> Assigned:
+def assign(
+    top: int,
+    share: int,
+    used: set[int],
+    limit: Callable[[int], None],
+    projects: Projects = XFS,
+    before: Mapping[str, int] | None = None,
+) -> Assigned:
     """Give each directory in the open directory `top` a project of its own.
 
     `used` are projects that are not free, those that are given out are added. `limit` sets the limits of one, before
-    anything counts to it. OSError: the share itself cannot be read.
+    anything counts to it. One that was moved out of another directory has the project of that, which keeps it where
+    `before` has its name. OSError: the share itself cannot be read.
     """
+    projects.hand_down_nothing(top)
     found = Assigned()
     fresh: list[str] = []
-    for name, held in entries(top):
+    taken: set[int] = set()
+    # what had its project before comes before what was moved out of it
+    for name, held in sorted(entries(top), key=lambda one: one[0] not in (before or {})):
         if not stat.S_ISDIR(held.st_mode):
             continue
         with _gone_is_fine(), nofollow.directory(name, top) as child:
             project = projects.of(child)
-            if parent(project) != share:
+            if parent(project) != share or project in taken:
                 fresh.append(name)
                 continue
             found.known[name] = project
+            taken.add(project)
             used.add(project)
             if _is_marked(child):
                 _finish(child, share, project, projects, found, name)

@@ -74,7 +74,12 @@ class Watcher:
     def _look(self, share: Watched) -> list[str]:
         with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as top:
             found = child_quota.assign(
-                top, share.project, share.used, lambda one: self._limit([one], share.kib, share.inodes), self._projects
+                top,
+                share.project,
+                share.used,
+                lambda one: self._limit([one], share.kib, share.inodes),
+                self._projects,
+                share.known,
             )
         now = found.known | found.new
         gone = set(share.known.values()) - set(now.values())

@@ -118,6 +118,12 @@ def restart_smbd(run: Runner) -> None:
     must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", SMB])
 
 
+def restart_child_quota(run: Runner) -> None:
+    """Restart what assigns quotas to directories. Failed: systemd does not begin it."""
+    # without waiting: it looks at every directory first
+    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", CHILD_QUOTA])
+
+
 def _reload_child_quota(changed: bool, shares: Sequence[Share], run: Runner) -> bool:
     """Restart what assigns quotas to directories, which sets the limits of all of them; end it where none has one."""
     if not any(share.child_size for share in shares):
@@ -126,8 +132,7 @@ def _reload_child_quota(changed: bool, shares: Sequence[Share], run: Runner) -> 
         return changed
     if not changed and is_active(CHILD_QUOTA, run):
         return False
-    # without waiting: it looks at every directory first
-    must(run, ["systemctl", "restart", "--no-block", "--job-mode=ignore-dependencies", CHILD_QUOTA])
+    restart_child_quota(run)
     return True
 
 

@@ -30,3 +30,14 @@ def set_project(descriptor: int, number: int) -> None:
     """
     flags, extents, used, _, copied = _FSXATTR.unpack(fcntl.ioctl(descriptor, FSGETXATTR, bytes(_FSXATTR.size)))
     fcntl.ioctl(descriptor, FSSETXATTR, _FSXATTR.pack(flags | _INHERITED, extents, used, number, copied))
+
+
+def hand_down_nothing(descriptor: int) -> None:
+    """Let what is created in an open directory belong to no quota project; its own stays.
+
+    XFS renames nothing into a directory that hands its project down and has another one than it (xfs_rename), not even
+    what is in it already. OSError: the file system refuses it.
+    """
+    flags, *rest = _FSXATTR.unpack(fcntl.ioctl(descriptor, FSGETXATTR, bytes(_FSXATTR.size)))
+    if flags & _INHERITED:
+        fcntl.ioctl(descriptor, FSSETXATTR, _FSXATTR.pack(flags & ~_INHERITED, *rest))

@@ -3,7 +3,7 @@
 
 import os
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock
 
 import pytest
 
@@ -27,6 +27,22 @@ def test_every_directory_is_visited_once_by_several_threads(tmp_path: Path) -> N
     descend(visit, 4, lambda: None)
     os.close(top)
     assert len(seen) == len(set(seen)) == 61 and "3/x/y" in seen
+
+
+def test_visits_under_way_are_stopped_before_they_are_waited_for(tmp_path: Path) -> None:
+    stop = Event()
+
+    def visit(path: tuple[str, ...]) -> list[str]:
+        # a directory with millions of files
+        assert stop.wait(30)
+        return []
+
+    def cancelled() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        descend(visit, 4, cancelled, stop.set, seconds=0.01)
+    assert stop.is_set()
 
 
 def test_deep_tree_takes_few_descriptors(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import os
 import stat
 from collections.abc import Callable
 from dataclasses import dataclass
-from threading import Lock
+from threading import Event, Lock
 
 from millrace.errors import Failed
 from millrace.system import reflink
@@ -41,7 +41,7 @@ class Tally:
 
 def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
     """Count what is below an open directory, itself included. Failed: a part of it cannot be read."""
-    tally, lock = Tally(), Lock()
+    tally, lock, stop = Tally(), Lock(), Event()
 
     def visit(path: Path) -> list[str]:
         own, inner = Tally(entries=1), []
@@ -49,6 +49,8 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
             with below(source, path) as at:
                 device = os.fstat(at).st_dev
                 for name, held in entries(at):
+                    if stop.is_set():
+                        raise Stopped
                     if stat.S_ISDIR(held.st_mode):
                         inner += [name] if held.st_dev == device else []
                     else:
@@ -62,7 +64,7 @@ def count(source: int, threads: int, tick: Callable[[Tally], None]) -> Tally:
             tally.entries, tally.bytes = tally.entries + own.entries, tally.bytes + own.bytes
         return inner
 
-    descend(visit, threads, lambda: tick(tally))
+    descend(visit, threads, lambda: tick(tally), stop.set)
     return tally
 
 
@@ -77,25 +79,12 @@ class TreeClone:
         self._device = os.fstat(source).st_dev
         self._lock, self._linking = Lock(), Lock()
         self._links: dict[tuple[int, int, int], Path] = {}
-        self._stopped = False
+        self._stop = Event()
         self.tally = Tally()
 
     def run(self, threads: int, tick: Callable[[Tally], None]) -> Tally:
         """Clone everything; what `tick` raises ends it. Failed, OSError: something cannot be cloned."""
-
-        def each() -> None:
-            try:
-                tick(self.tally)
-            except BaseException:
-                self._stopped = True
-                raise
-
-        try:
-            descend(self._directory, threads, each)
-        except BaseException:
-            # the other threads end at their next file
-            self._stopped = True
-            raise
+        descend(self._directory, threads, lambda: tick(self.tally), self._stop.set)
         # XFS writes its log in order: with this directory, all that was done before is on the drives
         os.fsync(self._target)
         return self.tally
@@ -106,7 +95,7 @@ class TreeClone:
         try:
             with below(self._source, path) as source, below(self._target, path) as target:
                 for name, held in entries(source):
-                    if self._stopped:
+                    if self._stop.is_set():
                         raise Stopped
                     if self._entry(path, name, held, source, target):
                         inner.append(name)

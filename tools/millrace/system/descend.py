@@ -40,10 +40,17 @@ def is_gone(error: BaseException) -> bool:
     return isinstance(cause, OSError) and cause.errno in GONE
 
 
-def descend(visit: Callable[[Path], list[str]], threads: int, tick: Callable[[], None], seconds: float = 1.0) -> None:
+def descend(
+    visit: Callable[[Path], list[str]],
+    threads: int,
+    tick: Callable[[], None],
+    stop: Callable[[], None] | None = None,
+    seconds: float = 1.0,
+) -> None:
     """Call `visit` with the path of every directory, the top first; it returns the directories in it.
 
-    `tick` is called by this thread, at least every so many seconds; what it or `visit` raises ends the descent.
+    `tick` is called by this thread, at least every so many seconds; what it, `visit` or a signal raises ends the
+    descent. `stop` is called then, before the visits under way are waited for: one directory may have millions of files.
     """
     # the last one first: what waits is bounded by the depth and not by the size of the tree
     waiting: list[Path] = [()]
@@ -59,6 +66,10 @@ def descend(visit: Callable[[Path], list[str]], threads: int, tick: Callable[[],
                     path = running.pop(one)
                     waiting += [(*path, name) for name in one.result()]
                 tick()
+        except BaseException:
+            if stop is not None:
+                stop()
+            raise
         finally:
             for one in running:
                 one.cancel()

@@ -128,3 +128,11 @@ def test_debian_trims_all_but_the_pool_and_the_pool_is_trimmed_after_checks() ->
     checks, trims = unit("millrace-scrub.timer")["OnCalendar"], unit("millrace-trim.timer")["OnCalendar"]
     assert (checks, trims) == (["*:0/15"], ["*:5/15"])
     assert unit("millrace-trim.service")["CapabilityBoundingSet"] == ["CAP_SYS_ADMIN"]
+
+
+def test_clone_may_give_files_what_the_original_has() -> None:
+    found = unit("millrace-clone.service")
+    # capabilities(7): owner, mode of a file of others, set-group-ID, security.capability, other attributes of root
+    needed = {"CAP_CHOWN", "CAP_FOWNER", "CAP_FSETID", "CAP_SETFCAP", "CAP_SYS_ADMIN"}
+    assert needed <= set(found["CapabilityBoundingSet"][0].split())
+    assert "RestrictSUIDSGID" not in found

@@ -50,7 +50,7 @@ def descend(
     """Call `visit` with the path of every directory, the top first; it returns the directories in it.
 
     `tick` is called by this thread, at least every so many seconds; what it, `visit` or a signal raises ends the
-    descent. `stop` is called then, before the visits under way are waited for: one directory may have millions of files.
+    descent. `stop` is called then, before the visits under way are waited for: a directory may have millions of files.
     """
     # the last one first: what waits is bounded by the depth and not by the size of the tree
     waiting: list[Path] = [()]

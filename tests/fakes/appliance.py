@@ -40,6 +40,7 @@ class Appliance(Commands):
         "umount --force --lazy *",
         "rm -rf --one-file-system -- *",
         "systemctl show --property=ActiveState,Job *.service",
+        "systemctl is-system-running",
         "smbclient -m SMB3_11 -A * -g -L 127.0.0.1",
         "smbclient -m SMB3_11 -A * //127.0.0.1/IPC$ -c *",
         "smbcontrol smbd close-share *",
@@ -77,6 +78,7 @@ class Appliance(Commands):
         # those whose kickoff time is 0; Samba's default is 6 February 2036
         self.everlasting: set[str] = set()
         self.usage = ""
+        self.system = "degraded"
         self.tlshd = False
         (root / "srv/pool").mkdir(parents=True)
         (root / "proc/fs/nfsd").mkdir(parents=True)
@@ -155,6 +157,8 @@ class Appliance(Commands):
             if words[0] == "is-active":
                 return GOOD if self.tlshd else Result(3, "", "")
             self.tlshd = words[0] in ("start", "restart")
+        if words[0] == "is-system-running":
+            return Result(1, f"{self.system}\n", "")
         return Result(0, "Job=\nActiveState=active\n", "") if words[0] == "show" else GOOD
 
     def _smbclient(self, words: list[str], stdin: str) -> Result:

@@ -12,10 +12,10 @@ from millrace import paths
 from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.share import clone_job, clone_model, clone_run
 from millrace.share.clone_job import Reflinks
-from millrace.share.clone_model import Clone
+from millrace.share.clone_model import Clone, CloneOrder
 from millrace.share.edit import create_shares, remove_share, set_share, unseal_share
 from millrace.state import store
-from millrace.system.documents import write_model
+from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 
@@ -211,6 +211,49 @@ def test_cancelled_clone_is_recorded_as_that(appliance: Appliance, data: Path, l
     clone_run.clean_up(appliance.server(), stopped=True)
     last = clone_model.load()
     assert last is not None and last.state == "cancelled" and rest(appliance) == []
+
+
+def test_shutdown_does_not_wait_for_what_the_next_boot_removes(
+    appliance: Appliance, data: Path, links: Reflinks
+) -> None:
+    def killed(source: int, target: int) -> None:
+        raise Killed
+
+    ordered(appliance, "data/imagenet", "data/x")
+    with pytest.raises(Killed):
+        clone_run.execute(appliance.server(), replace(links, share=killed))
+    appliance.system = "stopping"
+    clone_run.clean_up(appliance.server(), stopped=True)
+    assert clone_model.load().state == "cancelled" and rest(appliance) == ["tree"]  # type: ignore[union-attr]
+    appliance.system = "starting"
+    clone_run.clean_up(appliance.server(), stopped=False)
+    assert rest(appliance) == [] and not data.with_name("x").exists()
+
+
+def test_second_order_does_not_take_the_place_of_the_first(
+    appliance: Appliance, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first, second = (
+        clone_job.prepare("data/imagenet", f"data/{name}", False, None, appliance.server()) for name in ("x", "y")
+    )
+    state = "inactive"
+    plain = appliance.__class__.__call__
+
+    def systemd(self: Appliance, argv: list[str], stdin: str | None = None) -> Result:
+        nonlocal state
+        if argv[:2] == ["systemctl", "show"]:
+            return Result(0, f"{state}\n", "")
+        if argv == ["systemctl", "start", clone_job.UNIT]:
+            # it has not read its order yet
+            state = "active"
+            return Result(0, "", "")
+        return plain(self, argv, stdin)
+
+    monkeypatch.setattr(appliance.__class__, "__call__", systemd)
+    clone_job.start(first, appliance.server())
+    with pytest.raises(Refused, match="another clone is under way"):
+        clone_job.start(second, appliance.server())
+    assert read_model(paths.clone_order_file(), CloneOrder) == first
 
 
 def test_share_that_is_not_served_is_rolled_back_with_its_tree(

@@ -25,6 +25,7 @@ from millrace.system.users import invoking_user, only_root
 UNIT = "millrace-clone.service"
 POLL = 1.0
 """Seconds between two looks."""
+UNDER_WAY = "another clone is under way: millrace share clone-status"
 
 
 @dataclass(frozen=True)
@@ -78,13 +79,17 @@ def estimate(
 
 def start(order: CloneOrder, server: Server) -> None:
     """Start the unit. Refused: another clone is under way. Failed: it does not start."""
-    with only_one():
-        paths.clone_progress_file().unlink(missing_ok=True)
-        write_model(paths.clone_order_file(), order)
-    began = server.run(["systemctl", "start", UNIT])
-    if began.status != 0:
-        paths.clone_order_file().unlink(missing_ok=True)
-        raise Failed(f"{UNIT} does not start: {last_words(began)}")
+    # until its unit holds the lock of clones, another order would take the place of this one
+    with locks.held(paths.run_dir() / "clone/start.lock"):
+        with only_one():
+            if is_active(server):
+                raise Refused(UNDER_WAY)
+            paths.clone_progress_file().unlink(missing_ok=True)
+            write_model(paths.clone_order_file(), order)
+        began = server.run(["systemctl", "start", UNIT])
+        if began.status != 0:
+            paths.clone_order_file().unlink(missing_ok=True)
+            raise Failed(f"{UNIT} does not start: {last_words(began)}")
 
 
 def follow(order: CloneOrder, server: Server) -> Iterator[CloneLine]:
@@ -122,7 +127,7 @@ def is_active(server: Server) -> bool:
 
 def only_one() -> AbstractContextManager[None]:
     """Hold the lock of clones. Refused: another one is under way."""
-    return locks.held(paths.run_dir() / "clone/lock", "another clone is under way: millrace share clone-status")
+    return locks.held(paths.run_dir() / "clone/lock", UNDER_WAY)
 
 
 class ProgressWriter:

@@ -76,7 +76,13 @@ def clean_up(server: Server, stopped: bool) -> None:
             quota.expect(target.share, 0, server.pool)
         state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
         clone_model.save(_ended(record, state=state, reason=reason))
-    remove_rest(server)
+    # millions of files hold no shutdown: the next boot removes them
+    if not _is_shutting_down(server):
+        remove_rest(server)
+
+
+def _is_shutting_down(server: Server) -> bool:
+    return server.run(["systemctl", "is-system-running"]).out.strip() == "stopping"
 
 
 def remove_rest(server: Server) -> None:

@@ -132,12 +132,13 @@ def main(wait: Callable[[], bool], run: Runner, projects: Projects = XFS) -> Non
 
 
 def changes(watched: Sequence[str]) -> Callable[[], bool]:
-    """Return a function that waits for a change in one of these directories, a minute at most; False for SIGTERM.
+    """Return a function that waits for a change in one of these directories, a minute at most, and returns True.
 
+    SIGTERM ends the process at any moment, also in a look of many minutes: the next start goes on, as after a kill.
     OSError: one cannot be opened.
     """
     # SIGIO: more signals wait than the kernel keeps, which one look makes up for as well
-    all_signals = {_SIGNAL, signal.SIGIO, signal.SIGTERM}
+    all_signals = {_SIGNAL, signal.SIGIO}
     signal.pthread_sigmask(signal.SIG_BLOCK, all_signals)
     for path in watched:
         directory = os.open(paths.ROOT / path.lstrip("/"), os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
@@ -146,10 +147,10 @@ def changes(watched: Sequence[str]) -> Callable[[], bool]:
 
     def wait() -> bool:
         came = signal.sigtimedwait(all_signals, EVERY_SECONDS)
-        while came is not None and came.si_signo != signal.SIGTERM:
+        while came is not None:
             # one look for all that came until now
             came = signal.sigtimedwait(all_signals, 0)
-        return came is None
+        return True
 
     return wait
 

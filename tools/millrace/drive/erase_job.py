@@ -22,6 +22,7 @@ from millrace.provision.erasure import EraseLine, EraseProgress, Erasure, Order
 from millrace.provision.system import System
 from millrace.provision.writer import erasing, writing
 from millrace.system import locks
+from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import last_words
 from millrace.system.users import only_root
@@ -157,7 +158,7 @@ def _begun(found: Ready, order: Order, system: System) -> Erasure:
         bay=found.row.bay,
         state="running",
         method=None,
-        boot=erasure.boot_id(),
+        boot=boot_id(),
         began=system.now(),
         ended=None,
         reason=None,

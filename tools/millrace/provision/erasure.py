@@ -6,7 +6,7 @@ from typing import Literal
 from millrace import paths
 from millrace.errors import MillraceError
 from millrace.inventory.erase_support import Method
-from millrace.system import sysfs
+from millrace.system.boot import boot_id
 from millrace.system.documents import Contract, read_model, write_model
 
 KEPT = 64
@@ -88,11 +88,6 @@ def save(erasure: Erasure) -> None:
     """Write an erasure in the place of the one before of its drive."""
     others = [one for one in load() if one.serial != erasure.serial]
     write_model(paths.erase_file(), Erasures(erasures=[erasure, *others][:KEPT]))
-
-
-def boot_id() -> str:
-    """Return the kernel's id of this boot."""
-    return sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or ""
 
 
 def progress(serial: str) -> EraseProgress | None:

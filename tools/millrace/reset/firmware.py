@@ -8,7 +8,7 @@ import os
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.provision.erasure import boot_id
+from millrace.system.boot import boot_id
 from millrace.system.run import Runner, last_words, must
 
 VARIABLES = "sys/firmware/efi/efivars"

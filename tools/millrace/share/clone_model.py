@@ -7,7 +7,6 @@ from pydantic import Field
 
 from millrace import paths
 from millrace.errors import MillraceError
-from millrace.system import sysfs
 from millrace.system.documents import Contract, Count, read_model, write_model
 
 CloneState = Literal["running", "done", "failed", "cancelled", "interrupted"]
@@ -117,11 +116,6 @@ def progress() -> CloneProgress | None:
         return read_model(paths.clone_progress_file(), CloneProgress)
     except MillraceError:
         return None
-
-
-def boot_id() -> str:
-    """Return the kernel's id of this boot."""
-    return sysfs.text(paths.ROOT / "proc/sys/kernel/random/boot_id") or ""
 
 
 def rate() -> float | None:

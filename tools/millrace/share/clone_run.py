@@ -26,6 +26,7 @@ from millrace.share.server import Server
 from millrace.state import store
 from millrace.state.model import Config, Share
 from millrace.system import clone_tree, nofollow
+from millrace.system.boot import boot_id
 from millrace.system.documents import checked, read_model
 from millrace.system.files import describe, sync
 from millrace.system.run import must
@@ -230,7 +231,7 @@ def _begun(order: CloneOrder) -> Clone:
         share="/" not in order.target,
         by=order.by,
         state="running",
-        boot=clone_model.boot_id(),
+        boot=boot_id(),
         began=_now(),
     )
 

@@ -5,18 +5,19 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 
 from millrace import paths
 from millrace.adopt import look, restore
 from millrace.errors import BadInput, Failed, MillraceError, Refused
-from millrace.keep import generations
+from millrace.keep import forget, generations
 from millrace.keep.generation import Generation
 from millrace.reset import reset
 from millrace.reset.firmware import VARIABLES
 from millrace.state import reset_journal, store
-from millrace.state.model import Share, Smb
+from millrace.state.model import Config, Share, Smb
 from millrace.system.run import Result
 from tests.fakes.mounts import unmount_all
 from tests.unit.adopt.test_restore import Tools
@@ -79,6 +80,24 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     assert not share.nfs.enabled and not share.smb.enabled
     assert (config.users, config.nfs.networks, config.next_id) == ([], [], store.load().next_id)
     assert found.generation.manifest.forgotten is not None and found.generation.manifest.forgotten.by == "admin"
+
+
+def test_shares_whose_people_are_forgotten_keep_what_is_about_their_data() -> None:
+    one = Share(
+        name="golden",
+        profile="dataset-ro",
+        project=1002,
+        sealed=True,
+        child_size=1 << 30,
+        fsid=UUID(int=7),
+        comment="x",
+    )
+    [closed] = forget.without_people(Config(shares=[one])).shares
+    people = {"comment", "nfs", "smb"}
+    assert closed.model_dump(exclude=people) == one.model_dump(exclude=people)
+    assert set(Share.model_fields) - people == {
+        *("name", "profile", "project", "fsid", "size", "soft_size", "child_size", "sealed")
+    }, "a new field is about the data of a share, or about people"
 
 
 class Killed(BaseException):

@@ -41,6 +41,8 @@ def without_people(config: Config) -> Config:
             profile=one.profile,
             size=one.size,
             soft_size=one.soft_size,
+            child_size=one.child_size,
+            sealed=one.sealed,
             project=one.project,
             fsid=one.fsid,
             nfs=Nfs(enabled=False),

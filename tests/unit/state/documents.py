@@ -11,6 +11,7 @@ from millrace.bench.run.remote.tokens import Tokens
 from millrace.certificate.model import CertificateSettings, Current
 from millrace.drive.history import KnownDrives
 from millrace.drive.media_errors import Counters
+from millrace.etc.factory import Factory
 from millrace.etc.rendered import Rendered
 from millrace.keep.model import KeepStatus, KeyFile, Manifest
 from millrace.metrics.model import MetricsSettings, TokenHash
@@ -54,6 +55,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "drive-change.json": ((f"{STATE}/drive-change.json", f"{STATE}/drive-changed.json"), DriveChange),
     "drives.json": ((f"{STATE}/drives.json",), KnownDrives),
     "erase.json": ((f"{STATE}/erase.json",), Erasures),
+    "etc-factory.json": (("etc/.millrace-factory.json",), Factory),
     "in-sync.json": ((f"{STATE}/in-sync.json",), InSync),
     "keep-key.json": ((f"{STATE}/keep/key.json",), KeyFile),
     "keep-manifest.json": (("srv/pool/.millrace/keep/manifest.json",), Manifest),
@@ -103,6 +105,9 @@ WRITERS: dict[str, set[str]] = {
     "drive/inserted.py": set(),
     "drive/kept.py": {"drives.json", "media-errors.json"},
     "drive/smart.py": set(),
+    # the list of a version is made by its build
+    "etc/__main__.py": {"etc-factory.json"},
+    "etc/follow.py": {"etc-factory.json"},
     "etc/rendered.py": {"rendered.json"},
     "health/write.py": set(),
     "inventory/verbs.py": set(),

@@ -133,9 +133,10 @@ def test_update_does_not_write_half_of_itself_to_another_drive(server: Server, m
     assert server.entries == ["millrace_0.1.0.efi"]
 
 
-def test_benchmark_comes_first(server: Server) -> None:
-    server.active.add("millrace-bench.service")
-    with pytest.raises(Refused, match="millrace bench stop"):
+@pytest.mark.parametrize(("job", "word"), [("bench", "millrace bench stop"), ("clone", "millrace share clone-status")])
+def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str) -> None:
+    server.active.add(f"millrace-{job}.service")
+    with pytest.raises(Refused, match=word):
         install_(server)
 
 

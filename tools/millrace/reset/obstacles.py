@@ -10,7 +10,6 @@ WORKING = {
     "millrace-update.service": "an update is being installed",
     "millrace-erase.service": "a drive is being erased",
     "millrace-drive.service": "drives are being changed",
-    "millrace-clone.service": "a share is being cloned",
 }
 """The installer is a oneshot unit; the others are active as long as they run."""
 

@@ -43,6 +43,8 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
         return "the pool is being rescued; finish that first: millrace pool rescue"
     if is_active("millrace-bench.service", run):
         return "a benchmark is running; wait for it, or stop it: millrace bench stop"
+    if is_active("millrace-clone.service", run):
+        return "a share is being cloned, which a restart would end; wait for it: millrace share clone-status"
     return _of_pool(degraded)
 
 

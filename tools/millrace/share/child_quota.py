@@ -80,10 +80,9 @@ def assign(
     found = Assigned()
     fresh: list[str] = []
     taken: set[int] = set()
+    directories = [name for name, held in entries(top) if stat.S_ISDIR(held.st_mode)]
     # what had its project before comes before what was moved out of it
-    for name, held in sorted(entries(top), key=lambda one: one[0] not in (before or {})):
-        if not stat.S_ISDIR(held.st_mode):
-            continue
+    for name in sorted(directories, key=lambda one: one not in (before or {})):
         with _gone_is_fine(), nofollow.directory(name, top) as child:
             project = projects.of(child)
             if parent(project) != share or project in taken:

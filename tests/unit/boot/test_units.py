@@ -142,3 +142,9 @@ def test_clone_may_give_files_what_the_original_has() -> None:
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]
+
+
+@pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-clone-sweep.service"])
+def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
+    found = unit(name)
+    assert (found["DevicePolicy"], found["DeviceAllow"]) == (["closed"], ["block-md r"])

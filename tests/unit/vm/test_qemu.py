@@ -79,8 +79,16 @@ def test_two_nodes_share_processors_and_memory_evenly() -> None:
 
 def test_only_the_boot_disk_is_booted() -> None:
     argv = command()
-    assert [disk["bootindex"] for disk in devices(argv, "virtio-blk-pci")] == ["0"]
+    assert [disk["bootindex"] for disk in devices(argv, "virtio-blk-pci")] == ["1"]
     assert sum("bootindex" in part for part in argv) == 1
+
+
+def test_medium_is_a_usb_drive_that_is_tried_first_and_cannot_be_written() -> None:
+    argv = command(medium=Path("/image.raw"))
+    assert [disk["bootindex"] for disk in devices(argv, "usb-storage")] == ["0"]
+    assert sum("bootindex" in part for part in argv) == 2
+    (node,) = [value for value in values(argv, "-blockdev") if "file.filename=/image.raw" in value]
+    assert "read-only=on" in node
 
 
 def test_services_are_forwarded_on_loopback_only() -> None:

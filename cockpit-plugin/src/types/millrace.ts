@@ -2195,13 +2195,18 @@ export interface RescueWork {
     ended: string | null;
 }
 
-/** A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one. */
+/**
+ * A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one.
+ *
+ * `requests` is how often the next boot was asked to reset the server.
+ */
 export interface Reset {
     schema_version: 1;
     what: "keep" | "forget";
     by: string;
     at: string;
     pool: string | null;
+    requests: number;
 }
 
 /** Why a factory reset did not begin, in a sentence. `at` is ISO 8601 in UTC. */

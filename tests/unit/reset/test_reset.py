@@ -156,6 +156,20 @@ def test_boot_that_did_not_make_root_again_is_not_repeated_for_ever(server: Rese
     assert failure is not None and "systemd-repart.service" in failure.problem
 
 
+def test_request_that_no_boot_carries_out_ends_after_three(server: Reset) -> None:
+    server.reset("keep")
+    for _ in range(2):
+        # the next boots, which took no notice of it
+        server.run.rebooted = False
+        reset.carry_out(server.run)
+        assert server.run.rebooted
+    server.run.rebooted = False
+    with pytest.raises(Failed, match="3 boots were asked"):
+        reset.carry_out(server.run)
+    assert not server.run.rebooted
+    assert reset_journal.under_way() is None and reset.last_failure() is not None
+
+
 def test_server_is_reset_in_the_boot_after_a_reset(server: Reset) -> None:
     server.run.complete = True
     server.reset("keep")

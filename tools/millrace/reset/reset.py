@@ -23,6 +23,8 @@ from millrace.system.text import shown
 
 UNIT = "millrace-reset.service"
 BUSY = "a pool, its drives or an update are being worked on; `millrace status` shows it; wait until that is done"
+REQUESTS = 3
+"""Boots that are asked: one may start from another medium, which takes the request and does nothing."""
 WORD = "FORGET"
 """What is typed beside the host name where people are forgotten, too."""
 
@@ -79,7 +81,14 @@ def carry_out(run: Runner) -> Reset | None:
                 "the root file system was not made again in this boot and is the one of before: "
                 "journalctl -b -u systemd-repart.service says why"
             )
+        if reset.requests >= REQUESTS:
+            raise Failed(
+                f"{REQUESTS} boots were asked to make the root file system again and did not: "
+                "journalctl -b -u systemd-repart.service says why"
+            )
         _forget(reset, run)
+        # counted first: a server must not restart for ever
+        reset_journal.begin(reset.model_copy(update={"requests": reset.requests + 1}))
         audit_log.note(f"factory reset by {reset.by}: {_in_words(reset)}")
         firmware.request(run)
     except (MillraceError, OSError) as error:

@@ -13,13 +13,17 @@ What = Literal["keep", "forget"]
 
 
 class Reset(Contract):
-    """A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one."""
+    """A factory reset. `at` is ISO 8601 in UTC. `pool` is the UUID of the file system of the pool; None without one.
+
+    `requests` is how often the next boot was asked to reset the server.
+    """
 
     schema_version: Literal[1] = 1
     what: What
     by: str
     at: str
     pool: str | None = None
+    requests: int = 0
 
 
 def begin(reset: Reset) -> None:

@@ -179,7 +179,7 @@ def _notes(served: ServedShare, share: Share) -> Iterator[Note]:
         else:
             text = (
                 f"Each claim can hold {size(share.child_size)}, whatever it requests: use one share for each size. A "
-                "write above that fails with EDQUOT."
+                "write above that fails with ENOSPC."
             )
         yield Note(text=text, source=XFS)
         if not any(one.anonuid is not None for one in share.nfs.clients):

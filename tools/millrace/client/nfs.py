@@ -162,7 +162,7 @@ _KVCACHE = [
     ),
     Note(
         text="Leave the share out of backups: every block can be computed again. A full share is an error of "
-        "the engine (EDQUOT), not of the server.",
+        "the engine (ENOSPC), not of the server.",
         source=sources.KVCACHE,
     ),
 ]

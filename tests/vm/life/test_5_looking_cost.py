@@ -12,7 +12,8 @@ import pytest
 
 from tests.vm.box import Box
 
-pytestmark = pytest.mark.usefixtures("in_use")
+# by hand: an emulated processor that others use, too, measures the others
+pytestmark = [pytest.mark.soak, pytest.mark.usefixtures("in_use")]
 
 # Of one processor, with metrics served and a route for alerts.
 BUDGET = 0.01

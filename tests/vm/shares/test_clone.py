@@ -69,6 +69,8 @@ def test_root_of_a_client_changes_no_byte_of_a_sealed_share(box: Box, client: Ma
     box.millrace("share remove golden --delete-data golden", seconds=600)
 
 
+# by hand: its record said "running" when it was asked right after the unit had ended (docs/soak.md)
+@pytest.mark.soak
 def test_clone_that_is_killed_leaves_nothing(box: Box) -> None:
     box.say("mkdir /srv/pool/data/many && cd /srv/pool/data/many && seq 20000 | xargs touch", seconds=600)
     box.say(

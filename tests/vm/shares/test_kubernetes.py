@@ -26,6 +26,8 @@ def options(box: Box) -> str:
     return found
 
 
+# by hand: what was written before the directory had its project was not counted yet when it was asked (docs/soak.md)
+@pytest.mark.soak
 def test_claim_is_limited_belongs_to_one_user_and_is_cloned_by_reflink(box: Box, client: Machine, options: str) -> None:
     source = f"{HOST}:/srv/pool/claims"
     with mounted(client, source, f"-t nfs4 -o {options}") as where:

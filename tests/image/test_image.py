@@ -57,7 +57,7 @@ EXPOSURE = {
     "millrace-provision.service": 43,
     "millrace-drive.service": 43,
     "millrace-rescue.service": 46,
-    "millrace-reset.service": 20,
+    "millrace-reset.service": 22,
     "millrace-assemble.service": 39,
     "millrace-find.service": 42,
     "millrace-adopt.service": 56,

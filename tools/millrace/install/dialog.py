@@ -47,7 +47,7 @@ class Dialog:
         again = self._read(AGAIN)
         if not again:
             return False
-        # whoever types the serial number twice at the console of a server has read what the drive holds
+        # the serial number typed twice at the console confirms that what the drive holds is lost
         choice.confirm(one, again, foreign=True)
         for line in self._write(one.serial):
             if isinstance(line, InstallStep):

@@ -10,7 +10,7 @@ import { Loaded } from "../../components/States";
 import { useVerb } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
 
-/** The archive that helps somebody else to see what is wrong with this server. */
+/** The support archive: journal, hardware, plan, health and metrics. */
 export function SupportPanel(): JSX.Element {
     const [open, setOpen] = useState(false);
     return (

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** The steps of a rescue for a person: what each does, and what may be lost. */
+/** The texts of the rescue steps: what each does, and what may be lost. */
 import type { RescueState, ShownStep } from "../../types/millrace";
 import { _, format } from "../../lib/i18n";
 

@@ -11,13 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.vm.box import CLIENT_ADDRESSES, MTU, Box, credentials
+from tests.vm.box import Box, credentials
 from tests.vm.servers import server_named
 from tests.vm.shares.words import HOST, PASSWORD
 from vm.accel import Accel
 from vm.appliance import appliance
-from vm.client import client as client_machine
-from vm.client import give_addresses
 from vm.disks import BASE
 from vm.link import Cables
 from vm.machine import Machine
@@ -45,22 +43,6 @@ IDENTITY = {
     "host": "cat /etc/hostname",
 }
 LOCKED = "grep -hs 'type: lock' /proc/fs/nfsd/clients/*/states"
-
-
-@pytest.fixture(scope="module")
-def cables() -> Iterator[Cables]:
-    with Cables(1) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def client(
-    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Machine]:
-    with client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as machine:
-        machine.start()
-        give_addresses(machine, [f"{CLIENT_ADDRESSES[0]}/24"], MTU)
-        yield machine
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from millrace.errors import Failed
-from tests.vm.box import CLIENT_ADDRESSES, MTU, Box
+from tests.vm.box import CLIENT_ADDRESSES, Box
 from tests.vm.lives.test_adopt import (
     KEEP,
     LOCKED,
@@ -22,8 +22,6 @@ from tests.vm.lives.test_adopt import (
 )
 from tests.vm.shares.words import PASSWORD
 from vm.accel import Accel
-from vm.client import client as client_machine
-from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine
 
@@ -32,22 +30,6 @@ pytestmark = pytest.mark.soak
 
 REQUESTS = "ls /sys/firmware/efi/efivars | grep -c FactoryResetRequest; true"
 TOOL = "/usr/lib/systemd/systemd-factory-reset"
-
-
-@pytest.fixture(scope="module")
-def cables() -> Iterator[Cables]:
-    with Cables(1) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def client(
-    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Machine]:
-    with client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as machine:
-        machine.start()
-        give_addresses(machine, [f"{CLIENT_ADDRESSES[0]}/24"], MTU)
-        yield machine
 
 
 @pytest.fixture(scope="module")

@@ -18,12 +18,10 @@ import pytest
 from host import keys, layout, stage
 from host import release as releases
 from host.layout import REPO
-from tests.vm.box import CLIENT_ADDRESSES, MTU, Box
+from tests.vm.box import Box
 from tests.vm.lives.test_adopt import LOCKED, SERVER, WHERE, lock, started
 from tests.vm.shares.words import PASSWORD
 from vm.accel import Accel
-from vm.client import client as client_machine
-from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine
 
@@ -92,22 +90,6 @@ def served(directory: Path) -> Iterator[str]:
         yield f"http://{HOST}:{server.server_port}/"
         server.shutdown()
         thread.join()
-
-
-@pytest.fixture(scope="module")
-def cables() -> Iterator[Cables]:
-    with Cables(1) as one:
-        yield one
-
-
-@pytest.fixture(scope="module")
-def client(
-    client_images: Path, accelerator: Accel, cables: Cables, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Machine]:
-    with client_machine(client_images, tmp_path_factory.mktemp("client"), cables.client_ends, accelerator) as machine:
-        machine.start()
-        give_addresses(machine, [f"{CLIENT_ADDRESSES[0]}/24"], MTU)
-        yield machine
 
 
 @pytest.fixture(scope="module")

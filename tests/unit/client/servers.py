@@ -34,6 +34,8 @@ TRAIN = ServedShare(
     xprtsec=None,
     posix=False,
     leases=False,
+    rdma=[ip_interface("10.0.0.2/24"), ip_interface("10.0.1.2/24"), ip_interface("fd00:1::2/64")],
+    rdma_mtu=9000,
 )
 SMB_ONLY = replace(TRAIN, nfs=False, posix=True, leases=True)
 
@@ -44,12 +46,11 @@ def recipe(
     served: ServedShare = TRAIN,
     host: str | None = None,
     user: str | None = None,
-    rdma: bool = True,
     gpu: str | None = None,
     **more: Any,
 ) -> Recipe:
     chosen = Protocol(protocol) if protocol else None
-    return build(served, Wanted(Profile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more), rdma)
+    return build(served, Wanted(Profile(profile), chosen, host, user, Gpu(gpu) if gpu else None, **more))
 
 
 def expectation(

@@ -12,21 +12,23 @@ from millrace.client.trunking import zone
 from millrace.errors import BadInput, Refused
 from tests.unit.client.servers import SMB_ONLY, TRAIN, recipe
 
-ONE_ADDRESS = replace(TRAIN, addresses=[ip_interface("10.0.0.2/24"), ip_interface("fd00::2/64")])
+ONE_OF_EACH = [ip_interface("10.0.0.2/24"), ip_interface("fd00::2/64")]
+ONE_ADDRESS = replace(TRAIN, addresses=ONE_OF_EACH, rdma=ONE_OF_EACH)
+NO_RDMA = replace(TRAIN, rdma=[])
 
 
 @pytest.mark.parametrize(
     ("ask", "instead"),
     [
         (lambda: recipe(protocol="smb-rdma"), "use --protocol nfs-rdma"),
-        (lambda: recipe(protocol="nfs-rdma", rdma=False), "no RDMA device: use --protocol nfs-tcp"),
+        (lambda: recipe(protocol="nfs-rdma", served=NO_RDMA), "no RDMA device.*of train: use --protocol nfs-tcp"),
         (lambda: recipe(protocol="nfs-rdma", served=replace(TRAIN, xprtsec="tls")), "TLS.*use --protocol nfs-tcp"),
         (lambda: recipe(protocol="nfs-tcp", served=SMB_ONLY), "not on NFS: use --protocol smb-multichannel"),
         (lambda: recipe(protocol="smb-multichannel", served=replace(TRAIN, smb=False)), "use --protocol nfs-tcp"),
         (lambda: recipe("kvcache", served=replace(TRAIN, read_only=True)), "is read-only.*create a share of its own"),
         (lambda: recipe(protocol="nfs-tcp", gpu="nvidia"), "host memory: with --gpu use nfs-rdma"),
         (lambda: recipe(protocol="smb-multichannel", gpu="amd"), "host memory: with --gpu use nfs-rdma"),
-        (lambda: recipe(protocol=None, gpu="nvidia", rdma=False), "no RDMA device"),
+        (lambda: recipe(protocol=None, gpu="nvidia", served=NO_RDMA), "no RDMA device"),
         (
             lambda: recipe(protocol=None, gpu="amd", served=replace(TRAIN, xprtsec="tls")),
             "TLS.*use a share without TLS",

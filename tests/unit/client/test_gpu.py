@@ -51,8 +51,8 @@ def test_addresses_of_the_client_without_gpus_are_refused() -> None:
 
 def test_trunk_is_chosen_where_the_server_has_several_addresses() -> None:
     assert recipe(protocol=None, gpu="nvidia").protocol == "nfs-rdma-trunked"
-    one = replace(TRAIN, addresses=[ip_interface("10.0.0.2/24"), ip_interface("fd00::2/64")])
-    assert recipe(protocol=None, gpu="nvidia", served=one).protocol == "nfs-rdma"
+    one = [ip_interface("10.0.0.2/24"), ip_interface("fd00::2/64")]
+    assert recipe(protocol=None, gpu="nvidia", served=replace(TRAIN, rdma=one)).protocol == "nfs-rdma"
     assert recipe(protocol="nfs-rdma", gpu="nvidia").protocol == "nfs-rdma"
 
 

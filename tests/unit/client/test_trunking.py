@@ -39,7 +39,7 @@ def test_the_kernel_adds_one_connection_for_each_further_address() -> None:
 
 
 def test_trunk_over_rdma_has_one_connection_for_each_address() -> None:
-    made = recipe(protocol="nfs-rdma-trunked", served=replace(TRAIN, addresses=EIGHT))
+    made = recipe(protocol="nfs-rdma-trunked", served=replace(TRAIN, rdma=EIGHT))
     assert made.expect.lanes == 8 and made.expect.port == 20049
     assert len({line.split()[3].split(",_netdev")[0] for line in made.fstab}) == 1
     assert "proto=rdma,port=20049,max_connect=16" in made.fstab[0]

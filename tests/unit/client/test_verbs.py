@@ -4,6 +4,7 @@
 import json
 import subprocess
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -113,14 +114,20 @@ def test_what_cannot_be_is_one_sentence(
     assert words in said[2] and said[2].count("\n") == 1
 
 
-def test_rdma_is_offered_where_there_is_a_device(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+@pytest.mark.usefixtures("server")
+def test_rdma_is_offered_where_there_is_a_device(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(net, "serving", lambda: [replace(one, rdma=True) for one in PORTS])
     status, out, _ = run(capsys, "recipe", "--profile", "mixed", "--protocol", "nfs-rdma", "--share", "train")
     assert status == 0 and "proto=rdma,port=20049,nconnect=4" in out
 
 
-def test_for_gpus_workload_and_protocol_have_defaults(server: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
+@pytest.mark.usefixtures("server")
+def test_for_gpus_workload_and_protocol_have_defaults(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(net, "serving", lambda: [replace(one, rdma=True) for one in PORTS])
     chosen = ("recipe", "--gpu", "nvidia", "--share", "train", "--client-address", "10.0.0.21", "--json")
     made = json.loads(run(capsys, *chosen)[1])
     assert (made["profile"], made["protocol"]) == ("training", "nfs-rdma-trunked")

@@ -48,3 +48,23 @@ def test_speed_that_the_driver_does_not_know_is_none(
 def test_port_of_a_bond_keeps_its_own_mac() -> None:
     assert net.own_mac({"address": "aa:aa:aa:aa:aa:aa", "permaddr": "52:54:00:00:00:01"}) == "52:54:00:00:00:01"
     assert net.own_mac({"address": "52:54:00:00:00:02"}) == "52:54:00:00:00:02"
+
+
+def test_interface_knows_whether_an_rdma_device_carries_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    names = ["of_card", "soft", "by_gid", "plain", "vlan"]
+    for name in names[:4]:
+        (net.directory(name) / "device").mkdir(parents=True)
+    (net.directory("vlan") / "lower_soft").mkdir(parents=True)
+    devices = tmp_path / "sys/class/infiniband"
+    (devices / "irdma0/device/net/of_card").mkdir(parents=True)
+    (devices / "rxe0").mkdir()
+    (devices / "rxe0/parent").write_text("soft\n")
+    (devices / "mlx5_0/ports/1/gid_attrs/ndevs").mkdir(parents=True)
+    (devices / "mlx5_0/ports/1/gid_attrs/ndevs/3").write_text("by_gid\n")
+    (devices / "mlx5_0/ports/1/gid_attrs/ndevs/4").write_text("")
+    entries = [
+        {"ifname": name, "addr_info": [{"local": f"10.0.0.{number}", "prefixlen": 24, "scope": "global"}]}
+        for number, name in enumerate(names, 1)
+    ]
+    assert {one.name: one.rdma for one in net.serving(entries)} == {name: name != "plain" for name in names}

@@ -8,8 +8,8 @@ from millrace.client.served import ServedShare
 from millrace.errors import BadInput, Refused
 
 
-def build(served: ServedShare, wanted: Wanted, rdma: bool) -> Recipe:
-    """Return the recipe. `rdma`: whether this server has an RDMA device.
+def build(served: ServedShare, wanted: Wanted) -> Recipe:
+    """Return the recipe.
 
     Refused: it cannot work, with what to use instead. BadInput: what was chosen does not fit together.
     """
@@ -21,7 +21,7 @@ def build(served: ServedShare, wanted: Wanted, rdma: bool) -> Recipe:
     if protocol is Protocol.SMB_RDMA:
         raise Refused(smb.NO_RDMA)
     if protocol.is_nfs:
-        return nfs.recipe(served, wanted, protocol, rdma)
+        return nfs.recipe(served, wanted, protocol)
     if wanted.local_cache:
         raise Refused("the local cache (fsc) is for NFS mounts: use --protocol nfs-tcp")
     return smb.recipe(served, wanted.profile, protocol, wanted.host, wanted.user)

@@ -45,8 +45,8 @@ def refuse(served: ServedShare, wanted: Wanted) -> None:
 
 
 def best_protocol(served: ServedShare) -> Protocol:
-    """Return the protocol for GPUs: a trunk where the server has several addresses of one family."""
-    family = [one for one in served.addresses if one.version == served.addresses[0].version]
+    """Return the protocol for GPUs: a trunk where RDMA has several addresses of one family."""
+    family = [one for one in served.rdma if one.version == served.rdma[0].version]
     return Protocol.NFS_RDMA_TRUNKED if len(family) > 1 else Protocol.NFS_RDMA
 
 

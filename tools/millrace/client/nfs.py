@@ -22,13 +22,15 @@ _PRINTED = {"lookupcache=positive": "lookupcache=pos"}
 _NOT_PRINTED = frozenset({"trunkdiscovery"})
 
 
-def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol, rdma: bool) -> Recipe:
-    """Return the recipe; `rdma`: whether this server has an RDMA device.
+def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol) -> Recipe:
+    """Return the recipe.
 
     Refused: the share is not served in this way. BadInput: an address of the client is none.
     """
     profile = wanted.profile
-    _refuse(served, profile, protocol, rdma)
+    _refuse(served, profile, protocol)
+    if protocol.is_rdma:
+        served = served.over_rdma()
     if wanted.local_cache:
         local_cache.refuse(served, profile)
     trunked = protocol.is_trunked
@@ -81,18 +83,14 @@ def recipe(served: ServedShare, wanted: Wanted, protocol: Protocol, rdma: bool) 
     )
 
 
-def _refuse(served: ServedShare, profile: Profile, protocol: Protocol, rdma: bool) -> None:
+def _refuse(served: ServedShare, profile: Profile, protocol: Protocol) -> None:
     if not served.nfs:
         raise Refused(f"the share {served.name} is not on NFS: use --protocol smb-multichannel, or switch NFS on")
     if served.closed:
         raise Refused(f"no client can mount {served.name}: {CLOSED}")
     if profile is Profile.KVCACHE and served.read_only:
         raise Refused(f"the share {served.name} is read-only, and a KV cache is written: create a share of its own")
-    if not protocol.is_rdma:
-        return
-    if not rdma:
-        raise Refused("this server has no RDMA device: use --protocol nfs-tcp, or nfs-tcp-trunked over several ports")
-    if served.xprtsec:
+    if protocol.is_rdma and served.xprtsec:
         raise Refused(f"the share {served.name} asks for TLS, which is for TCP only: use --protocol nfs-tcp")
 
 

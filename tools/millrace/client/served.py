@@ -2,7 +2,7 @@
 """One share as a client sees it: its path, the addresses of the server, and what it requires of a mount."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 
 from millrace.client.tls import Tls, of_this_server
@@ -17,7 +17,10 @@ from millrace.system.text import shown
 
 @dataclass(frozen=True)
 class ServedShare:
-    """A share from outside. `addresses` in the order of preference, `mtu` in bytes of the first one's port."""
+    """A share from outside. `addresses` in the order of preference, `mtu` in bytes of the first one's port.
+
+    `rdma` are the addresses that an RDMA device answers on.
+    """
 
     name: str
     path: str
@@ -33,6 +36,17 @@ class ServedShare:
     domain: Domain | None = None
     tls: Tls | None = None
     closed: bool = False
+    rdma: Sequence[Address] = ()
+    rdma_mtu: int | None = None
+
+    def over_rdma(self) -> "ServedShare":
+        """Return the share as a mount over RDMA meets it. Refused: no address of this server has RDMA."""
+        if not self.rdma:
+            raise Refused(
+                f"no RDMA device of this server has an address for clients of {self.name}: "
+                "use --protocol nfs-tcp, or nfs-tcp-trunked over several ports"
+            )
+        return replace(self, addresses=list(self.rdma), mtu=self.rdma_mtu)
 
 
 def served(
@@ -48,6 +62,7 @@ def served(
     # Where NFS is closed SMB may be open, to more networks: those that were named are where the clients are.
     near = exported or smb_networks(policy_networks, config.nfs.networks, ports, config.management)
     addresses = reachable(ports, _networks(share, near))
+    rdma = [one for one in addresses if any(port.rdma and one in port.addresses for port in ports)]
     # As share/smb_parameters.py renders it: no leases and no POSIX extensions where NFS clients write the same tree.
     transport = _transport_security(share.nfs)
     one_tree = share.both or share.profile == "mixed"
@@ -56,6 +71,8 @@ def served(
         path=f"{mountpoint}/{share.name}",
         addresses=addresses,
         mtu=_mtu(ports, addresses[0]),
+        rdma=rdma,
+        rdma_mtu=_mtu(ports, rdma[0]) if rdma else None,
         nfs=share.nfs.enabled,
         smb=share.smb.enabled,
         read_only=share.profile == "dataset-ro" or _all_read_only(share.nfs),

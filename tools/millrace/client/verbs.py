@@ -207,7 +207,6 @@ def _recipe(
     from millrace.provision.pool_file import known_pool
     from millrace.state.store import load
     from millrace.system import net
-    from millrace.system.net import has_rdma_device
 
     if not gpu:
         for option, value in (("--profile", profile), ("--protocol", protocol)):
@@ -226,4 +225,4 @@ def _recipe(
     if pool is None:
         raise Refused("no pool yet, nothing to mount: `millrace status` shows the next step")
     one = served(load(), share, pool.filesystem.mountpoint, net.serving(), in_force().nfs.networks)
-    return build(one, wanted, has_rdma_device())
+    return build(one, wanted)

@@ -26,7 +26,7 @@ class Interface:
     """One network interface with the addresses that a client can use, IPv4 first. `speed` in Mbit/s if known.
 
     `mac` is that of the port itself; none for a bond or a VLAN, which is no port. `leased` are the addresses that
-    another host gave for a time: DHCP, or a router's advertisement.
+    another host gave for a time: DHCP, or a router's advertisement. `rdma`: an RDMA device answers on these addresses.
     """
 
     name: str
@@ -35,6 +35,7 @@ class Interface:
     speed: int | None
     mac: str | None = None
     leased: frozenset[Address] = frozenset()
+    rdma: bool = False
 
 
 def entries(run: Runner = quickly) -> list[Entry]:
@@ -49,7 +50,8 @@ def entries(run: Runner = quickly) -> list[Entry]:
 def serving(found: Sequence[Entry] | None = None) -> list[Interface]:
     """Return the interfaces of physical ports that carry a usable address, by name. Failed: see `entries`."""
     every = entries() if found is None else found
-    usable = [_interface(entry) for entry in every if _is_physical(entry["ifname"])]
+    over_rdma = _of_rdma_devices()
+    usable = [_interface(entry, over_rdma) for entry in every if _is_physical(entry["ifname"])]
     return sorted((one for one in usable if one.addresses), key=lambda one: one.name)
 
 
@@ -90,7 +92,22 @@ def own_mac(entry: Entry) -> str:
     return str(entry.get("permaddr") or entry.get("address", ""))
 
 
-def _interface(entry: Entry) -> Interface:
+def _of_rdma_devices() -> frozenset[str]:
+    """Return the interfaces that RDMA devices know as theirs: of the same card, below soft-RoCE, or with a GID."""
+    found: set[str] = set()
+    for device in (paths.ROOT / "sys/class/infiniband").glob("*"):
+        found.update(sysfs.names(device / "device/net"))
+        known = [device / "parent", *device.glob("ports/*/gid_attrs/ndevs/*")]
+        found.update(name for name in map(sysfs.text, known) if name)
+    return frozenset(found)
+
+
+def _has_rdma(name: str, over_rdma: Collection[str]) -> bool:
+    """A bond or a VLAN has RDMA where something below it has."""
+    return name in over_rdma or any(_has_rdma(one, over_rdma) for one in _below(name))
+
+
+def _interface(entry: Entry, over_rdma: Collection[str]) -> Interface:
     name = str(entry["ifname"])
     usable = [one for one in entry.get("addr_info", []) if _is_usable(one)]
     return Interface(
@@ -101,6 +118,7 @@ def _interface(entry: Entry) -> Interface:
         own_mac(entry) if is_port(name) else None,
         # The kernel's flag for an address with an end (IFA_F_PERMANENT is not set); what networkd was given has none.
         frozenset(_address(one) for one in usable if one.get("dynamic")),
+        _has_rdma(name, over_rdma),
     )
 
 
@@ -118,4 +136,9 @@ def _is_physical(name: str) -> bool:
     """A port has a device; a bond, bridge or VLAN is physical where something below it is."""
     if is_port(name):
         return True
-    return any(_is_physical(link.name.removeprefix("lower_")) for link in directory(name).glob("lower_*"))
+    return any(_is_physical(one) for one in _below(name))
+
+
+def _below(name: str) -> list[str]:
+    """Return the interfaces that a bond, bridge or VLAN is made of."""
+    return [link.name.removeprefix("lower_") for link in directory(name).glob("lower_*")]

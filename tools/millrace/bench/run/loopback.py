@@ -91,10 +91,8 @@ def release(run: Runner) -> list[str]:
 
 def rdma_address() -> str:
     """Return an IPv4 address of an RDMA device. Failed: none has one."""
-    ports = {one.name: one for one in net.serving()}
-    for device in sorted((paths.ROOT / "sys/class/infiniband").glob("*")):
-        name = (device / "ports/1/gid_attrs/ndevs/0").read_text().strip()
-        for address in ports[name].addresses if name in ports else []:
+    for port in net.serving():
+        for address in port.addresses if port.rdma else []:
             if address.version == 4:
                 return str(address.ip)
     raise Failed("no RDMA device has an IPv4 address, so NFS over RDMA cannot be measured: `ip addr`, `rdma link`")

@@ -44,6 +44,9 @@ def test_output_that_is_not_text_is_readable_all_the_same() -> None:
     assert attempt(["printf", r"\377"]).out == "\ufffd"
 
 
+HINT = "       dmesg(1) may have more information after failed mount system call."
+
+
 @pytest.mark.parametrize(
     ("out", "err", "words"),
     [
@@ -51,6 +54,8 @@ def test_output_that_is_not_text_is_readable_all_the_same() -> None:
         ("only out\n", "", "only out"),
         ("out", "err", "err"),
         ("", "", "no message"),
+        ("", f"mount: /mnt: mount(2) failed: Refused.\n{HINT}\n", "mount: /mnt: mount(2) failed: Refused"),
+        ("", HINT, HINT.strip().rstrip(".")),
     ],
 )
 def test_the_last_line_is_what_a_sentence_ends_with(out: str, err: str, words: str) -> None:

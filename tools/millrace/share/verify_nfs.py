@@ -24,7 +24,8 @@ from millrace.system.wait import wait_until
 # all users are squashed to nobody. A lasting entry for the loopback would let any local program with such a port read.
 LOOPBACK = "127.0.0.1"
 SECONDS = "60"
-PAUSES = (1.0, 2.0, 4.0)
+# A server with other work, such as a rebuild, may need as long for a tlshd that was just started.
+PAUSES = (1.0, 2.0, 4.0, 8.0, 15.0)
 
 
 def verify(shares: Sequence[Share], gone: Sequence[str], domain: Domain | None, run: Runner) -> list[str]:

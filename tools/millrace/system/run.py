@@ -89,8 +89,10 @@ quickly = within(20)
 
 
 def last_words(result: Result) -> str:
-    """Return the last line that a tool printed, for a sentence."""
-    return (result.err.strip() or result.out.strip() or "no message").splitlines()[-1].rstrip(".")
+    """Return the last line that a tool printed, for a sentence; the reason, not where mount(8) says it may be found."""
+    lines = (result.err.strip() or result.out.strip() or "no message").splitlines()
+    said = [one for one in lines if not one.strip().startswith("dmesg(1) may have more information")]
+    return (said or lines)[-1].strip().rstrip(".")
 
 
 def must(run: Runner, argv: Sequence[str], stdin: str | None = None) -> str:

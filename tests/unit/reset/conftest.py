@@ -38,6 +38,7 @@ class Resettable(Tdb):
     def __init__(self) -> None:
         super().__init__()
         self.requested, self.rebooted, self.forgetful, self.complete = False, False, False, False
+        self.cancelled = False
         self.working: dict[str, str] = {}
 
     def _systemd_factory_reset(self, words: list[str], _: str) -> Result:
@@ -69,7 +70,7 @@ class Resettable(Tdb):
             reset.carry_out(self)
         except Exception:
             return Result(1, "", "Job for millrace-reset.service failed")
-        return GOOD
+        return Result(1, "", "Job for millrace-reset.service canceled.") if self.cancelled else GOOD
 
 
 class Reset(Server):

@@ -297,3 +297,16 @@ def test_server_that_does_not_restart_says_that_the_next_boot_resets_it(server: 
     with pytest.raises(Failed, match="the next boot resets it"):
         server.reset("keep")
     assert server.run.requested and reset_journal.under_way() is not None
+
+
+def test_restart_that_cancels_the_job_of_the_unit_is_no_failure(server: Reset) -> None:
+    server.run.cancelled = True
+    server.reset("keep")
+    assert server.run.requested and server.run.rebooted and reset_journal.under_way() is not None
+
+
+def test_unit_that_did_not_run_is_a_failure(server: Reset) -> None:
+    server.run.broken[f"systemctl start {reset.UNIT}"] = Result(1, "", "Job for millrace-reset.service canceled.")
+    with pytest.raises(Failed, match="the reset did not begin; journalctl -u millrace-reset.service says why"):
+        server.reset("keep")
+    assert not server.run.requested and reset_journal.under_way() is None

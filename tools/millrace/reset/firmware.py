@@ -36,11 +36,11 @@ def request(run: Runner) -> None:
     """Let the next boot reset this server. Failed: the firmware does not keep the request; nothing is reset."""
     must(run, [TOOL, "request"])
     # factory-reset.target would reboot without a request that was kept, too
-    if not _requested():
+    if not is_requested():
         raise Failed("the firmware did not keep the request for a factory reset; nothing was reset")
 
 
-def _requested() -> bool:
+def is_requested() -> bool:
     """Whether the variable has a request of this boot, which the next one carries out.
 
     The status of the tool does not say it: where this boot carried one out it stays "complete" (systemd 262,

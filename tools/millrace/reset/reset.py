@@ -61,8 +61,12 @@ def start(what: What, by: str, run: Runner, pause: Callable[[float], None] | Non
         write_text(paths.reset_begun_file(), "")
     done = run(["systemctl", "start", UNIT])
     failed = last_failure()
-    if failed is not None or done.status != 0:
-        raise Failed(failed.problem if failed else f"the reset did not begin; journalctl -u {UNIT} says why")
+    if failed is not None:
+        raise Failed(failed.problem)
+    # the restart that the unit asks for cancels the job that is waited for
+    if done.status != 0 and not firmware.is_requested():
+        _abandon()
+        raise Failed(f"the reset did not begin; journalctl -u {UNIT} says why")
     return reset
 
 
@@ -93,9 +97,7 @@ def carry_out(run: Runner) -> Reset | None:
         firmware.request(run)
     except (MillraceError, OSError) as error:
         _failed(describe(error) if isinstance(error, OSError) else str(error))
-        with suppress(OSError):
-            paths.last_reset_file().unlink(missing_ok=True)
-        reset_journal.end()
+        _abandon()
         raise
     try:
         firmware.restart(run)
@@ -143,6 +145,12 @@ def _forget(reset: Reset, run: Runner) -> None:
     must(run, ["systemctl", "start", "srv-pool.mount"])
     keeping.mounted_pool(pool)
     forget.forget_people(pool, run, Forgotten(by=reset.by, at=reset.at))
+
+
+def _abandon() -> None:
+    with suppress(OSError):
+        paths.last_reset_file().unlink(missing_ok=True)
+    reset_journal.end()
 
 
 def _failed(why: str) -> None:

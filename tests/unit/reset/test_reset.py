@@ -307,6 +307,6 @@ def test_restart_that_cancels_the_job_of_the_unit_is_no_failure(server: Reset) -
 
 def test_unit_that_did_not_run_is_a_failure(server: Reset) -> None:
     server.run.broken[f"systemctl start {reset.UNIT}"] = Result(1, "", "Job for millrace-reset.service canceled.")
-    with pytest.raises(Failed, match="the reset did not begin; journalctl -u millrace-reset.service says why"):
+    with pytest.raises(Failed, match="the reset did not begin; journalctl"):
         server.reset("keep")
     assert not server.run.requested and reset_journal.under_way() is None

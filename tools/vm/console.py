@@ -11,11 +11,15 @@ import re
 import ssl
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 LOGIN = "/cockpit/login"
 TIMEOUT = 120.0
+# cockpit-tls hangs up where systemd needs more than 30 s to start the program of a new session (Cockpit 372,
+# src/tls/connection.c): an emulated server beside others may. A browser's user would reload.
+ATTEMPTS = 3
 
 
 @dataclass
@@ -34,6 +38,13 @@ def sign_in(port: int, user: str, password: str, answers: Sequence[str] = (), tl
 
     It ends at the first prompt without an answer. Without `tls` it is the server behind the one that does TLS.
     """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(http.client.RemoteDisconnected):
+            return _conversation(port, user, password, answers, tls)
+    return _conversation(port, user, password, answers, tls)
+
+
+def _conversation(port: int, user: str, password: str, answers: Sequence[str], tls: bool) -> SignIn:
     connection = (
         http.client.HTTPSConnection("127.0.0.1", port, timeout=TIMEOUT, context=_context())
         if tls

@@ -54,6 +54,19 @@ def test_drive_that_does_not_respond_to_smart(tmp_path: Path) -> None:
     assert value(found, "millrace_drive_smart_up", serial=serial(1)) == 1
 
 
+def test_drive_that_is_no_nvme_drive_is_never_silent(tmp_path: Path) -> None:
+    with server(tmp_path) as box:
+        box.provision()
+        box.look()
+        report = smart.last()
+        assert report is not None
+        other = {"known": False, "transport": "sata"}
+        read = [one.model_copy(update=other if one.serial == serial(0) else {}) for one in report.drives]
+        write_model(paths.smart_file(), report.model_copy(update={"drives": read}))
+        found = parsed(exposition(drives.families()))
+    assert values(found, "millrace_drive_smart_up", serial=serial(0)) == []
+
+
 def test_drive_that_was_never_read_has_no_figures(tmp_path: Path) -> None:
     with server(tmp_path):
         found = parsed(exposition(drives.families()))

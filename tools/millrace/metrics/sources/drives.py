@@ -51,12 +51,8 @@ def families() -> list[Family]:
         ),
         gauge(
             "drive_smart_up",
-            "Whether a drive responded to the last SMART reading.",
-            *(
-                (known.smart[one.serial].known if one.serial in known.smart else None, place)
-                for one, place in places
-                if one.name is not None
-            ),
+            "Whether an NVMe drive responded to the last SMART reading.",
+            *((_responded(known.smart.get(one.serial)), place) for one, place in places if one.name is not None),
         ),
         gauge(
             "smart_age_seconds",
@@ -89,6 +85,11 @@ def _about(one: DriveRow) -> dict[str, str]:
 
 def _midnight(day: str | None) -> float | None:
     return None if day is None else datetime.fromisoformat(day).replace(tzinfo=UTC).timestamp()
+
+
+def _responded(read: smart.DriveSmart | None) -> bool | None:
+    """A drive of another kind, such as a SATA boot drive, is not asked: it never fails to respond."""
+    return read.known if read is not None and read.transport == "nvme" else None
 
 
 def _ratio(percent: int | None) -> float | None:

@@ -144,6 +144,16 @@ def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str)
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]
 
 
+def test_files_of_a_clone_that_ended_hold_no_stop_of_the_pool() -> None:
+    found, sweep = unit("millrace-clone.service"), unit("millrace-clone-sweep.service")
+    # the last command removes nothing, and what does is ended by a stop like any process
+    assert found["ExecStopPost"] == ["/usr/bin/millrace share clone-end"] and found["TimeoutStopSec"] == ["5min"]
+    assert found["OnSuccess"] == found["OnFailure"] == ["millrace-clone-sweep.service"]
+    # a stop of the pool is not given up for it (systemd.unit(5): "replace" is the default of OnFailure)
+    assert found["OnSuccessJobMode"] == found["OnFailureJobMode"] == ["fail"]
+    assert not {"KillMode", "KillSignal", "ExecStopPost", "TimeoutStopSec"} & set(sweep)
+
+
 @pytest.mark.parametrize("name", ["millrace-clone.service", "millrace-clone-sweep.service"])
 def test_clone_may_read_the_arrays_of_the_pool_that_it_verifies(name: str) -> None:
     found = unit(name)

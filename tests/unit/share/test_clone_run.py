@@ -10,11 +10,14 @@ import pytest
 
 from millrace import paths
 from millrace.errors import BadInput, Failed, MillraceError, Refused
+from millrace.provision.model import Pool
 from millrace.share import clone_job, clone_model, clone_run
 from millrace.share.clone_job import Reflinks
 from millrace.share.clone_model import Clone, CloneOrder
 from millrace.share.edit import create_shares, remove_share, set_share, unseal_share
-from millrace.state import store
+from millrace.share.server import Server
+from millrace.state import files, store
+from millrace.system import locks
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
@@ -191,7 +194,11 @@ def test_killed_clone_leaves_nothing_or_everything(
         else:
             patched.setattr(os, "rename", killed)
         clone_run.execute(appliance.server(), links)
-    clone_run.clean_up(appliance.server(), stopped=False)
+    swept = [*appliance.calls]
+    clone_run.end(appliance.server, stopped=False)
+    # millions of files hold neither the end of the unit nor a shutdown
+    assert not any(call[0] == "rm" for call in appliance.calls[len(swept) :])
+    assert clone_run.sweep(appliance.server())
     last = clone_model.load()
     made = appliance.root / "srv/pool" / target
     # a tree that was to become a share and is none is removed
@@ -208,26 +215,78 @@ def test_cancelled_clone_is_recorded_as_that(appliance: Appliance, data: Path, l
     ordered(appliance, "data/imagenet", "data/x")
     with pytest.raises(Killed):
         clone_run.execute(appliance.server(), replace(links, share=killed))
-    clone_run.clean_up(appliance.server(), stopped=True)
+    clone_run.end(appliance.server, stopped=True)
     last = clone_model.load()
-    assert last is not None and last.state == "cancelled" and rest(appliance) == []
+    assert last is not None and last.state == "cancelled" and rest(appliance) == ["tree"]
+    assert clone_run.sweep(appliance.server()) and rest(appliance) == []
 
 
-def test_shutdown_does_not_wait_for_what_the_next_boot_removes(
-    appliance: Appliance, data: Path, links: Reflinks
-) -> None:
+def killed_while_it_copied(appliance: Appliance, links: Reflinks) -> None:
     def killed(source: int, target: int) -> None:
         raise Killed
 
     ordered(appliance, "data/imagenet", "data/x")
     with pytest.raises(Killed):
         clone_run.execute(appliance.server(), replace(links, share=killed))
-    appliance.system = "stopping"
-    clone_run.clean_up(appliance.server(), stopped=True)
-    assert clone_model.load().state == "cancelled" and rest(appliance) == ["tree"]  # type: ignore[union-attr]
-    appliance.system = "starting"
-    clone_run.clean_up(appliance.server(), stopped=False)
-    assert rest(appliance) == [] and not data.with_name("x").exists()
+
+
+def test_end_of_a_killed_clone_is_recorded_while_the_pool_does_not_reply(
+    appliance: Appliance, data: Path, links: Reflinks
+) -> None:
+    def silent() -> Server:
+        raise Failed("mdadm --detail did not finish in 20 s")
+
+    killed_while_it_copied(appliance, links)
+    # another `share clone` looks whether one is under way
+    with locks.held(paths.run_dir() / "clone/start.lock"), clone_job.lock():
+        clone_run.end(silent, stopped=False)
+    assert clone_model.load().state == "interrupted"  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("unit", "state"), [("active", "running"), ("deactivating", "running"), ("failed", None)])
+def test_record_of_a_clone_whose_unit_is_gone_is_not_shown_as_running(
+    appliance: Appliance, data: Path, links: Reflinks, unit: str, state: str | None
+) -> None:
+    killed_while_it_copied(appliance, links)
+    shown = clone_job.status(lambda argv, stdin=None: Result(0, f"{unit}\n", ""))
+    assert shown.clone is not None and shown.clone.state == (state or "interrupted")
+    assert (shown.progress is not None) == (state is not None)
+
+
+def test_sweep_leaves_a_clone_alone_that_is_under_way(appliance: Appliance, data: Path, links: Reflinks) -> None:
+    killed_while_it_copied(appliance, links)
+    with clone_job.lock():
+        assert not clone_run.sweep(appliance.server())
+    assert rest(appliance) == ["tree"] and clone_model.load().state == "running"  # type: ignore[union-attr]
+    assert paths.clone_order_file().exists()
+
+
+def test_move_back_waits_for_a_change_of_the_shares(
+    appliance: Appliance, data: Path, links: Reflinks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    held: list[str] = []
+    plain = clone_run.quota.expect
+
+    def expect(name: str, project: int, pool: Pool) -> None:
+        if project == 0:
+            with pytest.raises(Refused, match="held"), locks.held(files.lock_file(), "held"):
+                pass
+            held.append(name)
+        plain(name, project, pool)
+
+    rename = os.rename
+
+    def killed(*arguments: object, **options: object) -> None:
+        rename(*arguments, **options)  # type: ignore[arg-type]
+        raise Killed
+
+    ordered(appliance, "data/imagenet", "x")
+    with monkeypatch.context() as patched, pytest.raises(Killed):
+        patched.setattr(os, "rename", killed)
+        clone_run.execute(appliance.server(), links)
+    monkeypatch.setattr(clone_run.quota, "expect", expect)
+    clone_run.end(appliance.server, stopped=False)
+    assert held == ["x"] and rest(appliance) == ["tree"]
 
 
 def test_second_order_does_not_take_the_place_of_the_first(

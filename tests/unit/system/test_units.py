@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from millrace.system.run import Result
-from millrace.system.units import is_working, notify_ready
+from millrace.system.units import is_under_way, is_working, notify_ready
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -43,3 +43,10 @@ def test_nobody_is_told_where_nobody_waits(address: str | None, monkeypatch: pyt
 )
 def test_unit_works_while_it_runs_or_is_queued(shown: str, working: bool) -> None:
     assert is_working("x.service", lambda argv, stdin=None: Result(0, shown, "")) is working
+
+
+@pytest.mark.parametrize(
+    ("state", "under_way"), [("active", True), ("activating", True), ("deactivating", True), ("failed", False)]
+)
+def test_job_has_not_ended_while_its_unit_cleans_up(state: str, under_way: bool) -> None:
+    assert is_under_way("x.service", lambda argv, stdin=None: Result(0, f"{state}\n", "")) is under_way

@@ -25,6 +25,7 @@ from millrace.system import locks
 from millrace.system.boot import boot_id
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import last_words
+from millrace.system.units import is_under_way
 from millrace.system.users import only_root
 
 UNIT = "millrace-erase.service"
@@ -68,7 +69,7 @@ def start(system: System, found: Ready, foreign: bool) -> Order:
 def follow(system: System, order: Order) -> Iterator[EraseLine]:
     """Yield the progress until the unit has ended, then the erasure. Failed: it did not begin; its last line."""
     shown: EraseProgress | None = None
-    while _active(system):
+    while is_under_way(UNIT, system.attempt):
         now = erasure.progress(order.serial)
         if now is not None and now != shown:
             yield now
@@ -173,11 +174,6 @@ def _ended(record: Erasure, system: System, **changes: object) -> Erasure:
 def _only_one() -> AbstractContextManager[None]:
     sentence = "another drive is being erased: `millrace drive list` shows which one; wait until that has ended"
     return locks.held(paths.run_dir() / "erase/lock", sentence)
-
-
-def _active(system: System) -> bool:
-    state = system.attempt(["systemctl", "show", "--property=ActiveState", "--value", UNIT]).out.strip()
-    return state in ("active", "activating", "deactivating", "reloading")
 
 
 def _last_line(system: System) -> str:

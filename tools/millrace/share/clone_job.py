@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from millrace import paths
 from millrace.errors import BadInput, Failed, Refused
 from millrace.share import clone_model
-from millrace.share.clone_model import Clone, CloneForecast, CloneLine, CloneOrder, CloneProgress
+from millrace.share.clone_model import Clone, CloneForecast, CloneLine, CloneOrder, CloneProgress, CloneStatus
 from millrace.share.clone_place import Place, opened, parent, parse, refuse_shares
 from millrace.share.clone_space import forecast
 from millrace.share.options import size as parsed_size
@@ -19,12 +19,14 @@ from millrace.share.server import Server
 from millrace.state import store
 from millrace.system import clone_tree, locks, reflink
 from millrace.system.documents import write_model
-from millrace.system.run import last_words
+from millrace.system.run import Runner, last_words
+from millrace.system.units import is_under_way
 from millrace.system.users import invoking_user, only_root
 
 UNIT = "millrace-clone.service"
 POLL = 1.0
 """Seconds between two looks."""
+RESTARTED = "the server was restarted, or the service was killed"
 UNDER_WAY = "another clone is under way: millrace share clone-status"
 
 
@@ -79,13 +81,12 @@ def estimate(
 
 def start(order: CloneOrder, server: Server) -> None:
     """Start the unit. Refused: another clone is under way. Failed: it does not start."""
-    # until its unit holds the lock of clones, another order would take the place of this one
+    # until its unit runs, another order would take the place of this one
     with locks.held(paths.run_dir() / "clone/start.lock"):
-        with only_one():
-            if is_active(server):
-                raise Refused(UNDER_WAY)
-            paths.clone_progress_file().unlink(missing_ok=True)
-            write_model(paths.clone_order_file(), order)
+        if is_under_way(UNIT, server.run):
+            raise Refused(UNDER_WAY)
+        paths.clone_progress_file().unlink(missing_ok=True)
+        write_model(paths.clone_order_file(), order)
         began = server.run(["systemctl", "start", UNIT])
         if began.status != 0:
             paths.clone_order_file().unlink(missing_ok=True)
@@ -95,7 +96,7 @@ def start(order: CloneOrder, server: Server) -> None:
 def follow(order: CloneOrder, server: Server) -> Iterator[CloneLine]:
     """Yield the progress until the unit has ended, then the clone. Failed: it did not begin; its last line."""
     shown: CloneProgress | None = None
-    while is_active(server):
+    while is_under_way(UNIT, server.run):
         now = clone_model.progress()
         if now is not None and now != shown:
             yield now
@@ -110,7 +111,7 @@ def follow(order: CloneOrder, server: Server) -> Iterator[CloneLine]:
 def cancel(server: Server) -> Clone:
     """Stop the clone under way; its unit removes what it made. Refused: none is under way. Failed: it does not stop."""
     only_root()
-    if not is_active(server):
+    if not is_under_way(UNIT, server.run):
         raise Refused("no clone is under way: millrace share clone-status")
     stopped = server.run(["systemctl", "stop", UNIT])
     ended = clone_model.load()
@@ -119,15 +120,23 @@ def cancel(server: Server) -> Clone:
     return ended
 
 
-def is_active(server: Server) -> bool:
-    """Whether a clone is under way."""
-    state = server.run(["systemctl", "show", "--property=ActiveState", "--value", UNIT]).out.strip()
-    return state in ("active", "activating", "deactivating", "reloading")
+def status(run: Runner) -> CloneStatus:
+    """Return the last clone, and how far it is where its unit runs: a record cannot tell that its writer was killed."""
+    last = clone_model.load()
+    if last is None or last.state != "running":
+        return CloneStatus(clone=last, progress=None)
+    if is_under_way(UNIT, run):
+        return CloneStatus(clone=last, progress=clone_model.progress())
+    # between the look at the record and that at the unit it may have ended well
+    last = clone_model.load()
+    if last is not None and last.state == "running":
+        last = last.model_copy(update={"state": "interrupted", "reason": RESTARTED})
+    return CloneStatus(clone=last, progress=None)
 
 
-def only_one() -> AbstractContextManager[None]:
-    """Hold the lock of clones. Refused: another one is under way."""
-    return locks.held(paths.run_dir() / "clone/lock", UNDER_WAY)
+def lock(refusal: str | None = None) -> AbstractContextManager[None]:
+    """Hold the lock of clones and of their cleanup; wait for it without `refusal`. Refused: another process has it."""
+    return locks.held(paths.run_dir() / "clone/lock", refusal)
 
 
 class ProgressWriter:

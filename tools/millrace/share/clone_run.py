@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """What millrace-clone.service does: clone out of the reach of clients, then move the tree to its place in one step.
 
-Until then it is below a directory of root alone, which the next start of the server or of a clone removes. A power cut
-leaves no tree, or the complete one.
+Until then it is below a directory of root alone, which millrace-clone-sweep.service removes, or the next clone. A power
+cut leaves no tree, or the complete one.
 """
 
 import os
 import time
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -19,29 +20,28 @@ from millrace.etc.reconcile import Reconciliation
 from millrace.etc.registry import Change, Part
 from millrace.share import clone_job, clone_model, quota
 from millrace.share.change import ShareChange
-from millrace.share.clone_job import ProgressWriter, Reflinks
+from millrace.share.clone_job import RESTARTED, ProgressWriter, Reflinks
 from millrace.share.clone_model import Clone, CloneOrder
 from millrace.share.clone_place import Place, opened, parent, parse, refuse_shares
 from millrace.share.server import Server
 from millrace.state import store
 from millrace.state.model import Config, Share
-from millrace.system import clone_tree, nofollow
+from millrace.system import clone_tree, locks, nofollow
 from millrace.system.boot import boot_id
 from millrace.system.documents import checked, read_model
 from millrace.system.files import describe, sync
 from millrace.system.run import must
 
 TREE = "tree"
-RESTARTED = "the server was restarted, or the service was killed"
 CANCELLED = "it was cancelled, or the server was shut down"
 
 
 def execute(server: Server, links: Reflinks) -> Clone:
     """Carry out the order and record how it ends; what the unit runs.
 
-    Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
+    Waits for a cleanup. Refused, Failed: nothing was cloned, and nothing of it remains; recorded.
     """
-    with clone_job.only_one():
+    with clone_job.lock():
         order = read_model(paths.clone_order_file(), CloneOrder)
         record = _begun(order)
         remove_rest(server)
@@ -57,33 +57,58 @@ def execute(server: Server, links: Reflinks) -> Clone:
         return done
 
 
-def clean_up(server: Server, stopped: bool) -> None:
-    """Record a clone that did not end, and remove what it made; `stopped` is whether that was asked for.
+def end(server: Callable[[], Server], stopped: bool) -> None:
+    """Record a clone that did not end itself; `stopped` is whether that was asked for. What the unit runs at its end.
 
-    The unit calls it at its end, and the boot. One that was in its place already is complete.
+    What it made is removed by millrace-clone-sweep.service, which nothing waits for. A record needs no pool unless the
+    tree was about to be moved. Failed, BadInput: then the pool cannot be asked; the next start of the server asks it.
     """
     paths.clone_order_file().unlink(missing_ok=True)
     paths.clone_progress_file().unlink(missing_ok=True)
-    record = clone_model.load()
-    if record is not None and record.state == "running":
-        target = parse(record.target)
-        if _is_in_place(record, target, server):
-            if target.path or store.load().share(target.share) is not None:
-                clone_model.save(_ended(record, state="done"))
-                remove_rest(server)
-                return
-            # it was to become a share, and the change ended before it was one
-            _move_back(target, server)
-            quota.expect(target.share, 0, server.pool)
-        state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
-        clone_model.save(_ended(record, state=state, reason=reason))
-    # millions of files hold no shutdown: the next boot removes them
-    if not _is_shutting_down(server):
+    _record_end(server, stopped)
+
+
+def sweep(server: Server) -> bool:
+    """Record a clone that a power cut ended, and remove what one left; False where a clone is under way.
+
+    The boot calls it, and systemd after each clone. A stop ends it at any moment: the next boot goes on. Failed:
+    something remains.
+    """
+    with ExitStack() as stack:
+        try:
+            stack.enter_context(clone_job.lock(clone_job.UNDER_WAY))
+        except Refused:
+            return False
+        _record_end(lambda: server, stopped=False)
         remove_rest(server)
+    return True
 
 
-def _is_shutting_down(server: Server) -> bool:
-    return server.run(["systemctl", "is-system-running"]).out.strip() == "stopping"
+def _record_end(server: Callable[[], Server], stopped: bool) -> None:
+    """Record how a clone ended that says it is running. One that was in its place already is complete."""
+    with locks.held(paths.run_dir() / "clone/record.lock"):
+        record = clone_model.load()
+        if record is None or record.state != "running":
+            return
+        state, reason = ("cancelled", CANCELLED) if stopped else ("interrupted", RESTARTED)
+        if record.inode is not None and _is_complete(record, server()):
+            clone_model.save(_ended(record, state="done"))
+            return
+        clone_model.save(_ended(record, state=state, reason=reason))
+
+
+def _is_complete(record: Clone, server: Server) -> bool:
+    """Whether a tree is in its place; one whose share was never made is moved back."""
+    target = parse(record.target)
+    if not _is_in_place(record, target, server):
+        return False
+    # a change of shares that is under way writes the same records, and may be about to make this share
+    with store.config_lock():
+        if target.path or store.load().share(target.share) is not None:
+            return True
+        _move_back(target, server)
+        quota.expect(target.share, 0, server.pool)
+    return False
 
 
 def remove_rest(server: Server) -> None:

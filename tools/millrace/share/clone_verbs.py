@@ -56,11 +56,10 @@ def clone(source: str, target: str, seal: bool, limit: str | None, dry_run: bool
 @prints("millrace.share.clone_model:CloneStatus")
 def clone_status(show: Output) -> None:
     """Show how far the clone under way is, and how the last one ended."""
-    from millrace.share.clone_model import CloneStatus, load, progress
+    from millrace.share.clone_job import status
+    from millrace.system.run import quickly
 
-    last = load()
-    running = last is not None and last.state == "running"
-    show(CloneStatus(clone=last, progress=progress() if running else None), _status)
+    show(status(quickly), _status)
 
 
 @click.command("clone-cancel")
@@ -86,16 +85,26 @@ def clone_execute() -> None:
         click.echo(line)
 
 
-@click.command("clone-cleanup", hidden=True)
-def clone_cleanup() -> None:
-    """Remove what a clone left that was cancelled or killed."""
-    from millrace.share.clone_job import only_one
-    from millrace.share.clone_run import clean_up
+@click.command("clone-end", hidden=True)
+def clone_end() -> None:
+    """Record a clone that was cancelled or killed (millrace-clone.service at its end)."""
+    from millrace.share.clone_run import end
     from millrace.share.server import this_server
 
     # systemd.exec(5): a service that was stopped by hand has ended well
-    with only_one():
-        clean_up(this_server(), stopped=os.environ.get("SERVICE_RESULT") == "success")
+    end(this_server, stopped=os.environ.get("SERVICE_RESULT") == "success")
+
+
+@click.command("clone-sweep", hidden=True)
+def clone_sweep() -> None:
+    """Remove what a clone left that was cancelled or killed (started by millrace-clone-sweep.service)."""
+    from millrace.share.clone_run import sweep
+    from millrace.share.server import this_server
+    from millrace.system.users import only_root
+
+    only_root()
+    if not sweep(this_server()):
+        click.echo("A clone is under way; what it leaves is removed when it has ended.")
 
 
 @click.command()

@@ -77,7 +77,8 @@ for verb in (
     clone_verbs.clone_status,
     clone_verbs.clone_cancel,
     clone_verbs.clone_execute,
-    clone_verbs.clone_cleanup,
+    clone_verbs.clone_end,
+    clone_verbs.clone_sweep,
     clone_verbs.unseal,
 ):
     share.add_command(verb)

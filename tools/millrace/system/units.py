@@ -19,6 +19,12 @@ def is_working(unit: str, run: Runner) -> bool:
     )
 
 
+def is_under_way(unit: str, run: Runner) -> bool:
+    """Whether a unit of a job begins, runs or ends: it has not ended while what it runs after a kill is not done."""
+    state = run(["systemctl", "show", "--property=ActiveState", "--value", unit]).out.strip()
+    return state in ("active", "activating", "deactivating", "reloading")
+
+
 def notify_ready(address: str | None) -> None:
     """Tell systemd at $NOTIFY_SOCKET that the service is up (sd_notify(3)); nothing where nobody waits for it.
 

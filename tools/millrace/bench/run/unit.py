@@ -5,14 +5,14 @@ from collections.abc import Sequence
 
 from millrace import paths
 from millrace.system.run import attempt, must
+from millrace.system.units import is_under_way
 
 NAME = "millrace-bench.service"
 
 
 def active() -> bool:
     """Whether a run is active."""
-    state = attempt(["systemctl", "show", "--property=ActiveState", "--value", NAME]).out.strip()
-    return state in ("active", "activating", "deactivating", "reloading")
+    return is_under_way(NAME, attempt)
 
 
 def allow_writing(devices: Sequence[str]) -> None:

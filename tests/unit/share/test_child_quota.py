@@ -22,6 +22,7 @@ class Disk:
         self.set_on: dict[int, int] = {}
         self.limits: list[int] = []
         self.handing_down = True
+        self.now = 1000.0
         self.projects = Projects(self.project, self.assign, self.hand_down_nothing)
 
     def project(self, descriptor: int) -> int:
@@ -50,7 +51,7 @@ class Disk:
     def look(self, used: set[int], before: dict[str, int] | None = None) -> child_quota.Assigned:
         descriptor = os.open(self.top, os.O_RDONLY)
         try:
-            return assign(descriptor, SHARE, used, self.limits.append, self.projects, before)
+            return assign(descriptor, SHARE, used, self.limits.append, self.projects, before, lambda: self.now)
         finally:
             os.close(descriptor)
 
@@ -72,11 +73,35 @@ def test_new_directory_gets_a_project_with_what_is_in_it(disk: Disk) -> None:
     own = (SHARE << 16) + 1
     assert found.new == {"a": own} and used == {own} and parent(own) == SHARE
     assert {disk.of(name) for name in ("a", "a/deep", "a/deep/file")} == {own}
-    assert disk.of("file") == SHARE and os.listxattr(disk.top / "a") == []
+    assert disk.of("file") == SHARE
     (disk.top / "b").mkdir()
     again = disk.look(used)
     assert (again.known, again.new) == ({"a": own}, {"b": own + 1})
     assert disk.limits == [own, own + 1]
+
+
+def test_file_that_was_on_its_way_during_the_walk_is_moved_by_a_second_one(disk: Disk) -> None:
+    (disk.top / "a/deep").mkdir(parents=True)
+    used: set[int] = set()
+    assert disk.look(used).unfinished
+    # xfs_create took its project before that of the directory was set, and waited for the lock of the directory
+    (disk.top / "a/deep/late").write_text("x")
+    disk.now += 1
+    assert disk.look(used).unfinished and disk.of("a/deep/late") == SHARE
+    disk.now += child_quota.SETTLED
+    assert not disk.look(used).unfinished and disk.of("a/deep/late") == disk.of("a") != SHARE
+    assert os.listxattr(disk.top / "a") == []
+    # no third walk
+    disk.set_on.pop((disk.top / "a/deep/late").stat().st_ino)
+    assert not disk.look(used).unfinished and disk.of("a/deep/late") == SHARE
+
+
+def test_second_walk_survives_a_restart_and_a_clock_that_is_set_back(disk: Disk) -> None:
+    (disk.top / "a").mkdir()
+    disk.look(set())
+    (disk.top / "a/late").write_text("x")
+    disk.now -= 1_000_000
+    assert not disk.look(set()).unfinished and disk.of("a/late") == disk.of("a") != SHARE
 
 
 def test_directory_is_renamed_and_keeps_its_project(disk: Disk) -> None:

@@ -63,7 +63,7 @@ def test_directories_get_their_limit_and_lose_it_when_they_are_gone(share: Path)
     (share / "before").mkdir()
     turns = iter([(share / "new").mkdir, (share / "before").rmdir, None])
 
-    def wait() -> bool:
+    def wait(seconds: float) -> bool:
         turn = next(turns)
         if turn:
             turn()
@@ -82,9 +82,43 @@ def test_directories_get_their_limit_and_lose_it_when_they_are_gone(share: Path)
 
 def test_share_that_cannot_be_read_is_a_problem_and_no_end(share: Path) -> None:
     share.rmdir()
-    child_watch.main(lambda: False, Quota(), projects())
+    child_watch.main(lambda seconds: False, Quota(), projects())
     [problem] = state()["problems"]  # type: ignore[misc]
     assert problem.startswith("claims: ") and "cannot be opened" in problem
+
+
+def test_xfs_quota_that_fails_at_the_start_is_a_sentence_and_asked_again(
+    share: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = Quota()
+    run.broken["xfs_quota -x -c report"] = Result(1, "", "xfs_quota: cannot find mount point")
+    (share / "before").mkdir()
+    waited: list[float] = []
+
+    def wait(seconds: float) -> bool:
+        waited.append(seconds)
+        if len(waited) == 1:
+            assert state()["problems"] == ["xfs_quota: xfs_quota: cannot find mount point"]
+            run.broken.clear()
+        return len(waited) < 2
+
+    child_watch.main(wait, run, projects())
+    assert waited[0] < 10 and state() == {"children": {"claims": 1}, "problems": []}
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_directory_is_walked_again_in_seconds_and_then_left_alone(share: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    waited: list[float] = []
+    monkeypatch.setattr(child_quota, "SETTLED", 0.0)
+
+    def wait(seconds: float) -> bool:
+        waited.append(seconds)
+        if len(waited) == 1:
+            (share / "new").mkdir()
+        return len(waited) < 4
+
+    child_watch.main(wait, Quota(), projects())
+    assert waited == [60.0, child_watch.AGAIN_SECONDS, 60.0, 60.0]
 
 
 WATCH = """
@@ -96,7 +130,7 @@ paths.ROOT = Path(sys.argv[1])
 wait = child_watch.changes(["/srv/pool/claims"])
 (paths.ROOT / "srv/pool/claims/a").mkdir()
 (paths.ROOT / "srv/pool/claims/b").mkdir()
-print(wait(), flush=True)
+print(wait(60.0), flush=True)
 os.kill(os.getpid(), signal.SIGTERM)
 print("a look that takes minutes")
 """

@@ -2,7 +2,9 @@
 """A quota for each directory at the top of a share: XFS has projects of single trees and no default for new ones.
 
 The number of such a project has that of its share in it, so that the directories themselves record which limit they
-have, and nothing else has to. What was written between the creation of a directory and its assignment is moved, too.
+have, and nothing else has to. What was written between the creation of a directory and its assignment is moved, too, in
+two walks: XFS reads the project of a new file before it locks the directory (xfs_create), so one that was on its way
+when the directory got its project appears with none after the first walk has passed.
 The share itself hands its project down no more: clients could not rename a directory with another one (xfs_rename).
 It imports next to nothing, because millrace-child-quota.service keeps it in memory.
 """
@@ -10,6 +12,7 @@ It imports next to nothing, because millrace-child-quota.service keeps it in mem
 import errno
 import os
 import stat
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -25,6 +28,9 @@ BATCH = 200
 """Limits that one process of xfs_quota sets."""
 UNFINISHED = "trusted.millrace.child-quota"
 """Root's mark on a directory in which files may still count to the share."""
+SETTLED = 5.0
+"""Seconds between the two walks: no creation is on its way for longer."""
+_FIRST, _AGAIN = b"1", b"again "
 
 
 @dataclass(frozen=True)
@@ -46,6 +52,8 @@ class Assigned:
     known: dict[str, int] = field(default_factory=dict)
     new: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    unfinished: bool = False
+    """Whether a directory is to be walked again, in some seconds."""
 
 
 def parent(project: int) -> int | None:
@@ -69,6 +77,7 @@ def assign(
     limit: Callable[[int], None],
     projects: Projects = XFS,
     before: Mapping[str, int] | None = None,
+    now: Callable[[], float] = time.time,
 ) -> Assigned:
     """Give each directory in the open directory `top` a project of its own.
 
@@ -91,15 +100,25 @@ def assign(
             found.known[name] = project
             taken.add(project)
             used.add(project)
-            if _is_marked(child):
-                _finish(child, share, project, projects, found, name)
+            mark = _mark(child)
+            if mark and not _waits(mark, now()):
+                _finish(child, project, projects, found, name, now)
+            elif mark:
+                found.unfinished = True
     for name in fresh:
-        _assign(name, top, share, used, limit, projects, found)
+        _assign(name, top, share, used, limit, projects, found, now)
     return found
 
 
 def _assign(
-    name: str, top: int, share: int, used: set[int], limit: Callable[[int], None], projects: Projects, found: Assigned
+    name: str,
+    top: int,
+    share: int,
+    used: set[int],
+    limit: Callable[[int], None],
+    projects: Projects,
+    found: Assigned,
+    now: Callable[[], float],
 ) -> None:
     project = number(share, used)
     if project is None:
@@ -109,17 +128,19 @@ def _assign(
         limit(project)
         used.add(project)
         # the mark first: a power cut in between leaves files that count to the share, and the next look finds them
-        os.setxattr(child, UNFINISHED, b"1")
+        os.setxattr(child, UNFINISHED, _FIRST)
         projects.assign(child, project)
         found.new[name] = project
-        _finish(child, share, project, projects, found, name)
+        _finish(child, project, projects, found, name, now)
 
 
-def _finish(child: int, share: int, project: int, projects: Projects, found: Assigned, name: str) -> None:
+def _finish(child: int, project: int, projects: Projects, found: Assigned, name: str, now: Callable[[], float]) -> None:
     """Move everything in a directory to its project.
 
-    From the top down: what is created meanwhile is created with the new project, or listed after that was set.
+    From the top down: what is created meanwhile is created with the new project, or listed after that was set, or found
+    by the second walk.
     """
+    second = _mark(child).startswith(_AGAIN)
     busy: list[str] = []
 
     def visit(path: Path) -> list[str]:
@@ -137,8 +158,12 @@ def _finish(child: int, share: int, project: int, projects: Projects, found: Ass
     descend(visit, 1, lambda: None)
     if busy:
         found.problems.append(f"{name} has {len(busy)} files that clients hold and that count to the share until later")
-    else:
+        found.unfinished = True
+    elif second:
         os.removexattr(child, UNFINISHED)
+    else:
+        os.setxattr(child, UNFINISHED, _AGAIN + str(now()).encode())
+        found.unfinished = True
 
 
 def _move(name: str, at: int, project: int, projects: Projects) -> bool:
@@ -159,12 +184,20 @@ def _move(name: str, at: int, project: int, projects: Projects) -> bool:
     return True
 
 
-def _is_marked(child: int) -> bool:
+def _mark(child: int) -> bytes:
     try:
-        return bool(os.getxattr(child, UNFINISHED))
+        return os.getxattr(child, UNFINISHED)
     except OSError as error:
         if error.errno != errno.ENODATA:
             raise
+        return b""
+
+
+def _waits(mark: bytes, now: float) -> bool:
+    """Whether it is too early for the second walk; it is due as well where the clock was set back meanwhile."""
+    try:
+        return mark.startswith(_AGAIN) and 0 <= now - float(mark[len(_AGAIN) :]) < SETTLED
+    except ValueError:
         return False
 
 

@@ -3,8 +3,8 @@
 
 millrace-child-quota.service runs this where a share wants it. The kernel signals a change in one of these directories
 (dnotify, fcntl(2) F_NOTIFY): that needs no privilege and has no queue that could overflow, since each signal is
-followed by a scan of all of them. A scan at the start finds what was created while this did not run, and one every
-minute what could not be assigned.
+followed by a scan of all of them. A scan at the start finds what was created while this did not run, one some seconds
+after a directory got its project what was on its way into it, and one every minute what could not be assigned.
 
 It imports next to nothing, because it stays in memory.
 """
@@ -26,7 +26,9 @@ from millrace.system import nofollow
 from millrace.system.files import write_text
 from millrace.system.run import Result, Runner, last_words, within
 
-EVERY_SECONDS: Final = 60
+EVERY_SECONDS: Final = 60.0
+AGAIN_SECONDS: Final = child_quota.SETTLED + 1
+"""Seconds to the next look where one has left something to do; they double until they are EVERY_SECONDS."""
 _SIGNAL = signal.SIGRTMIN
 _EVENTS = fcntl.DN_CREATE | fcntl.DN_DELETE | fcntl.DN_RENAME | fcntl.DN_MULTISHOT
 
@@ -49,11 +51,16 @@ class Watcher:
 
     def __init__(self, shares: Sequence[Watched], mountpoint: str, run: Runner, projects: Projects = XFS) -> None:
         self._shares, self._mountpoint, self._run, self._projects = shares, mountpoint, run, projects
+        self.unfinished = False
 
     def begin(self) -> list[str]:
-        """Set the limits of all directories, also of those that are new; return what could not be done, in words."""
+        """Set the limits of all directories, also of those that are new; return what could not be done, in words.
+
+        Failed: xfs_quota fails; it is to be called again.
+        """
+        reported = self._reported()
         for share in self._shares:
-            share.used |= {one for one in self._reported() if child_quota.parent(one) == share.project}
+            share.used |= {one for one in reported if child_quota.parent(one) == share.project}
         problems = self.look()
         for share in self._shares:
             self._limit(share.known.values(), share.kib, share.inodes)
@@ -62,13 +69,18 @@ class Watcher:
         return problems
 
     def look(self) -> list[str]:
-        """Assign what is new in all shares, and free the projects of what is gone; return problems, in words."""
+        """Assign what is new in all shares, and free the projects of what is gone; return problems, in words.
+
+        `unfinished` is then whether there is something to do in some seconds.
+        """
+        self.unfinished = False
         problems = []
         for share in self._shares:
             try:
                 problems += [f"{share.name}/{one}" for one in self._look(share)]
             except (MillraceError, OSError) as error:
                 problems.append(f"{share.name}: {error}")
+                self.unfinished = True
         return problems
 
     def _look(self, share: Watched) -> list[str]:
@@ -81,6 +93,7 @@ class Watcher:
                 self._projects,
                 share.known,
             )
+        self.unfinished |= found.unfinished
         now = found.known | found.new
         gone = set(share.known.values()) - set(now.values())
         self._limit(gone, 0, 0)
@@ -112,27 +125,37 @@ def shares(document: dict[str, Any]) -> list[Watched]:
     return [Watched(**one) for one in document["shares"]]
 
 
-def main(wait: Callable[[], bool], run: Runner, projects: Projects = XFS) -> None:
-    """Assign quotas until `wait` returns False; it returns True after a change, or when some time has passed."""
+def main(wait: Callable[[float], bool], run: Runner, projects: Projects = XFS) -> None:
+    """Assign quotas until `wait` returns False; it returns True after a change, or when so many seconds have passed."""
     document = json.loads((paths.ROOT / paths.CHILD_QUOTA).read_text())
     watched = shares(document)
     watcher = Watcher(watched, document["mountpoint"], run, projects)
     told: list[str] = []
-    problems = watcher.begin()
+    begun = False
+    pause = AGAIN_SECONDS
     again = True
     while again:
+        try:
+            problems = watcher.look() if begun else watcher.begin()
+            begun = True
+        except Failed as error:
+            problems = [str(error)]
         counted = {share.name: len(share.known) for share in watched}
         write_text(paths.child_quota_file(), json.dumps({"children": counted, "problems": problems}) + "\n")
         if problems != told:
             for line in problems:
                 print(line, file=sys.stderr, flush=True)
             told = problems
-        again = wait()
-        problems = watcher.look() if again else problems
+        if begun and not watcher.unfinished:
+            pause = AGAIN_SECONDS
+            again = wait(EVERY_SECONDS)
+        else:
+            again = wait(pause)
+            pause = min(2 * pause, EVERY_SECONDS)
 
 
-def changes(watched: Sequence[str]) -> Callable[[], bool]:
-    """Return a function that waits for a change in one of these directories, a minute at most, and returns True.
+def changes(watched: Sequence[str]) -> Callable[[float], bool]:
+    """Return a function that waits for a change in one of these directories, some seconds at most, and returns True.
 
     SIGTERM ends the process at any moment, also in a look of many minutes: the next start goes on, as after a kill.
     OSError: one cannot be opened.
@@ -145,8 +168,8 @@ def changes(watched: Sequence[str]) -> Callable[[], bool]:
         fcntl.fcntl(directory, fcntl.F_SETSIG, _SIGNAL)
         fcntl.fcntl(directory, fcntl.F_NOTIFY, _EVENTS)
 
-    def wait() -> bool:
-        came = signal.sigtimedwait(all_signals, EVERY_SECONDS)
+    def wait(seconds: float) -> bool:
+        came = signal.sigtimedwait(all_signals, seconds)
         while came is not None:
             # one look for all that came until now
             came = signal.sigtimedwait(all_signals, 0)

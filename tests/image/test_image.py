@@ -203,9 +203,9 @@ def test_initrd_encrypts_and_opens_root(initrd_names: set[str]) -> None:
     units = "usr/lib/systemd/system"
     own = {"millrace-root-encryption.service", "millrace-unlock.timer", "systemd-repart.service.d/10-millrace.conf"}
     own |= {"dev-disk-by\\x2ddesignator-root.device.d/10-millrace.conf", "initrd-root-device.target.d/10-millrace.conf"}
-    own |= {"systemd-cryptsetup@root.service.d/10-millrace.conf"}
+    own |= {"systemd-cryptsetup@root.service.d/10-millrace.conf", "millrace-root-missing.service"}
     assert {f"{units}/{name}" for name in own} | {"usr/lib/millrace/root-encryption.conf"} <= initrd_names
-    assert {"usr/lib/systemd/systemd-cryptsetup", "usr/bin/install"} <= initrd_names
+    assert {"usr/lib/systemd/systemd-cryptsetup", "usr/bin/install", "usr/bin/test", "usr/bin/echo"} <= initrd_names
     assert any(Path(name).name.startswith("dm-crypt.ko") for name in initrd_names)
     assert not any(name.startswith("usr/lib/nvpcr") for name in initrd_names)
 

@@ -286,6 +286,22 @@ def test_boot_without_an_update_reads_two_files(root: Path, monkeypatch: pytest.
     assert entry.main([]) == 0
 
 
+def test_record_of_a_later_schema_is_named_and_left_alone_after_a_rollback(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first_boot(root, NEW)
+    record = root / "etc" / factory.LIST
+    record.write_text('{"schema_version": 2, "trees": {}}\n')
+    brings(root, {**OLD, "millrace.conf": "of this version\n"})
+    before = found(root)
+    monkeypatch.setattr(entry, "RECORD", record)
+    assert entry.main([]) == 0
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith("/etc stays that of a later version: ") and "start the later release again" in line
+    assert record.read_text() == '{"schema_version": 2, "trees": {}}\n' and found(root) == before
+    assert "later release" in (factory.trouble() or "") and factory.unlike() == []
+
+
 def test_error_is_one_sentence(root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     first_boot(root, OLD)
     (root / factory.FACTORY / factory.LIST).write_text("{")

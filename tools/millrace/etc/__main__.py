@@ -29,11 +29,15 @@ def _list() -> int:
 
 
 def _follow() -> int:
-    from millrace.errors import MillraceError
+    from millrace.errors import LaterRelease, MillraceError
     from millrace.etc.follow import follow
 
     try:
         done = follow()
+    except LaterRelease as error:
+        # a boot with the later /etc, which the health check names, and no failed unit: nothing was to be done
+        print(f"/etc stays that of a later version: {error}", file=sys.stderr)
+        return 0
     except (MillraceError, OSError) as error:
         print(f"/etc of this version is not written: {error}", file=sys.stderr)
         return 1

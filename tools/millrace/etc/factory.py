@@ -14,7 +14,7 @@ from typing import Literal
 from pydantic import Field
 
 from millrace import paths
-from millrace.errors import BadInput
+from millrace.errors import BadInput, LaterRelease
 from millrace.etc.rendered import digest
 from millrace.system.documents import Contract, read_model
 
@@ -110,9 +110,14 @@ def present() -> tuple[Factory, str] | None:
 
 
 def recorded(mine: Factory, follows: str) -> Factory:
-    """Return what /etc of this server was made from; nothing is known of it where that cannot be read."""
+    """Return what /etc of this server was made from; nothing is known of it where that cannot be read.
+
+    LaterRelease: a later version wrote it in another schema, with a meaning that is not known.
+    """
     try:
         found = read_model(record_file(), Factory)
+    except LaterRelease:
+        raise
     except BadInput:
         return Factory(entries={})
     # as systemd-repart copied it
@@ -139,7 +144,10 @@ def trouble() -> str | None:
         return str(error)
     if here is None:
         return None
-    found = recorded(*here)
+    try:
+        found = recorded(*here)
+    except LaterRelease as error:
+        return f"{error}; until then /etc stays as it is"
     if found.problems:
         return "; ".join(found.problems[:3])
     if found.follows != here[1]:

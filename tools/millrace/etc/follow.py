@@ -34,7 +34,8 @@ class Followed:
 def follow() -> Followed | None:
     """Make /etc what this version brings; None where it is that already.
 
-    BadInput: the list of this version cannot be read. OSError: nothing can be written.
+    BadInput: the list of this version cannot be read. LaterRelease: /etc is that of a later version, whose record has
+    another meaning; neither is touched. OSError: nothing can be written.
     """
     here = factory.present()
     if here is None:

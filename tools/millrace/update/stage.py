@@ -17,7 +17,7 @@ from millrace.errors import BadInput, Failed, Refused
 from millrace.system.documents import write_model
 from millrace.system.files import write_blocks
 from millrace.system.run import Runner
-from millrace.update import layout, records, release, secure_boot
+from millrace.update import layout, records, release, root_signature, secure_boot
 from millrace.update.model import Fetch, Release, ReleaseFile, UpdateProgress
 from millrace.update.obstacles import of_space
 
@@ -76,7 +76,7 @@ def news(found: Release) -> str:
 def complete(found: Release, bring: Bring, run: Runner) -> None:
     """Stage the files of a release and verify them.
 
-    BadInput: one is wrong. Refused: there is no room for them, or Secure Boot would not start the kernel image.
+    BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
     make_room(found)
     directory = paths.update_staged_dir()
@@ -98,9 +98,13 @@ def make_room(found: Release) -> None:
 
 
 def accept(one: ReleaseFile, directory: Path, sums: dict[str, str]) -> None:
-    """Verify a staged file. BadInput: it is wrong. Refused: Secure Boot would not start the kernel image."""
-    release.matches(directory / one.name, sums, one.size)
-    problem = secure_boot.obstacle(directory / one.name) if one.kind == "kernel" else None
+    """Verify a staged file.
+
+    BadInput: it is wrong. Refused: Secure Boot would not start the kernel image, or the TPM not open root for it.
+    """
+    path = directory / one.name
+    release.matches(path, sums, one.size)
+    problem = secure_boot.obstacle(path) or root_signature.obstacle(path) if one.kind == "kernel" else None
     if problem:
         raise Refused(problem)
 

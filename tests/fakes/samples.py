@@ -6,6 +6,7 @@ from ipaddress import ip_interface
 from typing import ClassVar
 from uuid import UUID
 
+from millrace.adopt.model import FoundArray, FoundPool, KeptState
 from millrace.plan.model import Array, Filesystem, MdSettings, Nfsd, Plan, Role
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
 from millrace.share.desired import ServerContext, resolve
@@ -121,6 +122,19 @@ def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
         ],
         filesystem=FILESYSTEM,
         filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+    )
+
+
+def found_pool(
+    uuid: str | None = None,
+    arrays: Sequence[FoundArray] = (),
+    missing: int = 0,
+    kept: KeptState | None = None,
+    problem: str | None = None,
+) -> FoundPool:
+    """A pool that the drives of this server carry, the one of `pool()` where no other is named."""
+    return FoundPool(
+        uuid=uuid or pool().filesystem_uuid, arrays=list(arrays), missing=missing, kept=kept, problem=problem
     )
 
 

@@ -11,14 +11,14 @@ from millrace.adopt import adopt as adopting
 from millrace.adopt import journal, look, verbs
 from millrace.adopt.found import refuse_if_pool
 from millrace.adopt.look import Seen
-from millrace.adopt.model import Adoption, Found, FoundPool
+from millrace.adopt.model import Adoption, Found
 from millrace.errors import Refused
 from millrace.keep.generations import Newest
 from millrace.provision.pool_file import load_pool
 from millrace.state import files, store
 from millrace.system.documents import write_model
 from tests.fakes.drives.hardware import PowerCut
-from tests.fakes.samples import pool
+from tests.fakes.samples import found_pool, pool
 from tests.unit.adopt import states
 from tests.unit.adopt.conftest import Drives
 from tests.unit.adopt.power import Accounts, BootDrive
@@ -49,7 +49,7 @@ def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
 
 def found(*_: object) -> Found:
     refuse_if_pool()
-    return Found(pool=FoundPool(uuid=pool().filesystem_uuid, arrays=[], missing=0, kept=None, problem=None))
+    return Found(pool=found_pool())
 
 
 def by_hand() -> Result:

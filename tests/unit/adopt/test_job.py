@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from millrace import paths
 from millrace.adopt import adopt, job, listing, look, progress, verbs
 from millrace.adopt.arrays import OnDrives
-from millrace.adopt.model import Adoption, Found, FoundPool
+from millrace.adopt.model import Adoption, Found
 from millrace.errors import Failed
 from millrace.keep import generation
 from millrace.keep.model import Manifest, Member
@@ -22,11 +22,11 @@ from millrace.state.model import first_config
 from millrace.system import run
 from millrace.system.documents import read_model, write_model
 from tests.fakes.commands import Commands
-from tests.fakes.samples import pool
+from tests.fakes.samples import found_pool, pool
 
 POOL = "b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11"
 ADOPTION = Adoption(pool=POOL, generation=3, by="admin", at="2026-11-23T10:00:00+00:00", secrets=True, ports={})
-FOUND = Found(pool=FoundPool(uuid=POOL, arrays=[], missing=0, kept=None, problem=None))
+FOUND = Found(pool=found_pool(POOL))
 
 
 class Systemd(Commands):

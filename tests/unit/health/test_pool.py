@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
-from millrace.adopt.model import Found, FoundPool, KeptState
+from millrace.adopt.model import Found, KeptState
 from millrace.health.checks import pool
 from millrace.health.model import Level
 from millrace.system.documents import write_model
+from tests.fakes.samples import found_pool
 from tests.unit.health.servers import host
 
 KEPT = KeptState(
@@ -31,7 +32,7 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def found(kept: KeptState | None, problem: str | None) -> None:
-    carried = FoundPool(uuid="u", arrays=[], missing=0, kept=kept, problem=problem)
+    carried = found_pool(kept=kept, problem=problem)
     write_model(paths.found_file(), Found(pool=carried, problem=problem, todo="keep the drives as they are"))
 
 

@@ -12,13 +12,14 @@ from click.testing import CliRunner
 
 from host.layout import REPO
 from millrace import paths
-from millrace.adopt.model import Found, FoundArray, FoundPool, KeptPort, KeptState
+from millrace.adopt.model import Found, FoundArray, KeptPort, KeptState
 from millrace.cli import millrace
 from millrace.provision.follow import Progress
 from millrace.provision.model import Approval, Pool, Transaction
 from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import EMPTY, FAR_PORTS, NOW, Box, Shape
 from tests.fakes.files.running import server
+from tests.fakes.samples import found_pool
 from tests.unit.plugin import inputs, rescue, week
 from tests.unit.watch.clock import watched
 
@@ -133,7 +134,7 @@ def _found(box: Box) -> None:
         ),
         FoundArray(uuid="11111111:22222222:33333333:55555555", name="log", level="raid1", slots=2, serials=serials[:2]),
     ]
-    pool = FoundPool(uuid="b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11", arrays=arrays, missing=1, kept=kept, problem=None)
+    pool = found_pool("b7e23ec2-9a1f-4b6e-9f0e-6b9c3f4d2a11", arrays, missing=1, kept=kept)
     write_model(paths.found_file(), Found(pool=pool))
 
 

@@ -133,4 +133,4 @@ def test_verb_prints_the_key_and_reads_the_old_one_from_stdin(root_user: Path, m
     done = CliRunner().invoke(encryption, ["recovery-key", "--new", "--key-stdin", "--json"], input=f"{OLD}\n")
     assert json.loads(done.stdout) == {"schema_version": 1, "key": KEY, "replaced": True}
     shown = CliRunner().invoke(encryption, ["recovery-key", "--new", "--key-stdin"], input=f"{OLD}\n").stdout
-    assert f"\n    {KEY}\n" in shown and "of before is not accepted any more" in shown
+    assert f"\n    {KEY}\n" in shown and "previous recovery key is no longer accepted" in shown

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Keys to the encrypted root file system: a recovery key for people, and what its TPM asks for.
 
-systemd-cryptenroll adds the new key before it removes the one of before, each by a header that is replaced whole:
+systemd-cryptenroll adds the new key before it removes the previous one, each by a header that is replaced whole:
 a power cut leaves one of them, or both. Secrets go through standard input and output; the recovery key is
 written nowhere.
 """
@@ -26,9 +26,9 @@ BY_KEY = "--unlock-key-file=/dev/stdin"
 
 
 def new_recovery_key(run: Runner, replace: bool, typed: Callable[[], str]) -> RecoveryKey:
-    """Make a recovery key and return it; with `replace` the one of before opens root no longer.
+    """Make a recovery key and return it; with `replace` the previous one opens root no longer.
 
-    `typed` returns the recovery key of before, and is asked where the TPM does not open root. Refused: root is not
+    `typed` returns the existing recovery key, and is asked where the TPM does not open root. Refused: root is not
     encrypted, or there is one already. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):

@@ -12,9 +12,7 @@ from millrace.system.run import attempt
 if TYPE_CHECKING:
     from millrace.encryption.model import Bound, Encryption, RecoveryKey
 
-_stdin = click.option(
-    "--key-stdin", is_flag=True, help="Read the recovery key of before from standard input, one line."
-)
+_stdin = click.option("--key-stdin", is_flag=True, help="Read the existing recovery key from standard input, one line.")
 _bound = prints("millrace.encryption.model:Bound")
 
 
@@ -94,7 +92,7 @@ def _key(made: "RecoveryKey") -> Iterator[str]:
     yield ""
     yield "Keep it apart from this server. The console asks for it where the TPM does not open the file system."
     if made.replaced:
-        yield "The recovery key of before is not accepted any more."
+        yield "The previous recovery key is no longer accepted."
 
 
 def _binding(done: "Bound") -> Iterator[str]:

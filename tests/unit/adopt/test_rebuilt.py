@@ -12,7 +12,7 @@ from uuid import uuid5
 import pytest
 
 from millrace import paths
-from millrace.adopt import adopt, journal, listing, look, trees
+from millrace.adopt import adopt, journal, listing, look
 from millrace.errors import Refused
 from millrace.etc import rendered
 from millrace.keep import generation
@@ -20,6 +20,7 @@ from millrace.provision.model import Pool
 from millrace.share import quota
 from millrace.share.desired import ServerContext, resolve, resolve_all
 from millrace.state.model import Config
+from millrace.system import reflink
 from millrace.system.documents import parse_model
 from tests.fakes.commands import Commands
 from tests.fakes.samples import pool
@@ -43,11 +44,11 @@ def projects(monkeypatch: pytest.MonkeyPatch) -> dict[str, tuple[int, int]]:
     """The flags and the project of directories by their names, as XFS has them."""
     known: dict[str, tuple[int, int]] = {}
 
-    def attributes(descriptor: int) -> bytes:
-        flags, project = known[Path(os.readlink(f"/proc/self/fd/{descriptor}")).name]
-        return struct.pack("=5I8x", flags, 0, 0, project, 0)
+    def of(descriptor: int) -> tuple[int, int]:
+        return known[Path(os.readlink(f"/proc/self/fd/{descriptor}")).name]
 
-    monkeypatch.setattr(trees, "attributes", attributes)
+    monkeypatch.setattr(reflink, "project", lambda descriptor: of(descriptor)[1])
+    monkeypatch.setattr(reflink, "hands_down", lambda descriptor: bool(of(descriptor)[0]))
     return known
 
 

@@ -4,6 +4,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -13,7 +14,7 @@ from millrace.pool import retire
 from millrace.pool.retire import Retirement
 from millrace.pool.scrub_record import load
 from millrace.provision.model import Pool
-from millrace.system import remap
+from millrace.system import reflink, remap
 from millrace.system.documents import read_model
 from millrace.system.run import Result, Runner
 from tests.fakes.files.box import Box
@@ -193,7 +194,7 @@ def test_client_that_has_written_a_lost_block_keeps_what_it_wrote(
     box: Box, xfs: Xfs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everywhere(xfs)
-    inode, new, clone = (xfs.top / "data/victim").stat().st_ino, os.urandom(BYTES), remap.clone
+    inode, new, clone = (xfs.top / "data/victim").stat().st_ino, os.urandom(BYTES), reflink.clone_range
 
     def written_after(source: int, offset: int, length: int, target: int, at: int) -> None:
         clone(source, offset, length, target, at)
@@ -204,7 +205,7 @@ def test_client_that_has_written_a_lost_block_keeps_what_it_wrote(
             with (xfs.top / "data/victim").open("r+b") as file:
                 os.pwrite(file.fileno(), new, BYTES)
 
-    monkeypatch.setattr(remap, "clone", written_after)
+    monkeypatch.setattr(reflink, "clone_range", written_after)
     assert run(xfs, zero=True).retired == 64
     assert (xfs.top / "data/victim").read_bytes()[BYTES : 2 * BYTES] == new
 
@@ -215,8 +216,8 @@ def test_run_that_was_killed_is_repeated(box: Box, xfs: Xfs, monkeypatch: pytest
     content = xfs.file("data/victim", [FIRST, SECOND, SECOND + 1])
     calls = list[int]()
 
-    def dying(name: str) -> None:
-        whole = getattr(remap, name)
+    def dying(module: ModuleType, name: str) -> None:
+        whole = getattr(module, name)
 
         def then(*arguments: int) -> object:
             calls.append(1)
@@ -224,10 +225,11 @@ def test_run_that_was_killed_is_repeated(box: Box, xfs: Xfs, monkeypatch: pytest
                 raise KeyboardInterrupt
             return whole(*arguments)
 
-        monkeypatch.setattr(remap, name, then)
+        monkeypatch.setattr(module, name, then)
 
-    for name in ("clone", "dedupe", "punch", "preallocate"):
-        dying(name)
+    dying(reflink, "clone_range")
+    for name in ("dedupe", "punch", "preallocate"):
+        dying(remap, name)
     try:
         run(xfs, zero=True)
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from millrace.system import remap
+from millrace.system import reflink, remap
 from millrace.system.run import Result
 
 BLOCK, BYTES = 8, 4096
@@ -30,8 +30,9 @@ class Xfs:
         self._unlink = os.unlink
         monkeypatch.setattr(os, "pread", self.pread)
         monkeypatch.setattr(os, "unlink", self.unlink)
-        for name in ("clone", "dedupe", "preallocate", "punch"):
+        for name in ("dedupe", "preallocate", "punch"):
             monkeypatch.setattr(remap, name, getattr(self, name))
+        monkeypatch.setattr(reflink, "clone_range", self.clone)
         monkeypatch.setattr(remap, "alone", lambda file: Alone(not self.open_elsewhere))
 
     def file(self, name: str, blocks: Sequence[int], size: int | None = None) -> bytes:

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The directories of a pool that were shares: those with a quota project of Millrace. No tree is walked."""
 
-import fcntl
 import os
-import struct
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -11,14 +9,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from millrace.errors import MillraceError
 from millrace.state.model import FIRST_PROJECT, ShareName
-from millrace.system import nofollow
+from millrace.system import nofollow, reflink
 from millrace.system.text import one_line
-
-# linux/fs.h: FS_IOC_FSGETXATTR, and struct fsxattr: flags, extent size, extents, project, CoW extent size, padding
-GET_ATTRIBUTES = 0x801C581F
-ATTRIBUTES = struct.Struct("=5I8x")
-INHERITED = 0x200
-"""FS_XFLAG_PROJINHERIT: what is created below has the project, too."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +29,7 @@ def trees(top: Path) -> Trees:
     """Return what the directories at the top of a pool were. OSError: they cannot be listed."""
     found = Trees()
     for name in sorted(os.listdir(top)):
-        flags, project = (0, 0) if name.startswith(".") else _project(top / name)
+        project, inherited = (0, False) if name.startswith(".") else _project(top / name)
         if project < FIRST_PROJECT:
             continue
         twin = next((other for other, taken in found.projects.items() if taken == project), None)
@@ -47,7 +39,7 @@ def trees(top: Path) -> Trees:
             found.problems.append(f"directory {name} has the quota project of {twin}: it is no share of its own")
         else:
             found.projects[name] = project
-            if not flags & INHERITED:
+            if not inherited:
                 found.loose.add(name)
     return found
 
@@ -60,16 +52,10 @@ def _is_share_name(name: str) -> bool:
     return True
 
 
-def _project(path: Path) -> tuple[int, int]:
-    """The flags and the project of a directory; 0 for anything else, links too."""
+def _project(path: Path) -> tuple[int, bool]:
+    """The project of a directory and whether it hands it down; 0 for anything else, links too."""
     try:
         with nofollow.directory(path) as at:
-            flags, _, _, project, _ = ATTRIBUTES.unpack(attributes(at))
+            return reflink.project(at), reflink.hands_down(at)
     except (MillraceError, OSError):
-        return 0, 0
-    return flags, project
-
-
-def attributes(descriptor: int) -> bytes:
-    """Return the struct fsxattr of what is open. OSError: the file system has none."""
-    return fcntl.ioctl(descriptor, GET_ATTRIBUTES, bytes(ATTRIBUTES.size))
+        return 0, False

@@ -35,7 +35,7 @@ from millrace.pool.retire_free import take_free
 from millrace.pool.scrub_record import RetiredRows, ScrubRecord, change
 from millrace.pool.scrub_watch import now_here
 from millrace.provision.model import Pool
-from millrace.system import locks, remap
+from millrace.system import locks, reflink, remap
 from millrace.system.documents import Contract
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
@@ -170,7 +170,7 @@ def _hold(directory: Path, file: int, one: Owner, pool: Pool, run: Runner) -> bo
     if not held.exists():
         new = held.with_name(f"{held.name}.new")
         with retired.created(new) as mine:
-            remap.clone(file, one.offset, min(BYTES, os.fstat(file).st_size - one.offset), mine, 0)
+            reflink.clone_range(file, one.offset, min(BYTES, os.fstat(file).st_size - one.offset), mine, 0)
         new.rename(held)
     inode = held.stat().st_ino
     if any(owner.inode == inode for owner in owners(one.area, pool.filesystem.mountpoint, run)):

@@ -13,7 +13,7 @@ from millrace.pool import retired
 from millrace.pool.damage import Area, minus
 from millrace.pool.lost import BLOCK, BYTES, SECTOR, LostRows, Owner, owners
 from millrace.provision.model import Pool
-from millrace.system import remap
+from millrace.system import reflink, remap
 from millrace.system.run import Runner
 
 STEP = 1 << 30
@@ -86,7 +86,7 @@ def _extend(
 
 
 def _grow(mine: int, file: int, before: Owner, extent: Area, areas: Sequence[Area]) -> None:
-    remap.clone(file, before.offset, min(BYTES, os.fstat(file).st_size - before.offset), mine, 0)
+    reflink.clone_range(file, before.offset, min(BYTES, os.fstat(file).st_size - before.offset), mine, 0)
     at, end, last = BYTES, _place(extent, areas[-1].end), 0
     keep = [(_place(extent, one.begin), _place(extent, one.end)) for one in areas]
     while at < end:

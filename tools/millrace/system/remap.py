@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Which blocks of the disk a file has: share them, replace them by equal ones, give them back, take free ones."""
+"""Which blocks of the disk a file has: replace them by equal ones, give them back, take free ones.
+
+Shared they are by `reflink`, which needs no library of C.
+"""
 
 import ctypes
 import fcntl
@@ -9,18 +12,13 @@ import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-# linux/fs.h: _IOW(0x94, 13, struct file_clone_range), _IOWR(0x94, 54, struct file_dedupe_range)
-_CLONE, _DEDUPE = 0x4020940D, 0xC0189436
+# linux/fs.h: _IOWR(0x94, 54, struct file_dedupe_range)
+_DEDUPE = 0xC0189436
 # linux/falloc.h
 _KEEP_SIZE, _PUNCH_HOLE = 1, 2
 _SAME = 0
 
 _libc = ctypes.CDLL(None, use_errno=True)
-
-
-def clone(source: int, offset: int, length: int, target: int, at: int) -> None:
-    """Let a file share blocks of another; offsets in bytes of whole blocks. OSError: the file system refuses."""
-    fcntl.ioctl(target, _CLONE, struct.pack("=qQQQ", source, offset, length, at))
 
 
 def dedupe(source: int, offset: int, length: int, target: int, at: int) -> bool:

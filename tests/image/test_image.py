@@ -199,6 +199,14 @@ def test_list_of_etc_names_what_is_in_it_and_no_accounts(factory: Path) -> None:
     assert not {"passwd", "shadow", "group", "machine-id", "hostname", ".updated"} & listed.entries.keys()
 
 
+def test_initrd_confines_credentials(initrd_names: set[str]) -> None:
+    systemd, unit = "usr/lib/systemd", "millrace-credentials.service"
+    own = {f"{systemd}/system/{unit}", f"{systemd}/system/initrd.target.wants/{unit}"}
+    own |= {f"{systemd}/system-environment-generators/millrace-credentials", "usr/lib/millrace/credentials"}
+    programs = ("cut", "find", "grep", "mkdir", "mount", "mv", "rm", "rmdir", "sh", "sha256sum", "sync")
+    assert own | {f"usr/bin/{name}" for name in programs} <= initrd_names
+
+
 def test_initrd_encrypts_and_opens_root(initrd_names: set[str]) -> None:
     units = "usr/lib/systemd/system"
     own = {"millrace-root-encryption.service", "millrace-unlock.timer", "systemd-repart.service.d/10-millrace.conf"}

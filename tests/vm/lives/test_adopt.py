@@ -22,7 +22,7 @@ from vm.machine import Machine
 from vm.qemu import Files
 from vm.server import Nic, Server
 
-# three boots of the server, one of which builds a pool
+# four boots of the server, one of which builds a pool
 pytestmark = pytest.mark.soak
 
 SERVER = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0)])
@@ -191,3 +191,23 @@ def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
         kept = new.shown("keep list --json")["generations"]
         assert number in {one["generation"] for one in kept}
         assert new.failed_units() == []
+
+
+def test_server_with_a_pool_takes_no_credential_that_it_was_not_set_up_with(
+    image: Path, accelerator: Accel, cables: Cables, directory: Path, before: dict[str, str]
+) -> None:
+    server = dataclasses.replace(SERVER, drives=SERVER.drives[:-1])
+    made, unit = b"f /run/from-outside 0644 root root - -\n", b"[Service]\nExecStart=/bin/touch /run/from-outside\n"
+    more = {"tmpfiles__extra": made, "systemd__extra_unit__outside__service": unit}
+    more |= {"systemd__unit_dropin__nfs_server__service": b"[Unit]\nConditionPathExists=/nowhere\n"}
+    with started(image, accelerator, cables, directory, server, **more) as box:
+        box.wait_serving()
+        assert box.say("ls /run/from-outside 2>/dev/null; true") == ""
+        assert box.say("systemctl show -P LoadState outside.service") == "not-found"
+        said = box.say("journalctl -b -o cat -u millrace-credentials.service")
+        for name in ("tmpfiles.extra", "systemd.extra-unit.outside.service", "systemd.unit-dropin.nfs-server.service"):
+            assert f"The credential {name} was removed" in said
+        # the addresses, the agent and the settings for an emulated server are those of before
+        assert box.say("ls -A /run/credentials/@system | grep -c ^network.network; true") != "0"
+        assert "adopt" not in box.say("ls -A /run/credentials/@system")
+        assert box.failed_units() == []

@@ -7,6 +7,7 @@ import shutil
 from datetime import UTC, datetime
 from pathlib import Path
 
+from host.version import current
 from millrace.errors import Failed
 
 SUMS = "SHA256SUMS"
@@ -27,8 +28,7 @@ BLOCK = 1 << 20
 
 def image_name(repo: Path) -> str:
     """Return the common beginning of the artefacts' names: `millrace_<version>_x86-64`."""
-    version = (repo / "mkosi.version").read_text().strip()
-    return f"millrace_{version}_x86-64"
+    return f"millrace_{current(repo)}_x86-64"
 
 
 def day(file: Path) -> str:

@@ -2,6 +2,7 @@
 """`tools/build`: the appliance image (and the tests' client image) from this tree."""
 
 import argparse
+import os
 import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from host import (
     secure_boot,
     sources,
     stage,
+    version,
 )
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
@@ -116,8 +118,15 @@ def options(target: Target, cache: Caches, output: Path) -> list[str]:
 def up_to_date(target: Target) -> tuple[bool, str]:
     """Return whether `target` was built from what its inputs are now, and their key."""
     inputs = [*target.inputs, reference.SOURCE, Path(NEWS)] if target.with_program else target.inputs
-    key = stage.key(target.root, inputs, mkosi.VERSION)
+    key = stage.key(target.root, inputs, mkosi.VERSION, *release_files(target).values())
     return artefacts.up_to_date(target.output, key, target.artefacts), key
+
+
+def release_files(target: Target) -> dict[Path, str]:
+    """Return the file that gives a release its version; the client's image, which is installed nowhere, has none."""
+    if target.slots is None or version.RELEASE not in os.environ:
+        return {}
+    return {Path("mkosi.version"): f"{version.current(target.root)}\n"}
 
 
 def build(target: Target, cache: Caches, again: bool = False) -> bool:
@@ -160,7 +169,7 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
     new = target.output / BUILDING
     shutil.rmtree(new, ignore_errors=True)
     try:
-        stage.stage(target.root, target.inputs, target.stage, files)
+        stage.stage(target.root, target.inputs, target.stage, {**files, **release_files(target)})
         if target.with_program:
             pages.install(cache, target.stage)
             reference.install(target.stage)
@@ -169,11 +178,11 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
         seconds = mkosi.run(tool, target.stage, chosen, target.output / LOG)
         if target.slots is not None:
             report.check_slots(new, target.title, target.slots)
-            version = (target.root / "mkosi.version").read_text().strip()
+            number = version.current(target.root)
             epoch = stage.epoch(target.root)
-            sbom.write(new / sources.STATUS, target.title, version, epoch)
+            sbom.write(new / sources.STATUS, target.title, number, epoch)
             root_hash = (new / f"{target.title}.roothash").read_text().strip()
-            notes.write(new / sources.STATUS, target.title, version, epoch, root_hash, target.root / NEWS)
+            notes.write(new / sources.STATUS, target.title, number, epoch, root_hash, target.root / NEWS)
             shutil.copyfile(new / sources.STATUS, cache.images / sources.STATUS)
         artefacts.write_sums(new)
         (new / artefacts.KEY).write_text(key + "\n")
@@ -232,11 +241,11 @@ def sign(owner: keys.Keys, cache: Caches) -> None:
 
 def make_release(owner: keys.Keys, directory: Path) -> None:
     """Write what servers update from; BadInput and Failed as `release.write`."""
-    version = (REPO / "mkosi.version").read_text().strip()
+    number = version.current(REPO)
     tools = caches().stages / "image" / "mkosi.tools"
     with lock.building(caches()):
-        archive = release.write(OUTPUT, owner, tools, version, REPO / NEWS, directory, stage.epoch(REPO))
-    print(f"{directory} is the release {version} for your web server; {archive.name} in it has all of it in one file.")
+        archive = release.write(OUTPUT, owner, tools, number, REPO / NEWS, directory, stage.epoch(REPO))
+    print(f"{directory} is the release {number} for your web server; {archive.name} in it has all of it in one file.")
 
 
 def print_cves() -> None:
@@ -271,6 +280,8 @@ def main(arguments: list[str]) -> int:
     # Before the build: it takes minutes.
     releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)
+    if releaser is not None:
+        os.environ[version.RELEASE] = version.dated(REPO)
     # They build with this module.
     from host.locked import collect, rebuild
 

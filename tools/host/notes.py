@@ -25,11 +25,15 @@ COMPONENTS = {
 
 
 def news(text: str, version: str) -> str:
-    """Return the section of a version in NEWS.md, without its heading. BadInput: there is none."""
+    """Return the section of a version in NEWS.md, without its heading. BadInput: there is none.
+
+    The section of 0.1.0 is that of its releases, 0.1.0.20261124.1456.
+    """
     sections = re.split(r"^## ", text, flags=re.MULTILINE)[1:]
     for section in sections:
         heading, _, body = section.partition("\n")
-        if heading.split()[:1] == [version]:
+        own = heading.split()[:1]
+        if own == [version] or (own and version.startswith(f"{own[0]}.")):
             return body.strip()
     raise BadInput(f"NEWS.md has no section for {version}: write one before the build.")
 

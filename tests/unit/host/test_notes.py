@@ -44,6 +44,12 @@ def test_notes_have_news_components_and_the_root_hash(tmp_path: Path) -> None:
     assert not any("nano" in line for line in lines)
 
 
+def test_release_of_a_version_has_its_news() -> None:
+    assert notes.news(NEWS, "1.1.0.20261201.0800") == "- The first."
+    with pytest.raises(BadInput):
+        notes.news(NEWS, "1.1.01")
+
+
 def test_version_without_news_is_not_built() -> None:
     with pytest.raises(BadInput, match=r"NEWS\.md has no section for 1\.3\.0: write one"):
         notes.news(NEWS, "1.3.0")

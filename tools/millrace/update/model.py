@@ -8,7 +8,7 @@ from pydantic import Field
 from millrace.system.documents import Contract, Count, Positive
 
 # A part of names of files and of labels of partitions (36 characters, `millrace_` included).
-VERSION = r"[0-9]{1,8}(\.[0-9]{1,8}){0,2}"
+VERSION = r"[0-9]{1,8}(\.[0-9]{1,8}){0,4}"
 Version = Annotated[str, Field(pattern=f"^{VERSION}$", max_length=26)]
 Kind = Literal["usr", "usr-verity", "kernel", "news"]
 

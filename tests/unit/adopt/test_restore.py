@@ -129,3 +129,18 @@ def test_damaged_dump_leaves_the_database_that_was_there(root: Path, contents: d
         restore.restore(manifest(contents), contents, {}, tools)
     assert [path.name for path in database.parent.iterdir()] == ["secrets.tdb"]
     assert database.read_text() == "the old one"
+
+
+def test_ssh_keys_come_back_and_a_link_in_their_place_is_no_reason_not_to_serve(
+    root: Path, contents: dict[str, bytes]
+) -> None:
+    keys = "home/admin/.ssh/authorized_keys"
+    (root / "home/admin").mkdir(parents=True)
+    more = contents | {keys: b"ssh-ed25519 AAAA\n"}
+    assert restore.restore(manifest(more), more, {}, Tools()) == []
+    assert (root / keys).read_text() == "ssh-ed25519 AAAA\n"
+    (root / keys).unlink()
+    (root / keys).symlink_to(root / "etc/hostname")
+    [missing] = restore.restore(manifest(more), more, {}, Tools())
+    assert missing.startswith(f"the SSH keys in /{keys} do not come back: ")
+    assert (root / "etc/hostname").read_text() == "filer\n"

@@ -63,6 +63,7 @@ def test_forgotten_people_are_in_no_generation_and_the_shares_are_closed(server:
     server.decide(lambda old: old.model_copy(update={"shares": [models]}))
     server.keep()
     server.rename("another state")
+    server.file("home/admin/.ssh/authorized_keys", "ssh-ed25519 AAAA of-anna\n", 0o600)
     server.keep()
     server.reset("forget")
     assert server.run.requested and server.run.rebooted

@@ -41,7 +41,11 @@ IDENTITY = {
     "machine": "cat /etc/machine-id",
     "quota": "xfs_quota -x -c 'report -p -N -b' /srv/pool | awk '$4 > 0 {print $1, $4}'",
     "host": "cat /etc/hostname",
+    "SSH keys": "stat -c '%a %U' /home/admin/.ssh/authorized_keys; cat /home/admin/.ssh/authorized_keys; true",
 }
+# An administrator allows a key for sign-in.
+ALLOW = "install -d -o admin -g admin -m 700 /home/admin/.ssh && echo 'ssh-ed25519 AAAA of-anna' > /tmp/key && \
+install -o admin -g admin -m 600 /tmp/key /home/admin/.ssh/authorized_keys"
 LOCKED = "grep -hs 'type: lock' /proc/fs/nfsd/clients/*/states"
 
 
@@ -116,7 +120,9 @@ def before(image: Path, accelerator: Accel, cables: Cables, client: Machine, dir
         box.machine.run(["millrace", "user", "create", "anna", "--password-stdin"], stdin=PASSWORD + "\n", seconds=300)
         box.millrace("share create models --profile mixed --size 96M --smb-user anna", seconds=600)
         lock(client, box.say("id -u anna"))
+        box.say(ALLOW)
         found = identity(box)
+        assert "600 admin\nssh-ed25519 AAAA of-anna" in found["SSH keys"]
         box.millrace("keep now", seconds=300)
         box.say("sync")
         box.machine.power_cut()

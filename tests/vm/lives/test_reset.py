@@ -11,6 +11,7 @@ import pytest
 from millrace.errors import Failed
 from tests.vm.box import CLIENT_ADDRESSES, Box
 from tests.vm.lives.test_adopt import (
+    ALLOW,
     KEEP,
     LOCKED,
     SERVER,
@@ -81,6 +82,7 @@ def exported(box: Box) -> str:
 
 def test_reset_that_keeps_the_pool_is_the_same_server_after_an_adoption(box: Box, client: Machine) -> None:
     lock(client, box.say("id -u anna"))
+    box.say(ALLOW)
     before = identity(box)
     shown = box.shown("reset show --json")
     assert shown["obstacle"] is None and CLIENT_ADDRESSES[0] in {one["host"] for one in shown["clients"]}
@@ -112,6 +114,7 @@ def test_reset_that_forgets_people_leaves_data_that_nobody_can_open(box: Box, cl
     adopt(box)
     assert exported(box) == ""
     assert box.say("grep -c ^anna: /etc/passwd; true") == "0"
+    assert box.say("ls /home/admin/.ssh/authorized_keys 2>/dev/null; true") == ""
     assert box.say("cat /srv/pool/models/locked") == "before"
     size = {one["name"]: one["size"] for one in box.shown("share list --json")["shares"]}
     assert size["models"] == 96 << 20

@@ -13,6 +13,7 @@ from millrace.adopt import progress
 from millrace.adopt.ports import moved, set_addresses
 from millrace.errors import BadInput, Failed, MillraceError
 from millrace.etc import rendered
+from millrace.keep import ssh_keys
 from millrace.keep.kept import KEPT, Kept, has
 from millrace.keep.model import Manifest, Member
 from millrace.state import files
@@ -41,10 +42,15 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     """
     members = [(one, _kept(one)) for one in manifest.members]
     progress.record("files")
-    for one, _ in members:
-        if one.path not in LAST and one.path in contents:
+    missing = []
+    for one, kept in members:
+        if one.path in LAST or one.path not in contents:
+            continue
+        if kept.how == "keys":
+            missing += _keys(one.path, contents[one.path])
+        else:
             _write(one, contents[one.path], run)
-    missing = [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
+    missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
     missing += _lost([one for one, _ in members if one.path not in contents])
     config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
     write_model(files.config_file(), config)
@@ -93,6 +99,15 @@ def _write(member: Member, data: bytes, run: Runner) -> None:
     else:
         write_bytes(path, data, member.mode)
         path.chmod(member.mode)
+
+
+def _keys(path: str, data: bytes) -> list[str]:
+    """A link in a home directory is no reason not to serve."""
+    try:
+        ssh_keys.restore(path, data)
+    except Failed as error:
+        return [f"the SSH keys in /{path} do not come back: {error}"]
+    return []
 
 
 def _database(path: Path, dump: bytes, run: Runner) -> None:

@@ -12,6 +12,7 @@ from millrace import paths
 from millrace.admin.one_time import USER
 from millrace.errors import Failed, MillraceError
 from millrace.etc import rendered
+from millrace.keep import ssh_keys
 from millrace.keep.kept import KEPT, How, Kept
 from millrace.state import store
 from millrace.system.run import Runner, last_words
@@ -142,6 +143,12 @@ def _quotas(kept: Kept, run: Runner) -> Iterator[Content]:
         yield Content(kept.path, 0o644, TypeAdapter(dict[str, str]).dump_json(dict(sorted(quotas.items()))), kept)
 
 
+def _keys(kept: Kept, run: Runner) -> Iterator[Content]:
+    data = ssh_keys.read(kept.path)
+    if data is not None:
+        yield Content(kept.path, ssh_keys.MODE, data, kept)
+
+
 def _file(kept: Kept, path: Path) -> Content:
     found = path.stat()
     if found.st_size > LARGEST:
@@ -160,4 +167,5 @@ READERS: Mapping[How, Callable[[Kept, Runner], Iterator[Content]]] = {
     "tdb": _tdb,
     "shadow": _shadow,
     "quotas": _quotas,
+    "keys": _keys,
 }

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Literal
 
-How = Literal["file", "link", "tree", "tdb", "shadow", "quotas"]
+How = Literal["file", "link", "tree", "tdb", "shadow", "quotas", "keys"]
 """How it is read: a file (`*` for several), a symbolic link, everything below a directory, a database of Samba with
-tdbdump(8), the lines of our users in shadow(5), and which trees belong to which quota project."""
+tdbdump(8), the lines of our users in shadow(5), which trees belong to which quota project, and SSH keys in a home
+directory."""
 
 
 @dataclass(frozen=True)
@@ -85,6 +86,8 @@ KEPT = [
     Kept("etc/nvme/hostnqn", "the NVMe host identity"),
     Kept("etc/ssh/ssh_host_*_key", "SSH host keys", secret=True),
     Kept("etc/ssh/ssh_host_*_key.pub", "SSH host keys"),
+    Kept("home/admin/.ssh/authorized_keys", "SSH keys that sign in as admin", "keys", secret=True),
+    Kept("root/.ssh/authorized_keys", "SSH keys that sign in as root", "keys", secret=True),
 ]
 
 LEFT = [

@@ -7,7 +7,7 @@ action (path_resolution(7), symlink(7)).
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from millrace.errors import Failed
@@ -68,3 +68,24 @@ def make_file(name: str, size: int, at: int, owner: tuple[int, int] | None = Non
     finally:
         os.close(descriptor)
     return True
+
+
+def replace_file(name: str, content: bytes, at: int, mode: int, owner: tuple[int, int]) -> None:
+    """Put a file of `owner` (uid, gid) in place of what has this name in the directory descriptor `at`, in one step.
+
+    Failed: it cannot be written; what was there stays.
+    """
+    new = f".{name}.new"
+    try:
+        with suppress(FileNotFoundError):
+            os.unlink(new, dir_fd=at)
+        with open(os.open(new, _NEW_FILE, 0o600, dir_fd=at), "wb") as file:
+            file.write(content)
+            file.flush()
+            os.fchown(file.fileno(), *owner)
+            os.fchmod(file.fileno(), mode)
+            os.fsync(file.fileno())
+        os.rename(new, name, src_dir_fd=at, dst_dir_fd=at)
+        os.fsync(at)
+    except OSError as error:
+        raise Failed(f"{name} cannot be written: {error.strerror}") from error

@@ -47,3 +47,13 @@ def test_room_and_inodes(server: Path, monkeypatch: pytest.MonkeyPatch, blocks: 
 def test_read_only(server: Path, options: str) -> None:
     mounted(server, options)
     assert "FAIL: The root file system is read-only" in sentences(root.check(host()))
+
+
+def test_a_second_drive_of_the_same_image(server: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(root, "same_boot_partition", lambda sysroot: ["sda", "sdb"])
+    [twins, space] = root.check(host())
+    assert (twins.level, twins.kind, space.kind) == (Level.WARN, "twins", "space")
+    assert "Drives sda and sdb have the same boot partition" in twins.sentence
+    # with a file system that cannot be written, too
+    mounted(server, "ro")
+    assert [one.level for one in root.check(host())] == [Level.WARN, Level.FAIL]

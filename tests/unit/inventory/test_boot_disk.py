@@ -3,7 +3,7 @@
 
 from pathlib import Path
 
-from millrace.inventory.boot_disk import two_drives
+from millrace.inventory.boot_disk import same_boot_partition, two_drives
 from millrace.inventory.collect import collect
 from millrace.inventory.model import DriveState
 from tests.fakes.files.trees import Tree, booted, nothing_found
@@ -66,6 +66,19 @@ def test_loader_and_usr_of_two_drives_are_named(tmp_path: Path) -> None:
     assert two_drives(tree.root) is None
     started_from(tree, "nvme0n1")
     assert two_drives(tree.root) == ("nvme0n1", "nvme1n1")
+
+
+def test_drives_of_one_image_are_named_and_none_of_them_is_written(tmp_path: Path) -> None:
+    tree = booted(tmp_path)
+    for number in (0, 1):
+        tree.nvme(number, f"S{number}")
+    assert same_boot_partition(tree.root) == []
+    started_from(tree, "nvme0n1")
+    assert same_boot_partition(tree.root) == []
+    started_from(tree, "nvme1n1")
+    assert same_boot_partition(tree.root) == ["nvme0n1", "nvme1n1"]
+    found = states(tree)
+    assert (found["nvme0n1"], found["nvme1n1"]) == (DriveState.BOOT, DriveState.BOOT)
 
 
 def test_loader_and_usr_of_one_drive_are_no_two(tmp_path: Path) -> None:

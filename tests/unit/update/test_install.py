@@ -133,6 +133,15 @@ def test_update_does_not_write_half_of_itself_to_another_drive(server: Server, m
     assert server.entries == ["millrace_0.1.0.efi"]
 
 
+def test_update_is_not_written_where_two_drives_are_of_one_image(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(obstacles, "same_boot_partition", lambda root: ["sda", "sdb"])
+    with pytest.raises(Refused, match="drives sda and sdb have the same boot partition: leave one of them in"):
+        install_(server)
+    assert server.entries == ["millrace_0.1.0.efi"]
+
+
 @pytest.mark.parametrize(("job", "word"), [("bench", "millrace bench stop"), ("clone", "millrace share clone-status")])
 def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str) -> None:
     server.active.add(f"millrace-{job}.service")

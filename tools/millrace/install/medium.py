@@ -7,7 +7,7 @@ from uuid import UUID
 
 from millrace import paths
 from millrace.errors import Failed
-from millrace.inventory.boot_disk import loader_partition
+from millrace.inventory.boot_disk import loader_partition, same_boot_partition
 from millrace.system import sysfs
 from millrace.system.mounts import mounted
 from millrace.system.os_release import image_version
@@ -57,6 +57,9 @@ def medium() -> Medium:
     found = {_uuid(below / name): (below / name).resolve() for name in sysfs.names(below)}
     esp = loader_partition(paths.ROOT)
     halves = UUID(hex=roothash[:32]), UUID(hex=roothash[-32:])
+    if twins := same_boot_partition(paths.ROOT):
+        names = " and ".join(twins)
+        raise Failed(f"drives {names} have the same boot partition: leave one of them in and start again")
     if not all(str(one) in found for one in halves) or esp is None:
         raise Failed("the partitions that this system was started from are not found: start it again")
     data, tree = (found[str(one)] for one in halves)

@@ -93,14 +93,23 @@ def _swap_areas(sysroot: Path) -> list[str]:
 def _loader_drive(sysroot: Path) -> list[str]:
     """The ESP is an automount and often not mounted; the boot loader has recorded where it is."""
     uuid = _loader_uuid(sysroot)
-    return [part.parent.name for part in _partitions(sysroot, uuid)] if uuid else []
+    return [part.parent.name for part in _partitions(sysroot, uuid)]
 
 
 def loader_partition(sysroot: Path) -> Path | None:
     """Return the sysfs directory of the ESP that this boot came from; None where it is not found, or not alone."""
     uuid = _loader_uuid(sysroot)
-    found = _partitions(sysroot, uuid) if uuid else []
+    found = _partitions(sysroot, uuid)
     return found[0] if len(found) == 1 else None
+
+
+def same_boot_partition(sysroot: Path) -> list[str]:
+    """Return the drives that have the ESP of this boot where they are several: drives written from one image.
+
+    Which of them has the loader, /usr and root that run is then not known.
+    """
+    found = sorted({part.parent.name for part in _partitions(sysroot, _loader_uuid(sysroot))})
+    return found if len(found) > 1 else []
 
 
 def two_drives(sysroot: Path) -> tuple[str, str] | None:
@@ -127,7 +136,9 @@ def _loader_uuid(sysroot: Path) -> str | None:
         return None
 
 
-def _partitions(sysroot: Path, uuid: str) -> list[Path]:
+def _partitions(sysroot: Path, uuid: str | None) -> list[Path]:
+    if not uuid:
+        return []
     directory = sysroot / "sys/class/block"
     partitions = [(directory / name).resolve() for name in sysfs.names(directory)]
     return [part for part in partitions if sysfs.uevent(part).get("PARTUUID", "").lower() == uuid]

@@ -6,7 +6,7 @@ import os
 from millrace import paths
 from millrace.adopt import journal
 from millrace.errors import MillraceError
-from millrace.inventory.boot_disk import two_drives
+from millrace.inventory.boot_disk import same_boot_partition, two_drives
 from millrace.pool.arrays import live_arrays
 from millrace.provision import change_journal
 from millrace.provision.pool_file import known_pool
@@ -30,6 +30,8 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
     # one would be written to the drive of /usr, and the other to the drive of the loader
     if drives := two_drives(paths.ROOT):
         return f"the loader is on drive {drives[0]} and the system on {drives[1]}: remove one of them and start again"
+    if twins := same_boot_partition(paths.ROOT):
+        return f"drives {' and '.join(twins)} have the same boot partition: leave one of them in and start again"
     trial = records.trial()
     if trial is not None:
         return f"version {trial.version} is not accepted yet; reboot, or go back: millrace update rollback"

@@ -7,6 +7,7 @@ from millrace import paths
 from millrace.health.checks.filesystem import FULL, SCARCE
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
+from millrace.inventory.boot_disk import same_boot_partition
 from millrace.system.mounts import mounted
 from millrace.system.text import size
 
@@ -17,7 +18,23 @@ _READ_ONLY = {"ro", "emergency_ro", "shutdown"}
 
 
 def check(host: Host) -> list[Finding]:
-    """Return one finding, with or without a pool; nothing where the system runs from memory."""
+    """Return findings with or without a pool; nothing where the system runs from memory."""
+    return [*_twins(), *_file_system()]
+
+
+def _twins() -> list[Finding]:
+    """Two drives of one image: the next boot takes loader, system and state from either of them (systemd-gpt-auto)."""
+    twins = same_boot_partition(paths.ROOT)
+    if not twins:
+        return []
+    sentence = (
+        f"Drives {' and '.join(twins)} have the same boot partition: a restart may take either, with its own state."
+    )
+    todo = "Switch the server off and leave in the boot drive that it is to run from."
+    return [Finding(check=NAME, kind="twins", level=Level.WARN, sentence=sentence, todo=todo)]
+
+
+def _file_system() -> list[Finding]:
     found = mounted("/")
     if found is None:
         return []

@@ -189,6 +189,10 @@ def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
     server = dataclasses.replace(SERVER, drives=SERVER.drives[:-1])
     with started(image, accelerator, cables, directory, server, millrace__adopt=b"auto") as new:
         new.wait_serving()
+        took = float(new.say("cut -d' ' -f1 /proc/uptime"))
+        print(f"adopted and serving {took:.0f} s after the boot ({accelerator.name})")
+        # said of servers and of KVM; emulated, a boot alone may take as long
+        assert accelerator.name == "tcg" or took < 90
         again = identity(new)
         assert {what: again[what] for what in before} == before
         assert new.millrace("pool show").out.count("degraded") >= 1

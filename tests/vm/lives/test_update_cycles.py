@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Good, broken, good: versions are accepted and go back by themselves again and again, under a client that writes.
+
+Each cycle is an accepted update, a rollback, and an update that does not serve and goes back after three tries.
+`CYCLES` in the environment is how many; docs/soak.md says what one costs. The table is printed for docs/soak.md.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+from dataclasses import astuple, dataclass
+from itertools import pairwise
+
+import pytest
+
+from tests.vm.box import Box
+from tests.vm.lives.test_update import (
+    BOOT,
+    DROP_INS,
+    FAULT,
+    KEYS,
+    LISTED,
+    NEW,
+    OLD,
+    Made,
+    box,
+    rebooted,
+    release,
+    served,
+    version,
+    written,
+)
+from vm.machine import Machine
+
+# an image, and six boots for each cycle
+pytestmark = pytest.mark.soak
+
+__all__ = ["box", "release"]
+
+CYCLES = int(os.environ.get("CYCLES", "50"))
+BACK = "grep -q failed /var/lib/millrace/update/last.json && ! test -e /var/lib/millrace/update/before.json"
+
+
+@dataclass(frozen=True)
+class Row:
+    """Seconds on the host until the server served again; the free space is that of the boot drive, in MiB."""
+
+    cycle: int
+    accepted: int
+    rolled_back: int
+    went_back: int
+    lines: int
+    root_free: int
+
+
+@pytest.fixture(scope="module")
+def rows() -> Iterator[list[Row]]:
+    found: list[Row] = []
+    yield found
+    print("\n| cycle | accepted, s | rolled back, s | went back, s | lines of the client | root free, MiB |")
+    print("|---|---|---|---|---|---|")
+    for row in found:
+        print("| " + " | ".join(map(str, astuple(row))) + " |")
+
+
+def applied(box: Box, release: Made, *more: str) -> None:
+    with served(release.directory) as url:
+        box.millrace(f"update source {url}")
+        box.millrace(["update", "apply", "--yes", "--reboot", "now", *more], seconds=1800)
+
+
+def entries(box: Box) -> list[str]:
+    return box.say(LISTED).splitlines()
+
+
+def test_key_is_given(box: Box, release: Made) -> None:
+    box.machine.run(f"base64 -d > {KEYS}", stdin=release.public)
+
+
+@pytest.mark.parametrize("cycle", range(1, CYCLES + 1))
+def test_good_broken_good(box: Box, client: Machine, release: Made, rows: list[Row], cycle: int) -> None:
+    # a version that failed in the cycle before is not offered without the option
+    again = [] if cycle == 1 else ["--again"]
+    lines, began = written(client), time.monotonic()
+    box.say(f"rm -rf {DROP_INS}")
+    boot = box.say(f"cat {BOOT}")
+    applied(box, release, *again)
+    rebooted(box, boot)
+    assert version(box) == NEW
+    box.machine.wait_command(f"{LISTED} | grep -x millrace_{NEW}.efi", "the acceptance", 900)
+    accepted = time.monotonic()
+
+    boot = box.say(f"cat {BOOT}")
+    box.millrace("update rollback --yes --reboot now", seconds=300)
+    rebooted(box, boot)
+    assert version(box) == OLD
+    rolled_back = time.monotonic()
+
+    box.machine.run(f"mkdir -p {DROP_INS} && cat > {DROP_INS}/fault.conf", stdin=FAULT)
+    applied(box, release, *again)
+    box.machine.wait_command(BACK, "the version before", 5400)
+    box.wait_serving()
+    went_back = time.monotonic()
+    assert (version(box), box.shown("update status --json")["last"]["state"]) == (OLD, "failed")
+    assert box.failed_units() == []
+
+    # nothing piles up on the boot drive, and the client has lost nothing
+    assert len(entries(box)) <= 2
+    assert box.say("ls /var/lib/millrace/update/staged 2>/dev/null; true") == ""
+    free = int(box.say("df --output=avail -m / | tail -n 1"))
+    now = written(client)
+    assert now > lines
+    times = (began, accepted, rolled_back, went_back)
+    seconds = [round(until - since) for since, until in pairwise(times)]
+    rows.append(Row(cycle, *seconds, now, free))

@@ -116,6 +116,12 @@ def test_a_link_that_is_slow_just_now_changes_no_plan() -> None:
     assert planned(inventory).digest() == planned(inventory.model_copy(update={"nics": asleep})).digest()
 
 
+def test_the_page_cache_of_nfsd_is_a_decision_with_its_measurement() -> None:
+    decision = reasons(server([]))["nfsd.io_modes"]
+    assert decision.value == {"read": "buffered", "write": "buffered"}
+    assert "measured" in decision.source
+
+
 class TestPolicyForNfsd:
     def test_each_value_is_taken_and_says_what_would_have_been(self) -> None:
         wish = {"threads": 200, "threads_min": 4, "pool_mode": "global", "max_block_size": 4 * MIB, "lease_time": 90}

@@ -20,6 +20,7 @@ XFS_GROUP_SIZE = "xfsprogs 7.2: mkfs/xfs_mkfs.c warns where a given agsize is a 
 XFS_AUTOFSCK = "xfsprogs 7.2: xfs_scrub(8), file system property autofsck"
 XFS_SECTOR = "XFS: log writes of 4 KiB suit drives of 512 and 4096 byte sectors"
 NFSD_BLOCK = "kernel 7.2: Linux clients cap rsize and wsize at 1 MiB"
+NFSD_IO_MODES = "kernel 7.2: fs/nfsd/debugfs.c io_cache_read, io_cache_write; measured: tools/perf iocache"
 NFSD_POOLS = "kernel 7.2: net/sunrpc/svc.c svc_pool_for_cpu, a request goes to the pool of the CPU that received it"
 NFSD_DYNAMIC = "kernel 7.2: nfsd min-threads is per pool"
 XFS_LOG_PLACE = "Millrace: a log outside parity arrays; XFS log writes are small and forced to the drive"

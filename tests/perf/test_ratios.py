@@ -38,6 +38,14 @@ def test_whole_stripes_of_a_file_read_nothing_but_its_metadata(stripe: Result) -
     assert row.data.reads / row.operations < 0.1
 
 
+def test_a_new_file_begins_on_a_stripe(stripe: Result) -> None:
+    """With a chunk as the unit of XFS it begins anywhere: 8 reads for each write, and half the rate."""
+    row = stripe.row("1 MiB, new file", "tuned")
+    assert row.data.reads / row.operations < 0.2
+    assert row.amplification <= 1.27
+    assert stripe.ratio("1 MiB, new file", "tuned", "tuned, unit a chunk") >= 1.5
+
+
 def test_a_stripe_begun_in_the_middle_is_read(stripe: Result) -> None:
     """The counter that must be zero above is one that counts."""
     assert stripe.row("1 MiB, array", "tuned, 512 KiB off").data.reads > 0

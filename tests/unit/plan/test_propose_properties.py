@@ -155,7 +155,8 @@ def test_the_figures_agree(inventory: Inventory, policy: Policy) -> None:
     if data.over_arrays:
         assert {(leg.chunk or 0) * leg.data_members for leg in legs} == {data.chunk}
         assert data.members == [leg.name for leg in legs]
-    assert (xfs.stripe_unit, xfs.stripe_width) == ((data.chunk, data.data_members) if data.chunk else (0, 0))
+    full_stripe = (legs[0].chunk or 0) * legs[0].data_members
+    assert (xfs.stripe_unit, xfs.stripe_width) == ((full_stripe, len(legs)) if data.chunk else (0, 0))
     assert all(
         leg.data_members == len(leg.members) - {"raid5": 1, "raid6": 2}.get(leg.level, 0) for leg in legs if leg.chunk
     )

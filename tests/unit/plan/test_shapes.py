@@ -42,7 +42,7 @@ def test_1u12_is_raid6_of_ten() -> None:
 def test_1u12_file_system_and_server() -> None:
     plan = planned(server(drives_1u12()))
     xfs, nfsd, md = plan.filesystem, plan.nfsd, plan.md
-    assert (xfs.stripe_unit, xfs.stripe_width, xfs.sector, xfs.log_size) == (128 * KIB, 8, 4096, 2038 * MIB)
+    assert (xfs.stripe_unit, xfs.stripe_width, xfs.sector, xfs.log_size) == (MIB, 1, 4096, 2038 * MIB)
     assert (xfs.device, xfs.log_device) == ("/dev/md/millrace-data", "/dev/md/millrace-log")
     safe = ["nosuid", "nodev", "noexec"]
     assert xfs.mount_options == [

@@ -44,7 +44,7 @@ def test_the_log_has_a_hot_spare_on_a_data_drive(box: Box) -> None:
 def test_file_system_equals_the_plan(box: Box) -> None:
     promises.file_system_equals_the_plan(box)
     filesystem = box.plan["filesystem"]
-    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (128 * 1024, 8)
+    assert (filesystem["stripe_unit"], filesystem["stripe_width"]) == (1 << 20, 1)
 
 
 def test_nfsd_equals_the_plan(box: Box) -> None:

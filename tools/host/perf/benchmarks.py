@@ -71,8 +71,17 @@ def _log_setups() -> list[Setup]:
 
 
 def _stripe_setups() -> list[Setup]:
-    swalloc = Policy(xfs=XfsPolicy(mount_options_extra=["swalloc"]))
-    return [setups.stock(), setups.planned("tuned"), setups.planned("tuned, swalloc", swalloc)]
+    tuned = setups.planned("tuned")
+    return [setups.stock(), tuned, setups.by_chunk(tuned, "tuned, unit a chunk")]
+
+
+def _newfiles_setups() -> list[Setup]:
+    planned = setups.planned("planned")
+    swalloc = setups.planned("unit a chunk, swalloc", Policy(xfs=XfsPolicy(mount_options_extra=["swalloc"])))
+    raid50 = setups.planned("RAID50", Policy(layout=LayoutPolicy(level="raid50")))
+    by_chunk = setups.by_chunk(planned, "unit a chunk")
+    hinted = replace(by_chunk, name="unit a chunk, extent size hint", hint=1 << 20)
+    return [by_chunk, planned, setups.by_chunk(swalloc, swalloc.name), hinted, raid50]
 
 
 def _bitmap_setups() -> list[Setup]:
@@ -138,6 +147,7 @@ BENCHMARKS = {
         _stripe_setups,
         (
             Ratio("1 MiB, new file", "tuned", "stock"),
+            Ratio("1 MiB, new file", "tuned", "tuned, unit a chunk"),
             Ratio("1 MiB, on a stripe", "tuned", "stock"),
             Ratio("1 MiB, array", "tuned, 0 KiB off", "tuned, 512 KiB off"),
         ),
@@ -238,10 +248,22 @@ BENCHMARKS = {
         _tuned,
         (),
     ),
+    "newfiles": Benchmark(
+        11,
+        "Where new files begin",
+        "unit a chunk",
+        lambda: drives(bandwidth=BANDWIDTH),
+        _newfiles_setups,
+        (
+            Ratio("1 MiB, new file", "planned", "unit a chunk", (1.5, 2.6)),
+            Ratio("1 MiB, 4 new files", "planned", "unit a chunk", (1.15, 1.6)),
+            Ratio("4 KiB appended to 8 files, fsync", "planned", "unit a chunk", (0.9, 1.15)),
+        ),
+    ),
 }
-# Asked for by name only. `rebuild` takes three minutes of a processor, and tools/perf checks its bands; the others have
-# none: their results are not known yet.
-UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim")
+# Asked for by name only: they take minutes of a processor. tools/perf checks the bands of `rebuild` and `newfiles`; the
+# others have none: their results are not known yet.
+UNBANDED = ("iocache", "transfer", "readahead", "rebuild", "trim", "newfiles")
 NAMES = [name for name in BENCHMARKS if name != CONTROL]
 
 

@@ -4,6 +4,7 @@
 The planner sees a 1U12 with ten data drives and two small ones; its drives are as small as the emulated ones.
 """
 
+import re
 import uuid
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,6 +21,8 @@ from millrace.provision.model import ArrayRecord
 
 MIB, GIB = 1 << 20, 1 << 30
 DATA_DRIVES, LOG_DRIVES = 10, 2
+# of RAID6
+DATA_IN_STRIPE = DATA_DRIVES - 2
 DATA_MIB, LOG_MIB = 512, 128
 # A data partition fills an emulated drive; on a real one a log partition and room for a smaller replacement are beside
 # it.
@@ -156,6 +159,16 @@ def with_log_on(setup: Setup, name: str, drives: Sequence[int]) -> Setup:
     new = [f"/dev/nullb{number}" for number in drives]
     swap = dict(zip(old, new, strict=True))
     return replace(setup, name=name, arrays=[[swap.get(word, word) for word in argv] for argv in setup.arrays])
+
+
+def by_chunk(setup: Setup, name: str) -> Setup:
+    """Return the same setup with the chunk as stripe unit of XFS, as pools of one array were made at first."""
+
+    def word(given: str) -> str:
+        found = re.fullmatch(r"su=(\d+),sw=1,(agsize=\d+)", given)
+        return f"su={int(found[1]) // DATA_IN_STRIPE},sw={DATA_IN_STRIPE},{found[2]}" if found else given
+
+    return replace(setup, name=name, mkfs=[word(given) for given in setup.mkfs])
 
 
 def without_bitmap(setup: Setup, name: str) -> Setup:

@@ -19,10 +19,14 @@ SMALLEST_GROUP_REAL, SMALLEST_GROUP, SMALLEST_OF_XFS = 4 * GIB, 64 * MIB, 16 * M
 
 @dataclass(frozen=True)
 class Stripes:
-    """What groups are aligned to: the stripe unit in bytes (0 for a mirror) and how many make one stripe width."""
+    """What groups are aligned to: the stripe unit in bytes (0: a mirror), and on how many legs or drives units begin.
+
+    Units of several legs begin on each leg in turn. Those of one array are full stripes and begin on each member in
+    turn, as parity rotates (raid5.c, left-symmetric).
+    """
 
     unit: int
-    width: int
+    turns: int
 
     @property
     def step(self) -> int:
@@ -30,8 +34,8 @@ class Stripes:
         return self.unit or MIB
 
     def rotates(self, size: int) -> bool:
-        """Whether groups of this size begin on each leg (or data drive) in turn."""
-        return size % self.step == 0 and gcd(size // self.step, self.width or 1) == 1
+        """Whether groups of this size begin on each leg (or member) in turn."""
+        return size % self.step == 0 and gcd(size // self.step, self.turns or 1) == 1
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,7 @@ def planned_groups(capacity: int, member: int, cores: int, stripes: Stripes) -> 
 def equal_groups(capacity: int, count: int, stripes: Stripes) -> AllocationGroups | None:
     """Return `count` groups for `capacity` bytes; None where XFS or the stripes do not allow so many or so few."""
     units = -(-capacity // (count * stripes.step))
-    while gcd(units, stripes.width or 1) != 1:
+    while gcd(units, stripes.turns or 1) != 1:
         units += 1
     size = units * stripes.step
     # md keeps up to 1/1024 of its members for itself: the last group must outlive that, or there is one less.

@@ -24,7 +24,7 @@ AUTOFSCK: Literal["check"] = "check"
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
     """Shape the file system after the array below it. InapplicablePolicy: the policy asks for what XFS cannot do."""
     external = layout.log.mode != "internal"
-    stripes = Stripes(layout.data.chunk or 0, layout.data.data_members if layout.data.chunk else 0)
+    stripes = _stripes(layout)
     computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
     groups = _asked_groups(policy.xfs.agcount, layout, stripes) if policy.xfs.agcount else computed
     discard, about_discard = plan_discard(layout, policy)
@@ -35,7 +35,7 @@ def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Fil
         log_device=array_path("log") if external else None,
         log_size=_log_size(layout, groups.size, policy),
         stripe_unit=stripes.unit,
-        stripe_width=stripes.width,
+        stripe_width=len(layout.legs) if stripes.unit else 0,
         allocation_groups=groups.count,
         allocation_group_size=groups.size,
         sector=SECTOR,
@@ -88,6 +88,14 @@ def _most_groups(capacity: int, fewest: int, stripes: Stripes) -> int:
     return most
 
 
+def _stripes(layout: Layout) -> Stripes:
+    """The full stripe of a leg is the stripe unit: XFS aligns no allocation that is smaller than its unit."""
+    legs = len(layout.legs)
+    if layout.data.over_arrays:
+        return Stripes(layout.data.chunk or 0, legs)
+    return Stripes(layout.full_stripe, len(layout.data.members) if layout.full_stripe else 0)
+
+
 def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
     wanted = policy.log.size_mib * MIB if policy.log.size_mib else None
     internal = layout.log.mode == "internal"
@@ -105,15 +113,16 @@ def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
 
 def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
     unit, width = filesystem.stripe_unit, filesystem.stripe_width
-    below = "legs" if layout.data.over_arrays else "data drives"
+    of = f"a leg, and there are {width} legs" if layout.data.over_arrays else "the array"
     return Decision(
         name="filesystem.stripe",
         value={"su": unit, "sw": width},
-        reason=f"Stripe unit {binary(unit)} and {width} {below}: the file system aligns large files to the "
-        f"{binary(unit * width)} stripe of the array."
+        reason=f"The stripe unit is {binary(unit)}, the full stripe of {of}. XFS aligns a new file from one stripe "
+        "unit on: large files begin on a full stripe and are written without a read-modify-write, small ones share "
+        "stripes."
         if unit
         else "A mirror has no stripes to align to.",
-        source=sources.TALK_FORMAT,
+        source=f"{sources.XFS_ALIGNMENT}; measured: tools/perf newfiles" if unit else sources.TALK_FORMAT,
     )
 
 
@@ -136,12 +145,12 @@ def _group_size(groups: AllocationGroups, layout: Layout, stripes: Stripes) -> D
     units = f"{groups.size // stripes.step} stripe units of {binary(stripes.step)}"
     if layout.data.over_arrays:
         why = (
-            f"{units}: no divisor in common with the {stripes.width} legs, so that groups begin on each leg in turn; "
+            f"{units}: no divisor in common with the {stripes.turns} legs, so that groups begin on each leg in turn; "
             "at a multiple of the stripe width all of them would begin on one leg, permanently"
         )
     elif stripes.unit:
-        why = f"{units}: no divisor in common with the {stripes.width} data drives of a stripe, so that groups begin "
-        why += "on each drive in turn"
+        why = f"{units}: no divisor in common with the {stripes.turns} drives of the array, so that groups begin on "
+        why += "each drive in turn"
     else:
         why = "Whole MiB: a mirror has no stripes to align to"
     return Decision(

@@ -16,6 +16,7 @@ from host.perf.guest import (
     iocache,
     job,
     log,
+    newfiles,
     readahead,
     rebuild,
     stripe,
@@ -37,6 +38,7 @@ BENCHMARKS: dict[str, Callable[[Lab], None]] = {
     "readahead": readahead.bench,
     "rebuild": rebuild.bench,
     "trim": trim.bench,
+    "newfiles": newfiles.bench,
 }
 
 

@@ -16,6 +16,7 @@ class Setup:
 
     `arrays` are mdadm commands in order; `md` attributes of /sys/block/md*/md by array name; `read_ahead` in KiB,
     None leaves the kernel's; `mount` options, "" for the defaults; `nfsd` None is what rpc.nfsd does unasked.
+    `hint` is the extent size in bytes that new files of a share inherit, 0 without one.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Setup:
     sysctl: dict[str, str]
     nfsd: dict[str, int] | None
     export: str
+    hint: int = 0
 
 
 @dataclass(frozen=True)

@@ -1201,12 +1201,17 @@ export interface Inventory {
     lockdown: string | null;
 }
 
-/** One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known. */
+/**
+ * One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known.
+ *
+ * `bytes_per_second` is the rate of a rebuild or check on each drive.
+ */
 export interface Job {
     name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "rescue" | "benchmark";
     what: string;
     progress: number | null;
     seconds_left: number | null;
+    bytes_per_second: number | null;
 }
 
 export type JsonValue = unknown;
@@ -2393,13 +2398,15 @@ export interface Schema {
  * One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
  *
  * `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
- * the same in words, empty where all sectors match.
+ * the same in words, empty where all sectors match. `lost` are sectors of each member that can neither be read nor
+ * rebuilt, and are in use: `millrace pool scrub retire`.
  */
 export interface ScrubOfArray {
     kept: ArrayScrub;
     sync: Sync | null;
     files: FileSearch | null;
     doubt: string;
+    lost: number;
 }
 
 /**

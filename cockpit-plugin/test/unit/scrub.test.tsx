@@ -4,7 +4,7 @@ import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
 import { App } from "../../src/app";
-import type { ScrubStatus } from "../../src/types/millrace";
+import type { Retirement, ScrubStatus } from "../../src/types/millrace";
 import { golden, serverIs } from "../golden";
 import { does, open, refuses, says, setAdmin, started } from "../mocks/cockpit";
 
@@ -117,4 +117,62 @@ test("a repair that is confirmed is not offered again, and one that ended is sho
     expect(differs.queryByRole("button")).toBeNull();
     expect((await panel()).textContent).toContain("Array log was repaired");
     expect((await panel()).textContent).toContain("8 sectors of each member are lost and retired");
+});
+
+const LOST = (): ScrubStatus => {
+    const found = status();
+    return { ...found, arrays: found.arrays.map((one) => (one.kept.array === "data" ? { ...one, lost: 16 } : one)) };
+};
+const SURVEY: Retirement = { schema_version: 1, sectors: 128, retired: 0, unreadable: ["data/corpus/seven.tar"], readable: ["data/models/nine"], left: [] };
+const retireDialog = async () => {
+    await userEvent.click(await screen.findByRole("button", { name: "Retire…" }));
+    return within(await screen.findByTestId("confirm"));
+};
+/** The one of the dialog's own buttons: its cross closes it, too. */
+const press = (name: string) => userEvent.click(screen.getAllByRole("button", { name }).at(-1) ?? document.body);
+
+test("lost areas are retired after their files are named and the word is typed", async () => {
+    says("pool scrub status", LOST());
+    says("pool scrub retire --dry-run", SURVEY);
+    does("pool scrub retire --yes", (call) => { says("pool scrub status", status()); call.end(JSON.stringify({ ...SURVEY, retired: 120, left: ["data/corpus/seven.tar: data are lost"] })); });
+    render(<App />);
+    expect((await screen.findByTestId("lost")).textContent).toContain("Array data: 16 sectors of each member.");
+    const dialog = await retireDialog();
+    expect(await dialog.findByText("data/corpus/seven.tar")).toBeTruthy();
+    expect(dialog.getByText("data/models/nine")).toBeTruthy();
+    const button = dialog.getByRole<HTMLButtonElement>("button", { name: "Retire areas" });
+    expect(button.disabled).toBe(true);
+    await userEvent.type(dialog.getByLabelText("Type “yes” to confirm"), "yes");
+    await press("Retire areas");
+    expect(await screen.findByText("120 of 128 sectors are retired.")).toBeTruthy();
+    expect(screen.getByText("data/corpus/seven.tar: data are lost")).toBeTruthy();
+    expect(started("pool scrub retire --yes")[0]?.options.superuser).toBe("require");
+    await press("Close");
+    await waitFor(() => expect(screen.queryByTestId("lost")).toBeNull());
+});
+
+test("data are given up only where that is ticked", async () => {
+    says("pool scrub status", LOST());
+    says("pool scrub retire --dry-run", SURVEY);
+    does("pool scrub retire --zero-files --yes", (call) => { call.end(JSON.stringify({ ...SURVEY, retired: 128 })); });
+    render(<App />);
+    const dialog = await retireDialog();
+    await userEvent.click(await dialog.findByLabelText(/read as zeros/));
+    await userEvent.type(dialog.getByLabelText("Type “yes” to confirm"), "yes{Enter}");
+    expect(await screen.findByText("The lost areas are retired")).toBeTruthy();
+});
+
+test("what cannot be retired now says why and offers nothing", async () => {
+    says("pool scrub status", LOST());
+    refuses("pool scrub retire --dry-run", "nothing is retired now: array data is degraded");
+    render(<App />);
+    const dialog = await retireDialog();
+    expect((await dialog.findByTestId("error")).textContent).toContain("array data is degraded");
+    expect(dialog.getByRole<HTMLButtonElement>("button", { name: "Retire areas" }).disabled).toBe(true);
+});
+
+test("without lost areas nothing is offered", async () => {
+    render(<App />);
+    await screen.findByRole("row", { name: /Array data/ });
+    expect(screen.queryByRole("button", { name: "Retire…" })).toBeNull();
 });

@@ -161,15 +161,16 @@ def test_a_spare_that_waits_is_healthy(serving: Path) -> None:
 
 def test_a_rebuild_is_shown_and_needs_no_remedy(serving: Path) -> None:
     (serving / "sys/class/block/md127/md/dev-nvme5n1p1/state").write_text("spare\n")
-    set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000")
+    set_md(serving, "md127", degraded="1", sync_action="recover", sync_completed="250 / 1000", sync_speed="1000")
     found = arrays.check(host())[0]
-    assert "rebuild at 25 %" in found.sentence and found.todo is None
+    assert found.sentence.endswith("; rebuild at 25 %, 1.02 MB/s, 1 min left.") and found.todo is None
     # and one that leaves another drive missing does
     lose(serving, "md127", 6)
     set_md(serving, "md127", degraded="2")
     found = arrays.check(host())[0]
     assert found.level is Level.FAIL and found.todo == "Replace the drive: millrace drive replace D4"
-    assert found.sentence.endswith("drive D4 is missing; the next failure loses data; rebuild at 25 %.")
+    rebuild = "rebuild at 25 %, 1.02 MB/s, 1 min left."
+    assert found.sentence.endswith(f"drive D4 is missing; the next failure loses data; {rebuild}")
 
 
 def test_the_first_synchronisation_is_all_right(serving: Path) -> None:

@@ -121,7 +121,7 @@ def test_status_is_one_screen() -> None:
         space=Space(size=80 * 10**12, used=79 * 10**12, free=10**12),
         shares=[share],
         fed=FED,
-        jobs=[Job(name="rebuild", what="array data", progress=0.125, seconds_left=600)],
+        jobs=[Job(name="rebuild", what="array data", progress=0.125, seconds_left=600, bytes_per_second=205_000_000)],
         as_root=True,
         notes=[],
     )
@@ -131,7 +131,7 @@ def test_status_is_one_screen() -> None:
         "Pool     /srv/pool, 80 TB, 1 TB free",
         "Feeds    24 H100 with 3D-U-Net (predicted, not measured yet; bottleneck: nic)",
         "Share    data  SMB; NFS to 10.0.0.0/24",
-        "Job      rebuild, array data: 12.5%, 10 min left",
+        "Job      rebuild, array data: 12.5%, 205 MB/s, 10 min left",
         "Next     No pool yet. The plan: RAID6 of 10 drives. Read it (millrace plan), then: millrace approve "
         + "a" * 64,
     ]

@@ -115,6 +115,13 @@ def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
     assert look().jobs == []
 
 
+def test_rebuild_is_a_job_with_its_rate(box: Box) -> None:
+    box.md("data", sync_action="recover", sync_completed="250 / 1000", sync_speed="50000")
+    [job] = look().jobs
+    assert (job.name, job.what, job.progress) == ("rebuild", "array data", 0.25)
+    assert job.bytes_per_second == 51_200_000 and job.seconds_left is not None
+
+
 def test_change_of_drives_is_a_job_until_it_stops(box: Box) -> None:
     journal = box.change(3, 12)
     [job] = look().jobs

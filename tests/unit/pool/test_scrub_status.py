@@ -110,7 +110,24 @@ def test_check_that_waits_shows_where_and_why(box: Box) -> None:
 def test_check_that_runs_shows_its_rate(box: Box) -> None:
     under_way(250)
     box.md("data", sync_action="check", sync_completed="250 / 1000", sync_speed="50000")
-    assert said()[2] == "array data: never checked; check is running, 25 % done, 51.2 MB/s of each drive"
+    assert said()[2] == "array data: never checked; check is running, 25 % done, 51.2 MB/s, 1 min left"
+
+
+def test_lost_areas_name_the_way_out_until_they_are_retired(box: Box) -> None:
+    for number in (3, 4, 5):
+        box.md("data", **{f"dev-nvme{number}n1p2/bad_blocks": "162 2", f"dev-nvme{number}n1p2/offset": "0"})
+    found = status(read_model(paths.pool_file(), Pool), ScrubPolicy(), NOW)
+    assert [(one.kept.array, one.lost) for one in found.arrays] == [("log", 0), ("data", 8)]
+    assert said()[-1] == "  8 sectors of each member are lost; take them out of use: millrace pool scrub retire"
+    [data] = [one for one in read_model(paths.pool_file(), Pool).arrays if one.array.name == "data"]
+    kept = load().of(data.uuid, "data").model_copy(update={"retired": [RetiredRows(begin=160, end=168)]})
+    change(lambda old: old.having(kept))
+    assert said()[-1] == "  8 sectors of each member are lost and retired: no file uses them"
+
+
+def test_bad_blocks_that_the_other_members_have_are_not_lost(box: Box) -> None:
+    box.md("data", **{"dev-nvme3n1p2/bad_blocks": "162 2", "dev-nvme3n1p2/offset": "0"})
+    assert not any("lost" in line for line in said())
 
 
 def test_rebuild_is_no_check(box: Box) -> None:

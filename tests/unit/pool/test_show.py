@@ -62,7 +62,8 @@ def test_a_rebuild_says_how_far_and_how_long(box: Box) -> None:
     assert sync.seconds_left == pytest.approx(0.75 * 7_681_501_126_656 / (1_500_000 * 1024))
     new = member(12)
     assert (new.state, new.planned, new.bay) == ("rebuilding", False, "4")
-    assert "1 of 10 members missing, 1 more may fail, rebuild at 25.0%, 63 min left" in "\n".join(show.lines(state()))
+    rebuild = "rebuild at 25.0%, 1.54 GB/s, 1 h 3 min left"
+    assert f"1 of 10 members missing, 1 more may fail, {rebuild}" in "\n".join(show.lines(state()))
 
 
 def test_a_check_that_waits_has_no_progress(box: Box) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from millrace.drive.change_model import ChangeProgress
 from millrace.provision.candidates import named
 from millrace.provision.change_model import ChangedDrive, DriveChange, DrivePlan, DriveProposal
-from millrace.system.text import binary, size
+from millrace.system.text import binary, pace, size
 
 TITLES = {"replace": "Replace", "add": "Add", "remove": "Remove"}
 
@@ -64,10 +64,7 @@ def progress_line(now: ChangeProgress) -> str:
     words = f"{now.done}/{now.total} {now.step or 'finishing'}"
     if now.progress is None:
         return words
-    words += f", {now.progress:.0%}"
-    if now.bytes_per_second:
-        words += f", {size(now.bytes_per_second)}/s"
-    return f"{words}, {_duration(now.seconds_left)} left" if now.seconds_left is not None else words
+    return f"{words}, {now.progress:.0%}{pace(now.bytes_per_second, now.seconds_left)}"
 
 
 def progress_lines(found: Sequence[ChangeProgress]) -> Iterator[str]:
@@ -84,11 +81,6 @@ def progress_lines(found: Sequence[ChangeProgress]) -> Iterator[str]:
             yield f"{result(now.change)} ({now.change.ended})"
         else:
             yield progress_line(now)
-
-
-def _duration(seconds: float) -> str:
-    minutes = int(seconds + 59) // 60
-    return f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min"
 
 
 def _about(drive: ChangedDrive) -> str:

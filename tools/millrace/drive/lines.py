@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from millrace.drive.model import DriveRow, Located
 from millrace.provision.erasure import EraseLine, EraseProgress, Erasure
-from millrace.system.text import size
+from millrace.system.text import pace, size
 
 HEAD = ["Bay", "Serial", "Model", "Size", "Role", "Verdict", "°C", "Worn"]
 FIGURES = {"Size", "°C", "Worn"}
@@ -111,6 +111,4 @@ def erase_bar(lines: Iterable[EraseLine]) -> EraseLine | None:
 
 
 def _pace(progress: EraseProgress) -> str:
-    rate = f", {size(progress.bytes_per_second)}/s" if progress.bytes_per_second else ""
-    left = f", {progress.seconds_left // 60 + 1} min left" if progress.seconds_left else ""
-    return f"{progress.what}{rate}{left}"
+    return f"{progress.what}{pace(progress.bytes_per_second, progress.seconds_left)}"

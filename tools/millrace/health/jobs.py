@@ -29,12 +29,16 @@ SILENT_SECONDS = 60
 
 
 class Job(Contract):
-    """One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known."""
+    """One job: what it is about, how far it is from 0 to 1, and the seconds that it still takes; null is not known.
+
+    `bytes_per_second` is the rate of a rebuild or check on each drive.
+    """
 
     name: JobName
     what: str
     progress: float | None
     seconds_left: float | None
+    bytes_per_second: int | None = None
 
 
 def jobs(pool: Pool | None) -> list[Job]:
@@ -109,5 +113,7 @@ def _synchronising(pool: Pool) -> list[Job]:
         sync = arrays.sync(device) if device and (block(device) / "md").is_dir() else None
         if sync:
             what = f"array {record.array.name}"
-            found.append(Job(name=sync.action, what=what, progress=sync.progress, seconds_left=sync.seconds_left))
+            rate, left = sync.bytes_per_second, sync.seconds_left
+            job = Job(name=sync.action, what=what, progress=sync.progress, seconds_left=left, bytes_per_second=rate)
+            found.append(job)
     return found

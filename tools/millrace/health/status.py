@@ -22,7 +22,7 @@ from millrace.system.documents import Contract
 from millrace.system.mounts import mounted
 from millrace.system.net import Interface
 from millrace.system.os_release import image_version
-from millrace.system.text import size
+from millrace.system.text import pace, size
 
 T = TypeVar("T")
 
@@ -156,8 +156,7 @@ def _pool(status: Status) -> str:
 
 def _job(job: Job) -> str:
     progress = "waiting" if job.progress is None else f"{job.progress:.1%}"
-    left = "" if job.seconds_left is None else f", {job.seconds_left / 60:.0f} min left"
-    return f"{job.name}, {job.what}: {progress}{left}"
+    return f"{job.name}, {job.what}: {progress}{pace(job.bytes_per_second, job.seconds_left)}"
 
 
 def _share(share: Share) -> str:

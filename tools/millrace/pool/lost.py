@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 from millrace.plan.model import Role
 from millrace.pool import scrub_due as due
-from millrace.pool.damage import Area, bad_blocks, beyond, merged, placed
+from millrace.pool.damage import Area, bad_blocks, beyond, merged, minus, placed
+from millrace.pool.scrub_record import ScrubRecord
 from millrace.provision.devices import array_device
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, Pool
@@ -63,6 +64,16 @@ def lost(pool: Pool) -> list[LostRows]:
         rows = merged([_blocks(row) for row in beyond(bad_blocks(array_device(one.array.name) or "none"), members)])
         if rows:
             found.append(LostRows(one, rows, merged(placed(pool, one.array, rows))))
+    return found
+
+
+def in_use(pool: Pool, record: ScrubRecord) -> dict[str, int]:
+    """Return how many sectors of each member of an array are lost and not retired, by the array's UUID."""
+    found = dict[str, int]()
+    for each in lost(pool):
+        kept = record.of(each.one.uuid, each.one.array.name).retired
+        rows = minus(each.rows, [Area(row.begin, row.end) for row in kept])
+        found[each.one.uuid] = sum(row.end - row.begin for row in rows)
     return found
 
 

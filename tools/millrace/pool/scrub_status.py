@@ -9,6 +9,7 @@ from millrace.plan.model import Role
 from millrace.plan.policy import ScrubPolicy
 from millrace.pool import scrub_due as due
 from millrace.pool.arrays import sync
+from millrace.pool.lost import in_use
 from millrace.pool.model import Sync
 from millrace.pool.scrub_record import (
     ArrayScrub,
@@ -24,20 +25,24 @@ from millrace.pool.scrub_record import (
 from millrace.provision.devices import array_device
 from millrace.provision.model import ArrayRecord, Pool
 from millrace.system.documents import Contract
-from millrace.system.text import KIB, moment, size
+from millrace.system.text import KIB, moment, pace, size
+
+RETIRE = "millrace pool scrub retire"
 
 
 class ScrubOfArray(Contract):
     """One array: what is kept of its checks, and the check or repair that runs; `sync` is null where none does.
 
     `files` are those in doubt by its last check, null where they were not searched for yet or none can be; `doubt` is
-    the same in words, empty where all sectors match.
+    the same in words, empty where all sectors match. `lost` are sectors of each member that can neither be read nor
+    rebuilt, and are in use: `millrace pool scrub retire`.
     """
 
     kept: ArrayScrub
     sync: Sync | None
     files: FileSearch | None
     doubt: str
+    lost: int
 
 
 class ScrubStatus(Contract):
@@ -61,6 +66,7 @@ class ScrubStatus(Contract):
 def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
     """Return the checks of all arrays of the pool."""
     record = load()
+    lost = in_use(pool, record)
     opening = due.next_window(policy, pool, record, now)
     return ScrubStatus(
         window=policy.window,
@@ -69,7 +75,7 @@ def status(pool: Pool, policy: ScrubPolicy, now: datetime) -> ScrubStatus:
         next=opening.isoformat(timespec="minutes") if opening else None,
         round=record.round,
         stopped=record.stopped,
-        arrays=[_of(record, one) for one in due.arrays(pool)],
+        arrays=[_of(record, one, lost.get(one.uuid, 0)) for one in due.arrays(pool)],
         filesystem=record.filesystem,
     )
 
@@ -85,6 +91,8 @@ def lines(found: ScrubStatus) -> Iterator[str]:
         yield f"array {one.kept.array}: {in_words(one.kept.last)}{_now(one)}"
         if one.kept.last and one.kept.last.mismatches:
             yield f"  {one.doubt}"
+        if one.lost:
+            yield f"  {one.lost} sectors of each member are lost; take them out of use: {RETIRE}"
         if one.kept.retired:
             sectors = sum(row.end - row.begin for row in one.kept.retired)
             yield f"  {sectors} sectors of each member are lost and retired: no file uses them"
@@ -107,14 +115,14 @@ def _next(found: ScrubStatus) -> str:
 def _now(one: ScrubOfArray) -> str:
     begun = one.kept.under_way
     if one.sync is not None and one.kept.repair is not None:
-        return f"; repair is running, {int(100 * (one.sync.progress or 0))} % done"
+        done = f"{int(100 * (one.sync.progress or 0))} % done"
+        return f"; repair is running, {done}{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
     if begun is None:
         return ""
     share = f"{100 * begun.sector // max(begun.sectors, 1)} %"
     if one.sync is None:
         return f"; a check of {moment(begun.started)} waits at {share}"
-    speed = f", {size(one.sync.bytes_per_second)}/s of each drive" if one.sync.bytes_per_second else ""
-    return f"; {one.sync.action} is running, {share} done{speed}"
+    return f"; {one.sync.action} is running, {share} done{pace(one.sync.bytes_per_second, one.sync.seconds_left)}"
 
 
 def _running(name: str) -> Sync | None:
@@ -123,10 +131,12 @@ def _running(name: str) -> Sync | None:
     return found if found and found.action in ("check", "repair") else None
 
 
-def _of(record: ScrubRecord, one: ArrayRecord) -> ScrubOfArray:
+def _of(record: ScrubRecord, one: ArrayRecord, lost: int) -> ScrubOfArray:
     kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
-    if kept.last is None or not kept.last.mismatches:
-        return ScrubOfArray(kept=kept, sync=sync, files=None, doubt="")
-    if one.array.role is Role.LOG:
-        return ScrubOfArray(kept=kept, sync=sync, files=None, doubt="no file is in doubt: it is the file system log")
-    return ScrubOfArray(kept=kept, sync=sync, files=record.files_of(kept), doubt=files_in_words(record, kept))
+    files, doubt = None, ""
+    if kept.last is not None and kept.last.mismatches:
+        if one.array.role is Role.LOG:
+            doubt = "no file is in doubt: it is the file system log"
+        else:
+            files, doubt = record.files_of(kept), files_in_words(record, kept)
+    return ScrubOfArray(kept=kept, sync=sync, files=files, doubt=doubt, lost=lost)

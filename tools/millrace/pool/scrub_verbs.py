@@ -95,8 +95,9 @@ def repair(array: str | None, yes: bool, show: Output) -> None:
 @scrub.command()
 @click.option("--zero-files", is_flag=True, help="Let files read as zeros where their data are lost.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--dry-run", is_flag=True, help="Show what is lost and which files are concerned; change nothing.")
 @prints("millrace.pool.retire:Retirement")
-def retire(zero_files: bool, yes: bool, show: Output) -> None:
+def retire(zero_files: bool, yes: bool, dry_run: bool, show: Output) -> None:
     """Take areas that no drive can read any more out of use; the pool serves meanwhile.
 
     Blocks of other data in these areas get another place. Data that are lost stay where they are without --zero-files.
@@ -105,7 +106,11 @@ def retire(zero_files: bool, yes: bool, show: Output) -> None:
 
     only_root()
     pool = load_pool()
-    for line in retirement.explained(retirement.survey(pool, attempt), zero_files):
+    survey = retirement.survey(pool, attempt)
+    if dry_run:
+        show(survey, lambda found: retirement.explained(found, zero_files))
+        return
+    for line in retirement.explained(survey, zero_files):
         click.echo(line, err=True)
     if not yes:
         typed_yes("Retire these areas?", "--yes")

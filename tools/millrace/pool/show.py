@@ -16,7 +16,7 @@ from millrace.share.usage import usage
 from millrace.system.documents import read_model
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner, attempt
-from millrace.system.text import size
+from millrace.system.text import pace, size
 
 
 def state(pool: Pool, run: Runner = attempt) -> PoolState:
@@ -115,7 +115,7 @@ def _sync(array: LiveArray) -> str:
         return ""
     if array.sync.progress is None:
         return f", {array.sync.action} is waiting"
-    left = f", {array.sync.seconds_left / 60:.0f} min left" if array.sync.seconds_left is not None else ""
+    left = pace(array.sync.bytes_per_second, array.sync.seconds_left)
     return f", {array.sync.action} at {array.sync.progress:.1%}{left}"
 
 

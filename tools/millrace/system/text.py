@@ -50,6 +50,20 @@ def size(count: int) -> str:
     return f"{value:.3g} {unit}"
 
 
+def duration(seconds: float) -> str:
+    """Return how long something still takes, rounded up: `8 min`, `2 h 3 min`, `5 days`."""
+    minutes = -int(-seconds // 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    return f"{minutes // 60} h {minutes % 60} min" if minutes < 48 * 60 else f"{round(minutes / 1440)} days"
+
+
+def pace(bytes_per_second: int | None, seconds_left: float | None) -> str:
+    """Return what follows a percentage: `, 1.54 GB/s, 1 h 3 min left`, without what is not known."""
+    rate = f", {size(bytes_per_second)}/s" if bytes_per_second else ""
+    return rate + (f", {duration(seconds_left)} left" if seconds_left is not None else "")
+
+
 def binary(count: int) -> str:
     """Return an amount of memory, a chunk or a stripe in bytes in powers of two: `128 KiB`, `1 MiB`, `503.4 GiB`."""
     for factor, unit in ((TIB, "TiB"), (GIB, "GiB"), (MIB, "MiB"), (KIB, "KiB")):

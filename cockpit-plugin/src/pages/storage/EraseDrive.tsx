@@ -7,7 +7,7 @@ import type { Outputs } from "../../types/outputs";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { TextField } from "../../components/Field";
 import { ProgressEta } from "../../components/ProgressEta";
-import { bytes } from "../../lib/format";
+import { bytes, rate } from "../../lib/format";
 import { _, format } from "../../lib/i18n";
 import { follow, type CliError } from "../../lib/millrace";
 import { driveVerdict } from "./words";
@@ -56,7 +56,8 @@ export function EraseDrive({ drive, onDone, onClose }: { drive: DriveRow; onDone
                 <p>{format(_("All data on this drive is permanently deleted: $0, $1, bay $2."), drive.model, bytes(drive.size_bytes), drive.bay ?? _("unknown"))}</p>
                 <p>{driveVerdict(drive)}</p>
                 {busy
-                    ? <ProgressEta title={_("Erasing")} secondsLeft={line?.seconds_left} progress={progress} />
+                    ? <ProgressEta title={_("Erasing")} secondsLeft={line?.seconds_left} progress={progress}
+                        detail={line?.bytes_per_second ? rate(line.bytes_per_second) : undefined} />
                     : (
                         <Form onSubmit={(event) => event.preventDefault()}>
                             <TextField id="erase-serial" label={format(_("Type “$0” to confirm"), drive.serial)} value={typed} onChange={setTyped} />

@@ -14,6 +14,7 @@ import { bytes, duration, moment, percent, rate, UNKNOWN } from "../../lib/forma
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { jobTitle } from "../../lib/jobs";
+import { RetireDialog } from "./RetireDialog";
 
 /** Seconds: a check takes hours. */
 const EVERY = 5;
@@ -25,6 +26,7 @@ export function ScrubPanel(): JSX.Element {
     const start = useChange("pool scrub start");
     const stop = useChange("pool scrub stop");
     const [repairs, setRepairs] = useState<ScrubOfArray | null>(null);
+    const [retires, setRetires] = useState(false);
     const busy = start.busy || stop.busy;
     const runs = found.data !== undefined && found.data.round !== null && found.data.stopped === null;
     const button = runs
@@ -37,13 +39,16 @@ export function ScrubPanel(): JSX.Element {
     return (
         <Panel title={_("Checks")} wide testId="scrub" actions={button}>
             <ErrorAlert error={start.error ?? stop.error} />
-            <Loaded of={found} what={_("Loading checks")}>{(status) => <Shown status={status} onRepair={setRepairs} />}</Loaded>
+            <Loaded of={found} what={_("Loading checks")}>{(status) => <Shown status={status} onRepair={setRepairs} onRetire={() => setRetires(true)} />}</Loaded>
             {repairs !== null && <RepairDialog of={repairs} onClose={() => { setRepairs(null); void found.reload(); }} />}
+            {retires && <RetireDialog onClose={() => { setRetires(false); void found.reload(); }} />}
         </Panel>
     );
 }
 
-function Shown({ status, onRepair }: { status: ScrubStatus; onRepair: (one: ScrubOfArray) => void }): JSX.Element {
+function Shown({ status, onRepair, onRetire }: {
+    status: ScrubStatus; onRepair: (one: ScrubOfArray) => void; onRetire: () => void;
+}): JSX.Element {
     const { arrays, filesystem, round, stopped } = status;
     return (
         <div className="mr-stack">
@@ -63,6 +68,7 @@ function Shown({ status, onRepair }: { status: ScrubStatus; onRepair: (one: Scru
                 { title: _("Now"), cell: (one) => (isArray(one) ? <Now of={one} /> : UNKNOWN) },
             ]} />
             {arrays.filter(differs).map((one) => <Differs key={one.kept.uuid} of={one} onRepair={() => onRepair(one)} />)}
+            <Lost arrays={arrays.filter(({ lost }) => lost > 0)} onRetire={onRetire} />
             {arrays.map((one) => <Repaired key={one.kept.uuid} of={one} />)}
             {arrays.map((one) => <Retired key={one.kept.uuid} of={one} />)}
         </div>
@@ -107,6 +113,19 @@ function Repaired({ of }: { of: ScrubOfArray }): JSX.Element | null {
         ? format(_("Array $0 was repaired $1; all of it matches again."), array, moment(repaired.ended))
         : format(_("Array $0 was repaired $1; $2 sectors still do not match."), array, moment(repaired.ended), repaired.left);
     return <p>{text}</p>;
+}
+
+/** What no drive has any more, while the file system still uses it. */
+function Lost({ arrays, onRetire }: { arrays: ScrubOfArray[]; onRetire: () => void }): JSX.Element | null {
+    if (arrays.length === 0) return null;
+    return (
+        <div data-testid="lost">
+            <h3>{_("Areas that can neither be read nor rebuilt")}</h3>
+            {arrays.map(({ kept: { array, uuid }, lost }) => <p key={uuid}>{format(_("Array $0: $1 sectors of each member."), array, lost)}</p>)}
+            <p>{_("Reads of files with data there fail, and so does every write there. Until these areas are retired, the file system may place new data or its own metadata there, and then it shuts down.")}</p>
+            <AdminButton variant="secondary" onClick={onRetire}>{_("Retire…")}</AdminButton>
+        </div>
+    );
 }
 
 /** What no drive has any more and no file uses: md's lists keep it. */

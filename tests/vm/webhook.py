@@ -14,6 +14,7 @@ SECRET = "s3cret-hook"
 ROUTE = "client"
 # What it accepted is in /run/alerts, a line each; what it replies is in /run/reply.
 RECEIVER = f"""
+import sys
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 class Receiver(BaseHTTPRequestHandler):
@@ -26,20 +27,20 @@ class Receiver(BaseHTTPRequestHandler):
         self.send_response(status)
         self.end_headers()
 
-HTTPServer(("{CLIENT_ADDRESSES[0]}", {PORT}), Receiver).serve_forever()
+HTTPServer((sys.argv[1], {PORT}), Receiver).serve_forever()
 """
 
 
 class Webhook:
-    """The receiver on the client."""
+    """The receiver on the client, or on the server itself where that has none."""
 
-    def __init__(self, client: Machine) -> None:
-        self._client = client
+    def __init__(self, client: Machine, address: str = CLIENT_ADDRESSES[0]) -> None:
+        self._client, self._address = client, address
 
     def listen(self, status: int = 204) -> None:
         """Begin to listen, and reply with this status."""
         self.reply(status)
-        self._client.run("systemd-run --unit=webhook python3 /run/receiver.py")
+        self._client.run(f"systemd-run --unit=webhook python3 /run/receiver.py {self._address}")
         self._client.wait_command(f"ss -Htln 'sport = :{PORT}' | grep -q .", "the webhook", 120)
 
     def reply(self, status: int) -> None:
@@ -63,14 +64,14 @@ class Webhook:
 
 
 @contextmanager
-def webhook(box: Box, client: Machine) -> Iterator[Webhook]:
-    """Add a route to a webhook on the client; remove both at the end."""
+def webhook(box: Box, client: Machine, address: str = CLIENT_ADDRESSES[0]) -> Iterator[Webhook]:
+    """Add a route to a webhook on the client, which has this address; remove both at the end."""
     client.run("cat > /run/receiver.py", stdin=RECEIVER)
     client.run(": > /run/alerts")
-    hook = Webhook(client)
+    hook = Webhook(client, address)
     hook.listen()
     add = f"millrace alert route add webhook {ROUTE} --url-stdin"
-    box.machine.run(add, stdin=f"http://{CLIENT_ADDRESSES[0]}:{PORT}/{SECRET}\n", seconds=300)
+    box.machine.run(add, stdin=f"http://{address}:{PORT}/{SECRET}\n", seconds=300)
     try:
         yield hook
     finally:

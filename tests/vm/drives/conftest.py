@@ -39,13 +39,15 @@ def serving(
     forwards: Mapping[int, int] | None = None,
     links: Sequence[str] | None = None,
     log_writes: bool = False,
+    policy: str = "",
 ) -> Iterator[Box]:
     """A server with its pool; health is checked once, and when a story starts a check.
 
-    Without `links` it has no client.
+    Without `links` it has no client. `policy` is added to the policy of all servers.
     """
     once = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
     given = credentials(millrace__provision=b"auto", systemd__unit_dropin__millrace_health__timer=once)
+    given["millrace.policy"] += policy.encode()
     machine = appliance(
         server,
         image,

@@ -10,7 +10,7 @@ import pytest
 from millrace import paths
 from millrace.alert import routes
 from millrace.alert.model import Delivery, Report, Security
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed, LaterRelease, Refused
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
 from tests.unit.alert.samples import HOOK, LOG, URL, mail_route
@@ -45,6 +45,27 @@ def test_removed_route_leaves_no_secret(systemd: Systemd) -> None:
     routes.remove("ops", systemd)
     assert not routes.secrets_file().exists() and not routes.routes_file().exists()
     assert systemd.calls[-1] == ["systemctl", "stop", "millrace-alert.service"]
+
+
+@pytest.mark.parametrize("text", [None, "", "{", '{"secrets": 3}'])
+def test_lost_or_damaged_secrets_stand_in_no_way(systemd: Systemd, text: str | None) -> None:
+    routes.add(HOOK, URL, systemd)
+    routes.secrets_file().unlink()
+    if text is not None:
+        routes.secrets_file().write_text(text)
+    routes.remove("chat", systemd)
+    routes.add(HOOK, URL, systemd)
+    assert URL in routes.secrets_file().read_text()
+    assert stat.S_IMODE(routes.secrets_file().stat().st_mode) == 0o600
+
+
+def test_secrets_of_a_later_release_are_kept(systemd: Systemd) -> None:
+    routes.add(HOOK, URL, systemd)
+    later = '{"schema_version": 2, "secrets": {}}'
+    routes.secrets_file().write_text(later)
+    with pytest.raises(LaterRelease):
+        routes.add(LOG, None, systemd)
+    assert routes.secrets_file().read_text() == later
 
 
 def test_name_that_is_taken_or_unknown_is_refused(systemd: Systemd) -> None:

@@ -266,6 +266,27 @@ def test_boot_drive_that_is_full_keeps_no_alert_back(world: World, monkeypatch: 
     assert world.events == ["opened"]
 
 
+def test_state_is_kept_as_soon_as_the_boot_drive_has_room_again(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def full(*_: object) -> bool:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(service, "write_model", full)
+        write_model(paths.health_file(), health(finding()))
+        for _ in range(9):
+            world.later(1)
+        world.begun[0].end()
+        for _ in range(3):
+            world.later(1)
+    # a line for each file, not for each round
+    assert len(capsys.readouterr().err.splitlines()) == 2
+    world.later(1)
+    kept = read_model(paths.alert_state_file(), State)
+    assert [one.key for one in kept.open] == ["arrays/data"] and kept.queue == []
+
+
 def test_files_that_cannot_be_read_are_taken_as_none(world: World, capsys: pytest.CaptureFixture[str]) -> None:
     paths.alert_state_file().parent.mkdir(parents=True)
     paths.alert_state_file().write_text("{")
@@ -298,11 +319,12 @@ def test_report_has_no_secret_and_everybody_may_read_it(world: World) -> None:
     assert json.loads(paths.alert_report_file().read_text())["open"][0]["key"] == "arrays/data"
 
 
-def test_service_has_its_routes_from_its_credentials(
-    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("secrets", ['{"schema_version": 1, "secrets": {}}', "{}", "", "{"])
+def test_service_has_its_routes_from_its_credentials_whatever_became_of_the_secrets(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, secrets: str
 ) -> None:
     write_model(tmp_path / "credentials/routes", Routes(routes=[LOG]))
-    write_model(tmp_path / "credentials/secrets", Secrets())
+    (tmp_path / "credentials/secrets").write_text(secrets)
     monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(tmp_path / "credentials"))
 
     class Over(Exception):

@@ -19,7 +19,7 @@ from millrace.alert.model import (
     SyslogRoute,
     WebhookRoute,
 )
-from millrace.errors import BadInput, Refused
+from millrace.errors import BadInput, LaterRelease, Refused
 from millrace.state.store import config_lock
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
@@ -200,8 +200,19 @@ def _daily(text: str | None) -> str | None:
 def _changing() -> Iterator[tuple[list[Route], dict[str, str]]]:
     """The routes and their secrets, while no other command changes them; Refused to anyone but root."""
     with config_lock():
-        secrets = read_model(secrets_file(), Secrets).secrets if secrets_file().exists() else {}
-        yield load(), secrets
+        yield load(), _secrets()
+
+
+def _secrets() -> dict[str, str]:
+    """The secrets; none where their file cannot be read: the routes that it had are removed and added again."""
+    if not secrets_file().exists():
+        return {}
+    try:
+        return read_model(secrets_file(), Secrets).secrets
+    except LaterRelease:
+        raise
+    except BadInput:
+        return {}
 
 
 def _keep(routes: list[Route], secrets: Mapping[str, str]) -> None:

@@ -79,6 +79,7 @@ class Service:
         self._testing: list[tuple[TestResult, Delivering]] = []
         self._results: list[TestResult] = []
         self._kept: dict[Path, BaseModel] = {}
+        self._unwritten: dict[Path, str] = {}
         self._held_from: float | None = None
         # What kept the messages from their receiver may have been mended before the restart.
         self.state = queue.at_once(queue.routed(_recorded(), list(self._routes.values()), self._now()), self._routes)
@@ -167,8 +168,13 @@ class Service:
         try:
             write_model(path, document)
         except OSError as error:
-            # A boot drive that is full or fails is what has to be reported.
-            _log(f"{path} cannot be written: {error.strerror}")
+            # A boot drive that is full or fails is what has to be reported; the next round tries it again.
+            why = error.strerror or type(error).__name__
+            if self._unwritten.get(path) != why:
+                _log(f"{path} cannot be written: {why}")
+            self._unwritten[path] = why
+            return
+        self._unwritten.pop(path, None)
         self._kept[path] = document
 
     def _stamp(self) -> str:
@@ -204,8 +210,7 @@ def run() -> None:
     """Deliver until the process is ended. BadInput: the routes cannot be read."""
     credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
     routes = read_model(credentials / ROUTES, Routes)
-    secrets = read_model(credentials / SECRETS, Secrets)
-    service = Service(routes.routes, secrets)
+    service = Service(routes.routes, _secrets(credentials / SECRETS))
     while True:
         service.step()
         time.sleep(PAUSE)
@@ -220,6 +225,15 @@ def _recorded() -> State:
     except MillraceError as error:
         _log(str(error))
         return State()
+
+
+def _secrets(path: Path) -> Secrets:
+    """The secrets; none where they cannot be read: each route without one says so, and the others deliver."""
+    try:
+        return read_model(path, Secrets)
+    except MillraceError as error:
+        _log(str(error))
+        return Secrets()
 
 
 def _log(sentence: str) -> None:

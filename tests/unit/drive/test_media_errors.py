@@ -17,6 +17,15 @@ def test_an_error_is_new_for_a_month_and_the_growth_is_counted_from_the_first_da
     assert (again.first, again.last, again.first_seen) == (5, 8, "2026-11-01")
 
 
+def test_an_error_of_a_clock_that_was_years_ahead_is_new_for_a_month_only() -> None:
+    counters = media_errors.count(media_errors.Counters(drives=[]), {"S1": 5}, DAY)
+    ahead = media_errors.count(counters, {"S1": 6}, DAY + timedelta(days=3650))
+    right = media_errors.count(ahead, {"S1": 6}, DAY + timedelta(days=1))
+    assert list(media_errors.recent(right, DAY + timedelta(days=31))) == ["S1"]
+    later = media_errors.count(right, {"S1": 6}, DAY + timedelta(days=32))
+    assert media_errors.recent(later, DAY + timedelta(days=32)) == {}
+
+
 def test_a_count_that_went_down_begins_again() -> None:
     counters = media_errors.count(media_errors.Counters(drives=[]), {"S1": 5}, DAY)
     [one] = media_errors.count(counters, {"S1": 2}, DAY).drives

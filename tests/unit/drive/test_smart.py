@@ -63,6 +63,13 @@ def test_media_errors_of_before_a_reboot_are_still_new_after_it(tree: Tree) -> N
     assert (one.critical_warning, one.temperature, one.available_spare, one.spare_threshold) == (4, 40, 99, 10)
 
 
+@pytest.mark.parametrize("log", [{"temperature": 313}, {"temperature": 313, "critical_warning": None}, {}])
+def test_log_without_warnings_is_no_healthy_drive(tree: Tree, log: dict[str, object]) -> None:
+    smart.write(lambda _: Result(0, json.dumps(log), ""), silent)
+    report = smart.last()
+    assert report is not None and [one.known for one in report.drives if one.serial == "S1"] == [False]
+
+
 @pytest.mark.parametrize("text", ["", "{", '{"schema_version": 2}', '{"schema_version": 1, "drives": [3]}'])
 def test_counts_that_cannot_be_read_begin_again(tree: Tree, text: str) -> None:
     read(7)

@@ -64,3 +64,8 @@ def test_the_end_is_reached_at_the_rate_of_the_last_year(found: list[WearStep], 
 
 def test_a_clock_that_went_back_gives_no_date() -> None:
     assert ends(steps((0, 88), (60, 89), (90, 90)), after(30)) is None
+
+
+def test_a_day_of_a_clock_that_was_years_ahead_hides_no_end() -> None:
+    found = steps((0, 86), (3650, 87), (40, 88), (70, 89), (100, 90))
+    assert ends(found, after(105)) == after(100 + 300)

@@ -178,6 +178,15 @@ def test_the_first_synchronisation_is_all_right(serving: Path) -> None:
     assert "OK: Array data (RAID6) is healthy; first synchronisation is waiting." in sentences(arrays.check(host()))
 
 
+def test_command_of_a_remedy_takes_a_serial_number_with_a_blank(serving: Path) -> None:
+    here = host()
+    assert here.pool is not None
+    [data, *others] = here.pool.arrays
+    odd = MemberRecord(serial="S6 XYZ", wwid="", partuuid="", label="")
+    here.pool = here.pool.model_copy(update={"arrays": [data.model_copy(update={"spares": [odd]}), *others]})
+    assert here.replace("S6 XYZ") == f"{REPLACE} 'S6 XYZ'"
+
+
 def test_a_blank_drive_in_the_bay_of_a_lost_one_is_proposed(serving: Path) -> None:
     lose(serving, "md127", 5, 6)
     here = host()

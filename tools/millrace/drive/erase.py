@@ -3,6 +3,7 @@
 
 import dataclasses
 from collections.abc import Sequence
+from shlex import quote
 
 from millrace.drive.facts import Facts
 from millrace.drive.judge import Judge, Judgement
@@ -65,7 +66,7 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
 
 def _foreign(row: DriveRow) -> str | None:
     """What is on a drive that only --foreign erases."""
-    anyway = f"to erase it nevertheless: millrace drive erase {row.serial} --foreign"
+    anyway = f"to erase it nevertheless: millrace drive erase {quote(row.serial)} --foreign"
     if row.verdict == "other pool":
         # no sentence of ours proposes to erase a pool
         return f"carries another Millrace pool ({row.what}): put it back into its server, or see --foreign in --help"

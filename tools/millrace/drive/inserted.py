@@ -7,6 +7,7 @@ millrace-replace.service runs `inserted` for each drive that appears while the s
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from millrace import paths
 from millrace.drive import change_follow, changes
@@ -93,7 +94,7 @@ def _in_bay(drives: Sequence[Drive], bay: str) -> list[Drive]:
 
 def _started(system: System, policy: Policy, match: Match, report: Report) -> DriveChange | None:
     if policy.drives.replace != "same-bay":
-        report(f"a blank drive ({match.new.serial}) is in bay {match.bay}: millrace drive replace {match.old}")
+        report(f"a blank drive ({match.new.serial}) is in bay {match.bay}: millrace drive replace {quote(match.old)}")
         return None
     if reason := unsuitable(match.new, policy):
         report(f"drive {match.new.serial} in bay {match.bay} is not used for {match.old}: {reason}")

@@ -67,5 +67,6 @@ def _counted(before: Counter | None, serial: str, errors: int, today: str) -> Co
     # a drive whose count went down was reset by its maker's tool, or is another of the same number
     if before is None or errors < before.last:
         return Counter(serial=serial, first=errors, first_seen=today, last=errors, last_seen=today)
-    grown = today if errors > before.last else before.grown
+    # one of a clock that was ahead would be new for years
+    grown = today if errors > before.last or (before.grown or "") > today else before.grown
     return before.model_copy(update={"last": errors, "last_seen": today, "grown": grown})

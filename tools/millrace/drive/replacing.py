@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from millrace.errors import Refused
 from millrace.inventory.model import Drive
@@ -75,7 +76,7 @@ def needed(server: Server, old: str) -> Need:
     if not recorded(server.pool, old):
         raise Refused(
             f"drive {old} never was in sync in {md.title(records[0].array)} and holds no place to replace; to take it "
-            f"out: millrace drive remove {old}"
+            f"out: millrace drive remove {quote(old)}"
         )
     layout = _layout(server.pool, old, records)
     return Need(sum(one.size for one in layout.partitions), sector(server, records))
@@ -149,7 +150,7 @@ def _is_copied(server: Server, record: ArrayRecord, serial: str) -> bool:
         gone = [one.serial for one in record.members if (held := now.member(one.serial)) is None or not held.in_use]
         raise Refused(
             f"{md.title(record.array)} is degraded, and {serial} still holds its data; replace the member that is "
-            f"missing first: millrace drive replace {gone[0] if gone else 'SERIAL'}"
+            f"missing first: millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
         )
     return True
 

@@ -27,7 +27,7 @@ _IN_TIME = within(SECONDS)
 
 
 class DriveSmart(Contract):
-    """One drive. `known` is false where nothing could be read; `boot` where it carries the running system.
+    """One drive. `known` is false where its warnings could not be read; `boot` where it carries the running system.
 
     `media_errors` counts since the drive was made; `media_errors_new` are those since it is in this server, the day
     `media_errors_since`, both null where there was none within a month.
@@ -100,5 +100,7 @@ def _read(drive: Drive, boot: bool, run: Runner) -> DriveSmart:
     if drive.transport == "nvme":
         device = identify(block_dir(paths.ROOT, drive.name)).device
         values = nvme.smart(device, paths.ROOT / "dev" / drive.name, run)
-    about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=bool(values))
+    # a log without the warnings has nothing to say of them: "no warning" would be made up
+    known = values is not None and values["critical_warning"] is not None
+    about = DriveSmart(name=drive.name, serial=drive.serial, transport=drive.transport, boot=boot, known=known)
     return about.model_copy(update={**values}) if values else about

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A blank drive becomes a hot spare, and a drive that no array needs is taken out. Pure functions."""
 
+from shlex import quote
+
 from millrace.drive.replacing import Server, arrays_of, as_changed, changed, log_first, sector
 from millrace.errors import Refused
 from millrace.plan.model import Role
@@ -24,7 +26,7 @@ def addition(server: Server, new: str) -> DrivePlan:
             gone = [member.serial for member in one.members if now.member(member.serial) is None]
             raise Refused(
                 f"{md.title(one.array)} lacks a member and needs no spare; replace that one: "
-                f"millrace drive replace {gone[0] if gone else 'SERIAL'}"
+                f"millrace drive replace {quote(gone[0]) if gone else 'SERIAL'}"
             )
     data = min((one for one in arrays if one.array.role is Role.DATA), key=lambda one: len(one.spares), default=None)
     layout = next((one for one in server.pool.drives if Role.DATA in {part.role for part in one.partitions}), None)
@@ -55,7 +57,7 @@ def removal(server: Server, serial: str) -> DrivePlan:
         if member is not None and member.in_use:
             raise Refused(
                 f"drive {serial} is in use in {md.title(one.array)}; to take it out with redundancy kept: "
-                f"millrace drive replace {serial}"
+                f"millrace drive replace {quote(serial)}"
             )
     leaves = [one for one in log_first(records) if _has(server, one, serial)]
     if not leaves:

@@ -33,10 +33,11 @@ def ends(steps: Sequence[WearStep], today: date) -> date | None:
     """Return the day on which 100 % is reached at the rate of the last year; None where it is not known.
 
     A drive counts whole percents. It is not known when the first percent that was seen began, so that a rate takes two
-    that were seen to begin; a drive that has not had two in a year lasts for decades.
+    that were seen to begin; a drive that has not had two in a year lasts for decades. A day that is yet to come was
+    recorded while the clock was wrong, and says nothing.
     """
     began = [(one.day, one.percent) for one in steps[1:]]
-    recent = [one for one in began if one[0] >= today - YEAR]
+    recent = [one for one in began if today - YEAR <= one[0] <= today]
     if len(recent) < 2:
         return None
     (first, low), (last, high) = recent[0], recent[-1]

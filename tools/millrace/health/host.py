@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from shlex import quote
 
 from millrace import paths
 from millrace.errors import Failed, MillraceError
@@ -110,7 +111,7 @@ class Host:
         except MillraceError:
             arrays = []
         ours = {one.serial for array in arrays for one in (*array.members, *array.spares)}
-        return f"Replace the drive: {REPLACE} {serial}" if serial in ours else REPLACE_DRIVE
+        return f"Replace the drive: {REPLACE} {quote(serial)}" if serial in ours else REPLACE_DRIVE
 
     @cached_property
     def interfaces(self) -> list[Entry]:

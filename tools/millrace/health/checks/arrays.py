@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from shlex import quote
 
 from millrace.health.host import REPLACE, Host
 from millrace.health.model import Finding, Level
@@ -92,7 +93,7 @@ def _redundant(host: Host, record: ArrayRecord, now: LiveArray, missing: int) ->
         sentence = f"{title} is healthy, and {_named(host, faulty)}{doing}."
         # pool.json has no place of one that failed before it was in sync
         places = [one for one in faulty if one.planned]
-        todo = _replace(host, places) if places else f"Take it out: millrace drive remove {faulty[0].serial}"
+        todo = _replace(host, places) if places else f"Take it out: millrace drive remove {quote(faulty[0].serial)}"
         return _finding(now, Level.WARN, sentence, todo)
     return _finding(now, Level.OK, f"{title} is healthy{doing}.")
 
@@ -127,7 +128,7 @@ def _lost(host: Host, now: LiveArray, listed: Mapping[str, Sequence[Area]], lost
     if len(drives) == 1:
         sentence = f"{_title(now)}: {_areas(lost)} cannot be read or rebuilt: {drives[0]} has bad blocks there."
     if now.role is Role.LOG:
-        return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {min(listed)}", "lost")
+        return _finding(now, Level.FAIL, sentence, f"Replace the drive: {REPLACE} {quote(min(listed))}", "lost")
     # raid5.c handle_failed_stripe: a stripe without enough members is not written, and freed space is used again
     todo = f"{FILES}. Restore them under other names, then take the areas out of use: {RETIRE}"
     return _finding(now, Level.FAIL, sentence, todo, "lost")
@@ -181,9 +182,9 @@ def _replace(host: Host, members: Sequence[Member]) -> str:
         return f"Find the drive with millrace drive list, then: {REPLACE} SERIAL"
     for one in members:
         if bay := host.refilled.get(one.serial):
-            return f"A blank drive is in bay {bay}: {REPLACE} {one.serial}"
+            return f"A blank drive is in bay {bay}: {REPLACE} {quote(one.serial)}"
     which = "the drives one by one, first" if len(members) > 1 else "the drive"
-    return f"Replace {which}: {REPLACE} {members[0].serial}"
+    return f"Replace {which}: {REPLACE} {quote(members[0].serial)}"
 
 
 def _progress(now: LiveArray) -> str:

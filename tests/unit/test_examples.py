@@ -124,9 +124,11 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path:
     if file.endswith(".yml"):
         asked = [rule["expr"] for group in yaml.safe_load(text)["groups"] for rule in group["rules"]]
     else:
-        panels = json.loads(text)["panels"]
+        dashboard = json.loads(text)
+        panels = dashboard["panels"]
         assert len({panel["id"] for panel in panels}) == len(panels)
         # a row has none
         asked = [target["expr"] for panel in panels for target in panel.get("targets", [])]
+        asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
     names = {name for expression in asked for name in re.findall(r"millrace_\w+", expression)}
     assert len(names) > 15 and names <= metrics_of_a_server(tmp_path)

@@ -57,6 +57,12 @@ def findings(box: Box) -> dict[str, Any]:
     return {one["key"]: one for one in box.shown("health --json")["findings"] if one["check"] == "arrays"}
 
 
+def lost(box: Box) -> int:
+    """Sectors of each member that are lost and in use, by what the page Storage shows."""
+    (data,) = [one for one in box.shown("pool scrub status --json")["arrays"] if one["kept"]["array"] == "data"]
+    return int(data["lost"])
+
+
 @pytest.fixture(scope="module")
 def bad(box: Box) -> Iterator[Place]:
     """A drive that cannot read a block of a file any more; another drive of its array was pulled before."""
@@ -113,6 +119,9 @@ def test_damaged_area_is_not_written_and_the_file_is_restored_beside_it(box: Box
 
 def test_area_is_retired_and_the_file_can_be_written_again(box: Box, bad: Place) -> None:
     print(box.say(f"xfs_io -r -c 'bmap -v' {VICTIM}; xfs_io -r -c 'fsmap' /srv/pool | tail -n 40"))
+    assert lost(box) > 0
+    survey = box.shown("pool scrub retire --dry-run --json")
+    assert (survey["unreadable"], survey["retired"]) == (["data/unreadable"], 0)
     kept = box.millrace("pool scrub retire --yes")
     print(kept.out, kept.err)
     assert "data/unreadable: data are lost" in kept.err
@@ -122,6 +131,7 @@ def test_area_is_retired_and_the_file_can_be_written_again(box: Box, bad: Place)
     print(done.out, done.err, box.say("cat /var/lib/millrace/scrub.json; ls -l /srv/pool/.millrace/retired"))
     assert "read as zeros" in done.err
     assert "arrays/lost/data" not in findings(box)
+    assert lost(box) == 0
     box.say("echo 3 > /proc/sys/vm/drop_caches")
     # of the new drive, too, the row could not be rebuilt: its chunk may be data of the file
     blocks = box.say(f"cmp -l {VICTIM} /run/copy | awk '{{ print int(($1 - 1) / {BLOCK}) }}' | sort -un").split()

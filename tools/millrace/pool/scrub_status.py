@@ -133,7 +133,8 @@ def _running(name: str) -> Sync | None:
 
 def _of(record: ScrubRecord, one: ArrayRecord, lost: int) -> ScrubOfArray:
     kept, sync = record.of(one.uuid, one.array.name), _running(one.array.name)
-    files, doubt = None, ""
+    files: FileSearch | None = None
+    doubt = ""
     if kept.last is not None and kept.last.mismatches:
         if one.array.role is Role.LOG:
             doubt = "no file is in doubt: it is the file system log"

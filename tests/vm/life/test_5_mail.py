@@ -105,9 +105,9 @@ def test_finding_waits_for_a_server_that_hangs_and_arrives_once(box: Box, mails:
     try:
         box.say("systemctl start millrace-health.service", seconds=600)
         said = "millrace alert route list --json"
-        hung = f"{said} | grep -q 'timed out' || {said} | grep -q 'no reply within'"
-        box.machine.wait_command(hung, "the attempt to be over", 300)
-        assert tested(box, "ops").endswith(("timed out", "no reply within 60 s"))
+        box.machine.wait_command(f"{said} | grep -q 'no reply within'", "the attempt to be over", 300)
+        # of the mail server in 15 s, or on a slow host of the attempt in 60 s
+        assert "no reply within" in tested(box, "ops")
         mails.does("take")
         # the longest pause is 5 minutes
         mail = mails.wait(DRIVE, 420)

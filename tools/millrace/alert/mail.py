@@ -72,6 +72,9 @@ def _reply(error: smtplib.SMTPException) -> str:
         return f"the server refuses user and password ({error.smtp_code})"
     if isinstance(error, smtplib.SMTPResponseException):
         return f"{error.smtp_code} {_words(error.smtp_error)}"
+    if isinstance(error.__context__, TimeoutError):
+        # smtplib calls that a connection which was closed
+        return f"no reply within {SECONDS:g} s"
     return str(error) or type(error).__name__
 
 

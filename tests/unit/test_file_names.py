@@ -11,7 +11,7 @@ UNIT = REPO / "tests/unit"
 
 # What a directory of tests/unit tests, where that is not the room of tools/millrace with its name.
 TESTED = {
-    "boot": ("units", "mkosi.extra/usr/lib/millrace"),
+    "boot": ("units", "mkosi.extra/usr/lib/millrace", "mkosi.initrd.conf/mkosi.extra/usr/lib/millrace"),
     "fakes": ("tests/fakes",),
     "host": ("tools/host",),
     "millrace_client": ("tools/millrace_client",),

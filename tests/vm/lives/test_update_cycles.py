@@ -54,7 +54,9 @@ class Row:
 
 
 @pytest.fixture(scope="module")
-def rows() -> Iterator[list[Row]]:
+def rows(box: Box, release: Made) -> Iterator[list[Row]]:
+    """The table, of a server that has the key of the release."""
+    box.machine.run(f"base64 -d > {KEYS}", stdin=release.public)
     found: list[Row] = []
     yield found
     print("\n| cycle | accepted, s | rolled back, s | went back, s | lines of the client | root free, MiB |")
@@ -71,10 +73,6 @@ def applied(box: Box, release: Made, *more: str) -> None:
 
 def entries(box: Box) -> list[str]:
     return box.say(LISTED).splitlines()
-
-
-def test_key_is_given(box: Box, release: Made) -> None:
-    box.machine.run(f"base64 -d > {KEYS}", stdin=release.public)
 
 
 @pytest.mark.parametrize("cycle", range(1, CYCLES + 1))

@@ -11,7 +11,7 @@ import pytest
 from millrace import paths
 from millrace.errors import BadInput, Failed, MillraceError, Refused
 from millrace.provision.model import Pool
-from millrace.share import clone_job, clone_model, clone_run
+from millrace.share import clone_job, clone_model, clone_run, quota
 from millrace.share.clone_job import Reflinks
 from millrace.share.clone_model import Clone, CloneOrder
 from millrace.share.edit import create_shares, remove_share, set_share, unseal_share
@@ -265,7 +265,7 @@ def test_move_back_waits_for_a_change_of_the_shares(
     appliance: Appliance, data: Path, links: Reflinks, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     held: list[str] = []
-    plain = clone_run.quota.expect
+    plain = quota.expect
 
     def expect(name: str, project: int, pool: Pool) -> None:
         if project == 0:
@@ -284,7 +284,7 @@ def test_move_back_waits_for_a_change_of_the_shares(
     with monkeypatch.context() as patched, pytest.raises(Killed):
         patched.setattr(os, "rename", killed)
         clone_run.execute(appliance.server(), links)
-    monkeypatch.setattr(clone_run.quota, "expect", expect)
+    monkeypatch.setattr(quota, "expect", expect)
     clone_run.end(appliance.server, stopped=False)
     assert held == ["x"] and rest(appliance) == ["tree"]
 

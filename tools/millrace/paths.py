@@ -16,6 +16,10 @@ CLONES = ".millrace-clone"
 """The directory of root alone at the top of the pool in which clones are until they are complete."""
 
 
+VOLUMES = ".millrace-volumes"
+"""The directory of root alone at the top of the pool in which volumes are: no share, no export."""
+
+
 CHILD_QUOTA = "run/millrace/millrace-child-quota.json"
 """The shares whose directories have a quota each, rendered for millrace-child-quota.service."""
 
@@ -118,6 +122,16 @@ def clone_order_file() -> Path:
 def clone_progress_file() -> Path:
     """How far the clone under way is."""
     return run_dir() / "clone/progress.json"
+
+
+def volumes_file() -> Path:
+    """The volumes as millrace-volumes.service, or the last change of them, left them; without secrets."""
+    return run_dir() / "volumes.json"
+
+
+def volume_port_file() -> Path:
+    """The ports of volumes and who may reach them, included by /etc/nftables.conf."""
+    return run_dir() / "nftables/volumes.nft"
 
 
 def child_quota_file() -> Path:

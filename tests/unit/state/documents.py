@@ -33,6 +33,7 @@ from millrace.state.model import Config
 from millrace.state.reset_journal import Reset
 from millrace.tune.pace import PriorityDocument
 from millrace.update.model import FailedVersions, LastUpdate, Source, Trial
+from millrace.volume.model import Exports, Volume
 
 STATE = "var/lib/millrace"
 
@@ -80,6 +81,8 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "update-failed.json": ((f"{STATE}/update/failed.json",), FailedVersions),
     "update-last.json": ((f"{STATE}/update/last.json",), LastUpdate),
     "update-source.json": ((f"{STATE}/update/source.json",), Source),
+    "volume.json": (("srv/pool/.millrace-volumes/volumes/tank/volume.json",), Volume),
+    "volume-exports.json": (("srv/pool/.millrace-volumes/exports.json",), Exports),
 }
 
 # What writes documents with `write_model`, by module, and the records of them; none for what ends with the boot.
@@ -143,6 +146,8 @@ WRITERS: dict[str, set[str]] = {
     "update/install.py": set(),
     "update/records.py": {"update-before.json", "update-failed.json", "update-last.json", "update-source.json"},
     "update/stage.py": set(),
+    "volume/serve.py": set(),
+    "volume/store.py": {"volume.json", "volume-exports.json"},
 }
 # These are written in another way: with the certificate and its key at once, and within a generation.
 BESIDE = {"certificate.json", "keep-manifest.json"}

@@ -7,6 +7,7 @@ A document that is recorded already is never written again: later releases have 
 import tempfile
 from datetime import date
 from pathlib import Path
+from uuid import UUID
 
 from pydantic import BaseModel
 
@@ -64,6 +65,7 @@ from millrace.state.reset_journal import Reset
 from millrace.system.documents import read_model
 from millrace.tune.pace import PriorityDocument
 from millrace.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
+from millrace.volume.model import Export, Exports, Volume
 from tests.fakes.files.box import POLICY, Box
 from tests.fakes.files.running import server
 from tests.unit.bench.remotes import client
@@ -73,6 +75,10 @@ from tests.unit.bench.runs import run
 RELEASED = Path(__file__).parent / "released"
 AT, LATER = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
 SEAL = Seal(salt="0123456789abcdef")
+VOLUME, ORIGIN = UUID("0a1b2c3d-1111-4222-8333-944444444444"), UUID("1a1b2c3d-1111-4222-8333-944444444444")
+NODE = "nqn.2014-08.org.nvmexpress:uuid:11111111-2222-3333-4444-555555555555"
+# of 32 zero bytes
+SECRET = "DHHC-1:00:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACtVQoZ:"
 
 
 def documents() -> dict[str, BaseModel]:
@@ -252,6 +258,13 @@ def _others() -> dict[str, BaseModel]:
                     grown="2026-11-20",
                 )
             ]
+        ),
+        "volume.json": Volume(
+            uuid=VOLUME, project=(1 << 31) + 4711, created="2026-11-24T12:00:00+00:00", by="admin", origin=ORIGIN
+        ),
+        "volume-exports.json": Exports(
+            volumes={VOLUME: Export(transport="tcp", port=4420, hosts=[NODE])},
+            secrets={NODE: SECRET},
         ),
         "clone.json": Clone(
             id="1",

@@ -34,6 +34,7 @@ from millrace.health.checks import (
     unclean,
     units,
     update,
+    volumes,
 )
 from millrace.health.host import Host
 from millrace.health.model import Finding, Health, Level, worst
@@ -61,6 +62,7 @@ CHECKS: Mapping[str, Check] = {
     "settings": settings.check,
     "ports": ports.check,
     "shares": shares.check,
+    "volumes": volumes.check,
     "domain": domain.check,
     "units": units.check,
     "update": update.check,

@@ -24,6 +24,8 @@ from millrace.system.descend import Path, below, descend, entries, is_gone
 BITS = 16
 MOST = (1 << BITS) - 1
 """Directories of one share that can have a quota of their own."""
+OTHERS = 1 << 31
+"""Projects from here on are of no share: volumes have them."""
 BATCH = 200
 """Limits that one process of xfs_quota sets."""
 UNFINISHED = "trusted.millrace.child-quota"
@@ -58,7 +60,7 @@ class Assigned:
 
 def parent(project: int) -> int | None:
     """Return the project of the share of a directory with this project; None for any other project."""
-    return project >> BITS or None
+    return project >> BITS or None if project < OTHERS else None
 
 
 def number(share: int, used: Collection[int]) -> int | None:

@@ -86,6 +86,13 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection
     return [f"the quota of {due[tree].name} is not set: {complaint}" for tree, complaint in refused.items()]
 
 
+def cap(project: int, most: int, mountpoint: str, run: Runner) -> None:
+    """Limit a project to `most` bytes. Failed: XFS refuses it."""
+    complaint = _attempt(run, [f"limit -p bsoft=0 bhard={most // 1024}k ihard=0 {project}"], mountpoint)[1]
+    if complaint:
+        raise Failed(complaint)
+
+
 def release(project: int, mountpoint: str, run: Runner) -> None:
     """Remove the limits of the tree of a removed share; its data remains and may still be moved.
 

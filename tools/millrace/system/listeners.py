@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Addresses with a listener, from the kernel's table of sockets."""
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from ipaddress import IPv4Address, IPv6Address, ip_address
 
 from millrace import paths
 
 NFS_PORT, SMB_PORT = 2049, 445
 
-_LISTEN = "0A"  # TCP_LISTEN in /proc/net/tcp
+_LISTEN, _ESTABLISHED = "0A", "01"  # TCP_LISTEN and TCP_ESTABLISHED in /proc/net/tcp
 
 Address = IPv4Address | IPv6Address
 
@@ -21,16 +22,27 @@ def not_listening(addresses: Iterable[Address], port: int) -> list[Address]:
     return [one for one in addresses if one not in found and everywhere[one.version] not in found]
 
 
+def connected(port: int) -> Counter[Address]:
+    """Return the addresses that have connections to a TCP port of this server, with how many they have."""
+    return Counter(_address(remote.partition(":")[0]) for own, remote in _sockets(_ESTABLISHED) if _port(own) == port)
+
+
 def _listening_on(port: int) -> set[Address]:
-    found: set[Address] = set()
+    return {_address(own.partition(":")[0]) for own, _ in _sockets(_LISTEN) if _port(own) == port}
+
+
+def _sockets(state: str) -> Iterator[tuple[str, str]]:
+    """The own and the remote end of each socket in a state, as the kernel writes them."""
     for name in ("tcp", "tcp6"):
         path = paths.ROOT / "proc/net" / name
         for line in path.read_text().splitlines()[1:] if path.exists() else []:
             fields = line.split()
-            address, _, number = fields[1].partition(":")
-            if fields[3] == _LISTEN and int(number, 16) == port:
-                found.add(_address(address))
-    return found
+            if fields[3] == state:
+                yield fields[1], fields[2]
+
+
+def _port(end: str) -> int:
+    return int(end.partition(":")[2], 16)
 
 
 def _address(text: str) -> Address:

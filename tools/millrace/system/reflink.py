@@ -14,6 +14,7 @@ FICLONERANGE = 0x4020940D
 FSGETXATTR, FSSETXATTR = 0x801C581F, 0x401C5820
 # flags, hint of extents, number of extents, project, hint of copy on write, padding
 _FSXATTR = struct.Struct("=IIIII8x")
+_EXTENT_SIZE = 0x800  # FS_XFLAG_EXTSIZE: the hint of extents is in force
 _INHERITED = 0x200  # FS_XFLAG_PROJINHERIT: what is created in a directory belongs to its project
 
 
@@ -57,3 +58,18 @@ def hand_down_nothing(descriptor: int) -> None:
     flags, *rest = _FSXATTR.unpack(fcntl.ioctl(descriptor, FSGETXATTR, bytes(_FSXATTR.size)))
     if flags & _INHERITED:
         fcntl.ioctl(descriptor, FSSETXATTR, _FSXATTR.pack(flags & ~_INHERITED, *rest))
+
+
+def set_file_project(descriptor: int, number: int) -> None:
+    """Count an open file to a quota project. OSError: the file system refuses it."""
+    flags, extents, used, _, copied = _FSXATTR.unpack(fcntl.ioctl(descriptor, FSGETXATTR, bytes(_FSXATTR.size)))
+    fcntl.ioctl(descriptor, FSSETXATTR, _FSXATTR.pack(flags, extents, used, number, copied))
+
+
+def set_extent_size(descriptor: int, size: int) -> None:
+    """Let an open file without extents get its blocks in pieces of `size` bytes that begin at a multiple of it.
+
+    OSError: the file system refuses it.
+    """
+    flags, _, used, project, copied = _FSXATTR.unpack(fcntl.ioctl(descriptor, FSGETXATTR, bytes(_FSXATTR.size)))
+    fcntl.ioctl(descriptor, FSSETXATTR, _FSXATTR.pack(flags | _EXTENT_SIZE, size, used, project, copied))

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A volume: a file of the pool that one host, or hosts that share it, use as an NVMe namespace over the network.
+
+What identifies it lies beside its data on the pool, so that a new boot drive finds both. Its size is that of its file.
+"""
+
+import base64
+import binascii
+import zlib
+from typing import Annotated, Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from millrace.system.documents import Contract, Count
+from millrace.system.rule import Check, Rule
+
+Transport = Literal["tcp", "rdma"]
+
+FIRST_PORT, MOST_EXPORTED = 4420, 64
+"""Each exported volume has a port of its own from here on: the kernel reports who is connected by port alone."""
+
+NSID = 1
+
+volume_name = Rule(
+    Check(
+        "[a-z0-9][a-z0-9_-]{0,63}",
+        "$0 cannot be the name of a volume: use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit",
+    )
+)
+
+_NQN = "write the NQN of the host as its /etc/nvme/hostnqn has it, nqn.2014-08.org.nvmexpress:uuid:…"
+host_nqn = Rule(
+    # NVM Express Base 2.0, 4.7: at most 223 bytes. It becomes the name of a directory: no slash.
+    Check(r"nqn\.[0-9]{4}-(?:0[1-9]|1[0-2])\.[A-Za-z0-9.-]+(?::[!-.0-~]+)?", f"$0 is not an NQN: {_NQN}"),
+    Check(".{1,223}", "an NQN has at most 223 characters, this one has $1"),
+)
+
+
+def _secret(text: str) -> str:
+    """A secret as `nvme gen-dhchap-key` prints it; the sentence never has a part of it."""
+    prefix, _, rest = text.partition(":")
+    kind, _, key = rest.partition(":")
+    try:
+        found = base64.b64decode(key.removesuffix(":"), validate=True)
+    except (binascii.Error, ValueError):
+        found = b""
+    sizes = {"00": (36, 52, 68), "01": (36,), "02": (52,), "03": (68,)}.get(kind, ())
+    whole = prefix == "DHHC-1" and text.endswith(":") and len(found) in sizes
+    # TP 8006: the last four bytes are the CRC-32 of those before
+    if not whole or zlib.crc32(found[:-4]).to_bytes(4, "little") != found[-4:]:
+        raise ValueError("a DH-HMAC-CHAP secret is one line like DHHC-1:00:…:, as `nvme gen-dhchap-key` prints it")
+    return text
+
+
+dhchap_secret = Rule(Check(".{1,120}", "a DH-HMAC-CHAP secret has 1 to 120 characters, this one has $1"), then=_secret)
+
+VolumeName = Annotated[str, volume_name]
+Nqn = Annotated[str, host_nqn]
+Secret = Annotated[str, dhchap_secret]
+
+
+class Volume(Contract):
+    """What identifies a volume (`volume.json` beside its data): written once and never changed.
+
+    `project` is its number for XFS quotas; `origin` the UUID of the volume that it was cloned from.
+    """
+
+    schema_version: Literal[1] = 1
+    uuid: UUID
+    project: int
+    created: str
+    by: str
+    origin: UUID | None = None
+
+    @property
+    def nqn(self) -> str:
+        """The NQN of its subsystem."""
+        return f"nqn.2014-08.org.nvmexpress:uuid:{self.uuid}"
+
+
+class Export(Contract):
+    """How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on."""
+
+    transport: Transport
+    port: int = Field(ge=FIRST_PORT, lt=FIRST_PORT + MOST_EXPORTED)
+    hosts: list[Nqn] = Field(min_length=1)
+    shared: bool = False
+
+
+class Exports(Contract):
+    """All exports, by the UUID of the volume, and the DH-HMAC-CHAP secrets of hosts (`exports.json`; root alone).
+
+    The kernel knows one secret a host, whatever volumes it connects.
+    """
+
+    schema_version: Literal[1] = 1
+    volumes: dict[UUID, Export] = Field(default_factory=dict)
+    secrets: dict[Nqn, Secret] = Field(default_factory=dict)
+
+
+class ConnectedHost(Contract):
+    """An address that has connections to the port of a volume."""
+
+    address: str
+    connections: Count
+
+
+class VolumeRow(Contract):
+    """One volume. `size` and `allocated` in bytes: what is not allocated was discarded by its host.
+
+    `export` None: it is not exported. `problem`: why it is not served as it should be, in words.
+    """
+
+    name: str
+    uuid: UUID
+    nqn: str
+    size: Count
+    allocated: Count
+    origin: UUID | None
+    created: str
+    by: str
+    export: Export | None
+    authenticated: bool
+    addresses: list[str]
+    connected: list[ConnectedHost]
+    problem: str | None
+
+
+class VolumeList(Contract):
+    """All volumes, sorted by name."""
+
+    schema_version: Literal[1] = 1
+    volumes: list[VolumeRow]
+
+
+class VolumeDetails(Contract):
+    """One volume."""
+
+    schema_version: Literal[1] = 1
+    volume: VolumeRow
+
+
+class VolumeReport(Contract):
+    """A change of a volume: how it is now, None where it was removed, and what to know about it."""
+
+    schema_version: Literal[1] = 1
+    name: str
+    volume: VolumeRow | None
+    done: str
+    warnings: list[str] = Field(default_factory=list)

@@ -104,6 +104,11 @@ EXPOSURE = {
     "millrace-clone.service": 43,
     "millrace-clone-sweep.service": 31,
     "millrace-roce.service": 14,
+    # not measured yet
+    "millrace-nvmet.service": 25,
+    "millrace-volumes.service": 35,
+    "millrace-volumes-renew.service": 13,
+    "millrace-volumes-sweep.service": 31,
     "millrace-update.service": 45,
     "millrace-update-fetch.service": 12,
     "millrace-boot-check.service": 30,

@@ -482,6 +482,12 @@ export interface ConfigHistory {
     changes: HistoryEntry[];
 }
 
+/** An address that has connections to the port of a volume. */
+export interface ConnectedHost {
+    address: string;
+    connections: number;
+}
+
 /**
  * Files in doubt, relative to the pool. `others` is what else is in these areas: free space, metadata of XFS.
  *
@@ -879,6 +885,14 @@ export interface Expect {
 export interface Explanation {
     schema_version: 1;
     decision: Decision;
+}
+
+/** How a volume is exported. `shared`: several hosts may write it, and NVMe reservations are on. */
+export interface Export {
+    transport: "tcp" | "rdma";
+    port: number;
+    hosts: string[];
+    shared: boolean;
 }
 
 /** A version that is not offered again, and why. */
@@ -3163,6 +3177,48 @@ export interface VerifyReport {
     shares: ShareVerification[];
 }
 
+/** One volume. */
+export interface VolumeDetails {
+    schema_version: 1;
+    volume: VolumeRow;
+}
+
+/** All volumes, sorted by name. */
+export interface VolumeList {
+    schema_version: 1;
+    volumes: VolumeRow[];
+}
+
+/** A change of a volume: how it is now, None where it was removed, and what to know about it. */
+export interface VolumeReport {
+    schema_version: 1;
+    name: string;
+    volume: VolumeRow | null;
+    done: string;
+    warnings: string[];
+}
+
+/**
+ * One volume. `size` and `allocated` in bytes: what is not allocated was discarded by its host.
+ *
+ * `export` None: it is not exported. `problem`: why it is not served as it should be, in words.
+ */
+export interface VolumeRow {
+    name: string;
+    uuid: string;
+    nqn: string;
+    size: number;
+    allocated: number;
+    origin: string | null;
+    created: string;
+    by: string;
+    export: Export | null;
+    authenticated: boolean;
+    addresses: string[];
+    connected: ConnectedHost[];
+    problem: string | null;
+}
+
 /**
  * One sample. `time` is seconds since 1970; rates are over the second before, null in the first line.
  *
@@ -3364,6 +3420,14 @@ export interface Outputs {
     "user remove": AccountReport;
     "user render": UserList;
     "user set": AccountReport;
+    "volume clone": VolumeReport;
+    "volume create": VolumeReport;
+    "volume detach": VolumeReport;
+    "volume export": VolumeReport;
+    "volume list": VolumeList;
+    "volume remove": VolumeReport;
+    "volume resize": VolumeReport;
+    "volume show": VolumeDetails;
     "watch": Watch;
 }
 

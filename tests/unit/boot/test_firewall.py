@@ -2,10 +2,13 @@
 """Ports that units open while the server runs stay open when the firewall is loaded again."""
 
 import re
+from uuid import UUID
 
 import pytest
 
 from host.layout import REPO
+from millrace.volume.model import Export, Exports
+from millrace.volume.serve import firewall
 from tests.unit.boot.units import unit
 
 OPENED = "/run/millrace/nftables"
@@ -47,6 +50,26 @@ def test_unit_that_stops_closes_its_port_now_and_for_the_next_load(
     assert unit(name)[setting] == [
         f"-/usr/bin/rm -f {OPENED}/{file}",
         f"-/usr/sbin/nft delete element inet millrace tcp_services {{ {port} }}",
+    ]
+
+
+def test_ports_of_volumes_are_open_to_client_networks_alone() -> None:
+    rules = (REPO / "mkosi.extra/etc/nftables.conf").read_text()
+    lines = [line.strip() for line in rules.splitlines() if "@volume_ports" in line and line.strip().endswith("accept")]
+    assert lines == [
+        "tcp dport @volume_ports ip saddr @volume_clients4 accept",
+        "tcp dport @volume_ports ip6 saddr @volume_clients6 accept",
+    ]
+    written = firewall(
+        Exports(volumes={UUID(int=1): Export(transport="tcp", port=4421, hosts=["nqn.2014-08.org.example:one"])}),
+        ["10.0.0.0/24", "fd00:1::/64"],
+    )
+    for name in re.findall(r"^(?:flush set|add element) inet millrace (\w+)", written, re.MULTILINE):
+        assert f"set {name} {{" in rules
+    assert written.splitlines()[-3:] == [
+        "add element inet millrace volume_ports { 4421 }",
+        "add element inet millrace volume_clients4 { 10.0.0.0/24 }",
+        "add element inet millrace volume_clients6 { fd00:1::/64 }",
     ]
 
 

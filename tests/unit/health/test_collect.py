@@ -62,6 +62,7 @@ def test_a_server_that_serves_is_well(serving: Path) -> None:
         "reset",
         "slots",
         "trim",
+        "volumes",
     }
 
 

@@ -60,8 +60,8 @@ class Subsystem:
     def namespace(self) -> dict[str, str]:
         """The attributes of the namespace, which can be set while it is disabled only.
 
-        buffered_io 0: the data of hosts takes no memory of the server twice, and what a host is told to be written is
-        with the array. A flush is fsync of the file and FUA is O_DSYNC: both end when the array has flushed.
+        buffered_io 0: the data of hosts does not pass through the page cache, and a write that has ended is with the
+        array. A flush is fsync of the file and FUA is O_DSYNC: both end when the array has flushed.
         """
         return {
             "device_path": self.path,

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The units of volumes: after the verified pool, and nothing of them where no volume is exported."""
+
+import pytest
+
+from millrace import paths
+from millrace.volume import serve
+from tests.unit.boot.units import unit
+
+EXPORTS = f"/srv/pool/{paths.VOLUMES}/exports.json"
+UNITS = (
+    "millrace-volumes.service",
+    "millrace-nvmet.service",
+    "millrace-volumes-renew.path",
+    "millrace-volumes-renew.timer",
+)
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_nothing_runs_where_no_volume_is_exported(name: str) -> None:
+    # systemd.unit(5): what a unit requires or wants is started also where its own condition is not met
+    assert unit(name)["ConditionPathExists"] == [EXPORTS]
+
+
+def test_volumes_are_served_from_the_verified_pool_and_closed_before_it_is_unmounted() -> None:
+    found = unit(serve.UNIT)
+    after = " ".join(found["After"]).split()
+    assert {"millrace-storage.target", "srv-pool.mount", "millrace-nvmet.service"} <= set(after)
+    assert "millrace-storage.target" in found["Requires"][0].split()
+    assert found["BindsTo"] == ["srv-pool.mount"]
+    # also where the start was killed half way
+    assert found["ExecStopPost"] == ["/usr/bin/millrace volume withdraw"]
+    assert serve.UNIT in " ".join(unit("millrace-serving.target")["Wants"])
+
+
+def test_modules_are_loaded_as_long_as_they_are_needed() -> None:
+    found = unit("millrace-nvmet.service")
+    assert found["StopWhenUnneeded"] == ["yes"]
+    assert found["ExecStop"] == ["-/usr/sbin/modprobe -r nvmet-tcp nvmet-rdma nvmet"]
+    assert found["CapabilityBoundingSet"] == ["CAP_SYS_MODULE"]
+
+
+def test_volumes_follow_networks_and_addresses() -> None:
+    assert unit("millrace-volumes-renew.path")["PathChanged"] == [
+        "/var/lib/millrace/config.json",
+        "/run/systemd/netif/links",
+    ]
+    [command] = unit("millrace-volumes-renew.service")["ExecStart"]
+    assert command == f"/usr/bin/systemctl --no-block try-reload-or-restart {serve.UNIT}"
+    for kind in ("path", "timer"):
+        assert unit(f"millrace-volumes-renew.{kind}")["PartOf"] == [serve.UNIT]

@@ -55,6 +55,7 @@ def test_serving_it_again_changes_nothing_and_drops_nobody(goal: Wanted) -> None
 def test_tree_that_a_kill_left_at_any_step_is_repaired(goal: Wanted) -> None:
     whole = FakeNvmet()
     target.apply(goal, whole)
+    assert whole.changes > 15
     for steps in range(whole.changes):
         tree = FakeNvmet()
         tree.left = steps

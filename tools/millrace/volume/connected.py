@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The hosts that are connected to a volume.
 
-The kernel of the image reports no controllers of nvmet (its debugfs is not built), so each exported volume has a port of
-its own, and the connections to that are counted.
+The kernel of the image reports no controllers of nvmet (its debugfs is not built), so each exported volume has a port
+of its own, and the connections to that are counted.
 """
 
 import json

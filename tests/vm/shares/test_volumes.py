@@ -21,8 +21,10 @@ SECRET = "DHHC-1:00:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAACtVQoZ:"
 MIB = 1 << 20
 
 
-def connect(client: Machine, volume: dict[str, Any], host: str = NQN, secret: str = "", check: bool = True) -> int:
-    """Connect as `nvme connect` does, which is one line to /dev/nvme-fabrics; return whether the kernel took it."""
+def connect(
+    client: Machine, volume: dict[str, Any], host: str = NQN, secret: str = "", check: bool = True
+) -> int | None:
+    """Connect as `nvme connect` does, by one line to /dev/nvme-fabrics; return the status: 0, the kernel took it."""
     export = volume["export"]
     line = (
         f"transport={export['transport']},traddr={SERVER_ADDRESSES[0]},trsvcid={export['port']},nqn={volume['nqn']},"

@@ -22,7 +22,7 @@ PACKAGE = REPO / "tools/millrace"
 ORDER = [
     ["answer", "schema"],  # all verbs: as requests of the pages, as JSON Schema
     # look at everything, write nothing of the server's
-    ["alert", "health", "bench", "client", "metrics", "support", "topology", "watch"],
+    ["alert", "health", "tuner", "bench", "client", "metrics", "support", "topology", "watch"],
     ["reset"],  # the boot drive as on its first day
     ["update", "install"],  # another version of the system; this one on another boot drive
     [

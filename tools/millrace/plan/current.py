@@ -3,7 +3,8 @@
 
 from millrace import paths
 from millrace.errors import BadInput, Refused
-from millrace.plan.model import Plan, PlanFile
+from millrace.plan.model import Plan, PlanFile, Refusal
+from millrace.plan.settings import SettingsFile
 from millrace.system.documents import read_model
 from millrace.system.run import Runner, attempt, must
 from millrace.system.users import only_root
@@ -24,6 +25,20 @@ def plan_in_force() -> PlanFile | None:
     except BadInput as error:
         raise Refused(f"the plan of the pool cannot be shown: {error}; see `millrace pool show`") from error
     return PlanFile(sha256=plan.digest(), proposal=plan)
+
+
+def with_settings_in_force(file: PlanFile) -> PlanFile:
+    """Return the approved plan with the runtime settings that this server computed last, in place of those of then."""
+    found = next((one for one in (paths.settings_file(), paths.last_settings_file()) if one.exists()), None)
+    if found is None or isinstance(file.proposal, Refusal):
+        return file
+    try:
+        values = {one.name: one for one in read_model(found, SettingsFile).settings.values}
+    except BadInput:
+        return file
+    decisions = [values.pop(one.name, one) for one in file.proposal.decisions]
+    proposal = file.proposal.model_copy(update={"decisions": [*decisions, *values.values()]})
+    return file.model_copy(update={"proposal": proposal})
 
 
 def plan_again(run: Runner = attempt) -> None:

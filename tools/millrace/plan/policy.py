@@ -45,6 +45,12 @@ def _blocks(value: int) -> int:
     return value
 
 
+def _pages(value: int) -> int:
+    if value % 4:
+        raise ValueError("must be a multiple of 4")
+    return value
+
+
 class NfsPolicy(Section):
     """`networks` in CIDR form: the clients that NFS is exported to. `privileged_ports`: only ports below 1024."""
 
@@ -149,13 +155,16 @@ class NfsdPolicy(Section):
 class MdPolicy(Section):
     """Settings of each parity array. The ranges are those of the kernel.
 
-    `discard`: never trim free space of the pool, whatever the drives guarantee.
+    `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
+    `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
     """
 
     group_thread_cnt: int | None = Field(None, ge=0, le=256)
     stripe_cache_size: int | None = Field(None, ge=256, le=32768)
     sync_speed_max_kib: int | None = Field(None, ge=1000, le=100_000_000)
     read_ahead_kib: int | None = Field(None, ge=0, le=1 << 20)
+    member_requests: int | None = Field(None, ge=4, le=65536)
+    member_max_kib: Annotated[int, Field(ge=4, le=1 << 16), AfterValidator(_pages)] | None = None
     discard: Literal["never"] | None = None
 
 

@@ -9,17 +9,21 @@ from typing import Literal, TypeVar
 
 from pydantic import Field, JsonValue
 
+from millrace.plan import sources
 from millrace.plan.md import DataArrays, plan_md
+from millrace.plan.measured import MeasuredPolicy, Overrides, attributed, merged, unused
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, MdSettings, Nfsd, Plan
 from millrace.plan.nfsd import grace_decision, plan_nfsd
-from millrace.plan.override import InapplicablePolicy
-from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
+from millrace.plan.override import InapplicablePolicy, by_policy
+from millrace.plan.policy import MdPolicy, Policy
 from millrace.plan.ports import plan_ports
 from millrace.plan.server import Server
 from millrace.system.documents import Contract
 
 Made = TypeVar("Made")
+
+KERNELS = "the kernel's default"
 
 Cause = Literal["hardware", "policy", "pool", "release", "unknown"]
 
@@ -27,12 +31,17 @@ Cause = Literal["hardware", "policy", "pool", "release", "unknown"]
 RUNTIME = frozenset({"md", "nfsd", "sysctl", "ports", "smb"})
 
 
-class RuntimePolicy(Contract):
-    """The sections of the policy that settings depend on."""
+class RuntimePolicy(Overrides):
+    """The sections of the policy that settings depend on, and what the tuner measured and was applied."""
 
-    nfsd: NfsdPolicy = NfsdPolicy()
-    md: MdPolicy = MdPolicy()
-    sysctl: SysctlPolicy = SysctlPolicy()
+    measured: MeasuredPolicy | None = None
+
+
+class MemberSettings(Contract):
+    """The queue of each drive in an array: requests that wait in it, and the largest in KiB; None is the kernel's."""
+
+    requests: int | None = None
+    max_kib: int | None = None
 
 
 class Basis(Contract):
@@ -50,15 +59,17 @@ class Basis(Contract):
 class Settings(Contract):
     """All runtime settings; `values` has each with its reason and its source.
 
-    `warnings` name overrides of the policy that this server cannot use: they are ignored. `basis` is None for settings
-    that were taken from the approved plan.
+    `warnings` name overrides of the policy that this server cannot use: they are ignored. `unused` is why measured
+    settings are not in force. `basis` is None for settings that were taken from the approved plan.
     """
 
     nfsd: Nfsd
     md: MdSettings
     sysctl: dict[str, str]
     values: list[Decision]
+    members: MemberSettings = MemberSettings()
     warnings: list[str] = Field(default_factory=list)
+    unused: str | None = None
     basis: Basis | None = None
 
 
@@ -95,21 +106,53 @@ class SettingsFile(Contract):
     problem: str | None = None
 
 
-def relevant(policy: Policy) -> RuntimePolicy:
-    """Return the sections of a policy that settings depend on."""
-    return RuntimePolicy(nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl)
+def relevant(policy: Policy, measured: MeasuredPolicy | None = None) -> RuntimePolicy:
+    """Return the sections of a policy that settings depend on, with what was measured."""
+    return RuntimePolicy(nfsd=policy.nfsd, md=policy.md, sysctl=policy.sysctl, measured=measured)
 
 
 def settings_of(basis: Basis) -> Settings:
     """Return the settings of a server. An override that it cannot use is ignored, with a warning."""
+    measured = basis.policy.measured
+    if measured is None:
+        return _computed(basis, basis.policy)
+    without = _computed(basis, basis.policy)
+    why = unused(measured, basis.server, basis.arrays)
+    if why is not None:
+        return without.model_copy(update={"unused": why})
+    policy, taken = merged(basis.policy, measured)
+    found = _computed(basis, policy)
+    return found.model_copy(update={"values": attributed(found.values, without.values, measured, taken)})
+
+
+def _computed(basis: Basis, wanted: Overrides) -> Settings:
     server = basis.server
-    policy = Policy(nfsd=basis.policy.nfsd, md=basis.policy.md, sysctl=basis.policy.sysctl)
+    policy = Policy(nfsd=wanted.nfsd, md=wanted.md, sysctl=wanted.sysctl)
     warnings: list[str] = []
     nfsd, about_nfsd = _fitting(lambda wanted: plan_nfsd(server, wanted), policy, warnings)
     md, about_md = _fitting(lambda wanted: plan_md(basis.arrays, basis.link, server, wanted), policy, warnings)
     sysctl, about_sysctl = _fitting(lambda wanted: plan_sysctl(server, wanted), policy, warnings)
-    decisions = [*about_md, *about_nfsd, grace_decision(nfsd, policy), *about_sysctl, *plan_ports(server)]
-    return Settings(nfsd=nfsd, md=md, sysctl=sysctl, values=_runtime(decisions), warnings=warnings, basis=basis)
+    members, about_members = _members(policy.md)
+    decisions = [*about_md, *about_members, *about_nfsd, grace_decision(nfsd, policy), *about_sysctl]
+    return Settings(
+        nfsd=nfsd,
+        md=md,
+        sysctl=sysctl,
+        members=members,
+        values=_runtime([*decisions, *plan_ports(server)]),
+        warnings=warnings,
+        basis=basis,
+    )
+
+
+def _members(wanted: MdPolicy) -> tuple[MemberSettings, list[Decision]]:
+    """The queues of the members: the kernel's, but for what the policy has."""
+    decisions = [
+        by_policy(Decision(name=f"md.{key}", value=value, reason="", source=sources.POLICY), f"md.{key}", KERNELS)
+        for key, value in (("member_requests", wanted.member_requests), ("member_max_kib", wanted.member_max_kib))
+        if value is not None
+    ]
+    return MemberSettings(requests=wanted.member_requests, max_kib=wanted.member_max_kib), decisions
 
 
 def planned_settings(plan: Plan) -> Settings:

@@ -34,3 +34,4 @@ NIC_QUEUES = "kernel 7.2: mlx5 and ice vectors are tunable; NVIDIA Grace tuning 
 NIC_INTERRUPTS = "kernel 7.2: /proc/irq; managed vectors refuse to be moved"
 NIC_RINGS = "ESnet 100G tuning guide: larger rings are 'no longer true starting with the 6.11 kernel'"
 SMB_NUMA = "Samba with multichannel and io_uring (2020): smbd on the node of its 100 GbE port"
+MEASURED = "measured here"

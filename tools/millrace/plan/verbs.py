@@ -57,8 +57,10 @@ def plan(
     if write:
         write_model(paths.plan_file(), file)
     if decision is not None:
+        from millrace.plan.current import with_settings_in_force
         from millrace.plan.explain import explanation
 
+        file = with_settings_in_force(file) if in_force is not None else file
         show(explanation(file.proposal, decision), _explained)
     else:
         show(file, lambda one: _table(one, in_force is not None))

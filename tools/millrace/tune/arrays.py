@@ -3,6 +3,7 @@
 
 from millrace.plan.labels import array_path
 from millrace.plan.model import MdSettings, Role
+from millrace.plan.settings import MemberSettings
 from millrace.provision.devices import array_device, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check
@@ -11,9 +12,10 @@ from millrace.tune.knob import Knob, Setting
 
 # Stripes of 4 KiB that a rebuild keeps in flight beside clients; the kernel's 32 hold it to about 1 GB/s.
 SYNC_DEPTH = 512
+_KERNELS = MemberSettings()
 
 
-def array_settings(md: MdSettings, pool: Pool) -> tuple[list[Setting], list[str]]:
+def array_settings(md: MdSettings, pool: Pool, members: MemberSettings = _KERNELS) -> tuple[list[Setting], list[str]]:
     """Return the settings in the order in which they are set, and a warning for each array that is missing."""
     settings: list[Setting] = []
     warnings: list[str] = []
@@ -32,7 +34,7 @@ def array_settings(md: MdSettings, pool: Pool) -> tuple[list[Setting], list[str]
             settings.append(_read_ahead(md, device))
     for drive in sorted(drives):
         for queue in requests(drive):
-            settings += _member(queue)
+            settings += _member(queue, members)
     return settings, warnings
 
 
@@ -78,10 +80,13 @@ def _read_ahead(md: MdSettings, device: str) -> Setting:
     return Knob(block(device) / "queue/read_ahead_kb", str(md.read_ahead), reason)
 
 
-def _member(device: str) -> list[Setting]:
+def _member(device: str, members: MemberSettings) -> list[Setting]:
     queue = block(device) / "queue"
+    reason = "set by the policy"
+    sizes = [("nr_requests", members.requests), ("max_sectors_kb", members.max_kib)]
     return [
         # First: a scheduler may bring its own throttling with it.
         Knob(queue / "scheduler", "none", "NVMe drives schedule requests themselves"),
         Knob(queue / "wbt_lat_usec", "0", "writeback throttling slows down md writes to the members", "2000"),
+        *(Knob(queue / name, str(value), reason) for name, value in sizes if value is not None),
     ]

@@ -39,14 +39,14 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
     """Return slots, interrupts, arrays and their drives, sysctl, and the servers that run."""
     cores = topology.cores()
     view = ports.read_ports(cores, run)
-    of_arrays, warnings = array_settings(wanted.md, pool)
+    of_arrays, warnings = array_settings(wanted.md, pool, wanted.members)
     settings = [
         *slot_settings(),
         *ports.core_settings(view),
         *of_arrays,
         *pace_settings(wanted.md, pool),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
-        *_sysctl(wanted),
+        *sysctl_settings(wanted),
         *nfsd_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
@@ -60,7 +60,8 @@ def _workqueue(cpus: list[int]) -> list[Setting]:
     return [CoverKnob(path, mask(cpus), reason)] if cpus and sysfs.text(path) else []
 
 
-def _sysctl(wanted: Settings) -> list[Setting]:
+def sysctl_settings(wanted: Settings) -> list[Setting]:
+    """Return the sysctl values of this server, and the limits of a rebuild."""
     limits = {
         "dev.raid.speed_limit_min": str(GUARANTEED_SYNC),
         "dev.raid.speed_limit_max": str(wanted.md.sync_speed_max),

@@ -15,9 +15,9 @@ from millrace.errors import BadInput, Failed, MillraceError
 from millrace.inventory import cpus
 from millrace.inventory.nics import nics
 from millrace.inventory.present import present
+from millrace.plan import measured
 from millrace.plan.md import data_arrays, slowest_link
 from millrace.plan.model import Role
-from millrace.plan.policy import Policy
 from millrace.plan.policy_in_force import find
 from millrace.plan.server import Server, server_with
 from millrace.plan.settings import Basis, RuntimePolicy, Settings, SettingsFile, planned_settings, relevant, settings_of
@@ -45,8 +45,11 @@ class Found:
 def current(pool: Pool, run: Runner = attempt) -> Found:
     """Return the settings of now: computed, else those of the last time, else those of the plan; never an error."""
     try:
-        policy = find()
-        return Found(settings_of(_basis(pool, policy.policy, run)), policy=policy.problem)
+        policy, applied = find(), measured.find()
+        settings = settings_of(_basis(pool, relevant(policy.policy, applied.measured), run))
+        if applied.problem:
+            settings = settings.model_copy(update={"unused": applied.problem})
+        return Found(settings, policy=policy.problem)
     except (OSError, ValueError, MillraceError) as error:
         why = f"the settings of this server cannot be computed: {error}"
     last = recorded()
@@ -113,7 +116,7 @@ def record(document: SettingsFile) -> None:
         write_model(paths.last_settings_file(), document)
 
 
-def _basis(pool: Pool, policy: Policy, run: Runner) -> Basis:
+def _basis(pool: Pool, policy: RuntimePolicy, run: Runner) -> Basis:
     memory, nodes = cpus.memory(paths.ROOT), cpus.nodes(paths.ROOT)
     if not memory or not any(node.cores for node in nodes):
         raise Failed("memory and CPUs cannot be read from /proc and /sys")
@@ -123,7 +126,7 @@ def _basis(pool: Pool, policy: Policy, run: Runner) -> Basis:
         server=server_with(memory, nodes, nics(paths.ROOT, run)),
         link=slowest_link(drive for drive in present() if drive.serial in data),
         arrays=data_arrays(arrays),
-        policy=relevant(policy),
+        policy=policy,
     )
 
 

@@ -68,7 +68,7 @@ def _report(diff_only: bool, revert: bool) -> TuneReport:
         if not diff_only and not revert:
             settings.record(document)
         report = run(stages(found.settings, pool, _TOOLS), diff_only, revert)
-    aloud = [*filter(None, (found.problem, found.policy)), *found.settings.warnings]
+    aloud = [*filter(None, (found.problem, found.policy, found.settings.unused)), *found.settings.warnings]
     changes = [] if revert else document.changes
     return report.model_copy(update={"changes": changes, "warnings": [*aloud, *report.warnings]})
 
@@ -112,4 +112,7 @@ def _values(document: "SettingsFile") -> Iterator[str]:
     for one in document.settings.values:
         yield f"{one.name}: {value_in_words(one)} ({one.reason})"
     yield from map(_change, document.changes)
-    yield from (f"warning: {one}" for one in filter(None, [document.problem, *document.settings.warnings]))
+    yield from (
+        f"warning: {one}"
+        for one in filter(None, [document.problem, document.settings.unused, *document.settings.warnings])
+    )

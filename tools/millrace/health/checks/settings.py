@@ -35,6 +35,10 @@ def check(host: Host) -> list[Finding]:
         todo = "Correct what it names, then: millrace tune"
         words = f"{document.problem[0].upper()}{document.problem[1:]}."
         found.append(Finding(check=NAME, kind="computed", level=Level.WARN, sentence=words, todo=todo))
+    if document.settings.unused:
+        todo = "Measure this server: millrace tuner run; or remove what was measured: millrace tuner revert"
+        why = document.settings.unused
+        found.append(Finding(check=NAME, kind="measured", level=Level.WARN, sentence=why, todo=todo))
     for number, warning in enumerate(document.settings.warnings):
         todo = "Edit /etc/millrace/policy.toml, then: millrace share render; millrace tune"
         found.append(Finding(check=NAME, kind=f"ignored{number}", level=Level.WARN, sentence=warning, todo=todo))

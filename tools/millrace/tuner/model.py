@@ -94,8 +94,8 @@ class Reading(Measured):
 class Effect(Contract):
     """What one knob does: `effect` is the gain of the plan's level over `other`, `noise` what it may be by chance.
 
-    `moved`: the candidate has another level than the plan. `matters`: the effect is beyond noise. `confirmed` is the
-    gain of the candidate's level over the plan's, measured again; null where the knob was not moved.
+    `matters`: the effect is beyond noise. `tried` is the level that was better than the plan's at first, `confirmed`
+    its gain over the plan's when it was measured again; null where no level was. `moved`: the candidate has it.
     """
 
     knob: str
@@ -105,7 +105,7 @@ class Effect(Contract):
     noise: float
     matters: bool
     moved: bool = False
-    candidate: Level | None = None
+    tried: Level | None = None
     confirmed: float | None = None
     confirmed_noise: float | None = None
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from millrace.bench.result.model import Direction, Quantity
 from millrace.errors import BadInput
 from millrace.tuner.model import Figures, Goal, Unit
 
@@ -22,8 +23,8 @@ class Kind:
     title: str
     work: str
     place: Place
-    quantity: Literal["bandwidth", "operations"]
-    direction: Literal["read", "write", "commit", "create", "stat"]
+    quantity: Quantity
+    direction: Direction
 
     @property
     def unit(self) -> Unit:
@@ -43,12 +44,12 @@ class Profile:
     reason: str
 
 
-_BASE: list[tuple[str, str, str, Literal["bandwidth", "operations"], Literal["read", "write", "commit", "create"]]] = [
+_BASE: list[tuple[str, str, str, Quantity, Direction]] = [
     ("seq-read", "sequential reads", "seq/read", "bandwidth", "read"),
     ("seq-write", "sequential writes", "seq/write", "bandwidth", "write"),
     ("rand-read", "random 4 KiB reads", "rand/read", "operations", "read"),
     ("rand-write", "random 4 KiB writes", "rand/write", "operations", "write"),
-    ("fsync", "4 KiB writes, each synced", "fsync/fsync", "operations", "write"),
+    ("fsync", "4 KiB writes, each synced", "fsync/fsync", "operations", "commit"),
     ("create", "small files created", "meta/create", "operations", "create"),
     ("checkpoint-save", "a checkpoint written", "checkpoint/save", "bandwidth", "write"),
     ("checkpoint-load", "a checkpoint read", "checkpoint/load", "bandwidth", "read"),

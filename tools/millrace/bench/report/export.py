@@ -4,11 +4,13 @@
 import csv
 import io
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from millrace.bench.report.page import page
 from millrace.bench.result.ceilings import headline
 from millrace.bench.result.choices import Format
 from millrace.bench.result.model import Run, Rung, State
+from millrace.system.documents import Contract
 
 COLUMNS = ("run", "labels", "rung", "layer", "target", "profile", "operation", "workload", "figure", "direction",
            "unit", "repeat", "value")  # fmt: skip
@@ -62,12 +64,9 @@ def as_html(run: Run) -> bytes:
 
 
 def as_xlsx(run: Run) -> bytes:
-    """Return summary, every figure, environment, and one chart for each unit. Text is never written as a formula."""
-    import xlsxwriter  # type: ignore[import-untyped]
-
+    """Return summary, every figure, environment, and one chart for each unit."""
     out = io.BytesIO()
-    options = {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False}
-    with xlsxwriter.Workbook(out, options) as book:
+    with workbook(out) as book:
         summary = book.add_worksheet("Summary")
         head = ("rung", "figure", "unit", "median", "low", "high", "of predicted", "of below", "flags", "diagnosis")
         summary.write_row(0, 0, head)
@@ -91,9 +90,26 @@ def as_xlsx(run: Run) -> bytes:
         for number, row in enumerate(rows(run), start=1):
             figures.write_row(number, 0, row)
         facts = book.add_worksheet("Environment")
-        for number, (name, value) in enumerate(_facts(run)):
+        for number, (name, value) in enumerate(named(run.provenance, run.environment)):
             facts.write_row(number, 0, (name, value))
     return out.getvalue()
+
+
+def workbook(out: io.BytesIO) -> Any:
+    """Return a workbook to be written within `with`. Text is never written as a formula or as a link."""
+    import xlsxwriter  # type: ignore[import-untyped]
+
+    return xlsxwriter.Workbook(out, {"in_memory": True, "strings_to_formulas": False, "strings_to_urls": False})
+
+
+def named(*parts: Contract) -> Iterator[tuple[str, str]]:
+    """Yield what documents hold, as a table of two columns."""
+    for part in parts:
+        for name, value in part.model_dump(mode="json").items():
+            if isinstance(value, dict):
+                yield from ((f"{name}: {key}", str(one)) for key, one in value.items())
+            else:
+                yield name, str(value)
 
 
 FORMATS: dict[Format, Callable[[Run], bytes]] = {"json": as_json, "csv": as_csv, "xlsx": as_xlsx, "html": as_html}
@@ -131,15 +147,6 @@ def _metrics(run: Run, name: str, quantity: str) -> Iterator[str]:
 
 def _where(rung: Rung) -> str:
     return f'profile="{rung.workload.profile}",layer="{rung.layer}",target="{rung.target}"'
-
-
-def _facts(run: Run) -> Iterator[tuple[str, str]]:
-    for part in (run.provenance, run.environment):
-        for name, value in part.model_dump(mode="json").items():
-            if isinstance(value, dict):
-                yield from ((f"{name}: {key}", str(one)) for key, one in value.items())
-            else:
-                yield name, str(value)
 
 
 def _done(run: Run) -> list[Rung]:

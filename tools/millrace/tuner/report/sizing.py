@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Credits and threads of an SMB server by formula, beside what was measured here.
+
+The formulas are those of "Tuning an SMB server implementation" (SNIA SDC 2015), with its factors where a server does
+not know its own.
+"""
+
+from dataclasses import dataclass
+
+from millrace.bench.result.environment import Environment
+from millrace.tuner.model import Reading, Run
+
+MEMORY = 5e9
+"""Memory access in bytes/s, as in the talk; Millrace does not measure it."""
+BUFFERED = 2
+"""Requests that one network port stores."""
+OVERHEAD, OVERHEAD_OF_THREADS = 5, 3
+CREDITS, THREADS = 8192, 100
+"""What smb.conf has: `smb2 max credits` and `aio max threads`."""
+FIXED = "smbd reads it when it starts, and a restart disconnects all clients"
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """One number by formula: its terms in words, and what was set or measured here."""
+
+    name: str
+    terms: str
+    value: int
+    here: str
+
+
+def sizing(run: Run) -> list[Sizing]:
+    """Return what the formulas give for the server of a run; nothing where its environment is not known."""
+    if run.environment is None:
+        return []
+    environment = run.environment
+    ports = sum(one.carrier for one in environment.ports) or 1
+    drive = _speed(run)
+    found = []
+    if drive:
+        factor = max(round(MEMORY / drive), 1)
+        found.append(
+            Sizing(
+                "SMB credits by the hardware",
+                f"{environment.cores} cores + {ports * BUFFERED} requests in {_ports(ports)} + {factor} (memory at "
+                f"{MEMORY / 1e9:g} GB/s, over the measured pool) + {OVERHEAD}",
+                environment.cores + ports * BUFFERED + factor + OVERHEAD,
+                f"{CREDITS} set; not tried: {FIXED}",
+            )
+        )
+    found.append(
+        Sizing(
+            "SMB credits by the threads",
+            f"{environment.cores} transport threads + {THREADS} I/O threads + {ports * BUFFERED} requests in "
+            f"{_ports(ports)} + {OVERHEAD_OF_THREADS}",
+            environment.cores + THREADS + ports * BUFFERED + OVERHEAD_OF_THREADS,
+            f"{CREDITS} set; not tried: {FIXED}",
+        )
+    )
+    found.append(Sizing("SMB I/O threads", "enough for all cores, not many more", environment.cores, f"{THREADS} set"))
+    found += _measured(run, environment)
+    return found
+
+
+def _measured(run: Run, environment: Environment) -> list[Sizing]:
+    """The threads of nfsd are sized by the same rule, and can be changed while it serves."""
+    for knob in run.knobs:
+        if knob.name == "nfsd.threads":
+            best = run.outcome.winner[knob.name] if run.outcome else None
+            here = f"{knob.planned} planned" + (f", {best} measured best" if best is not None else "")
+            return [Sizing("NFS server threads", "enough for all cores, not many more", environment.cores, here)]
+    return []
+
+
+def _speed(run: Run) -> float | None:
+    """The fastest stream with the plan's settings, in bytes/s."""
+    streams = [goal.name for goal in run.goals if goal.unit == "bytes/s"]
+    first: list[Reading] = [one for one in run.readings if one.phase == "baseline" and one.score is not None]
+    return max((one.figures[name] for one in first for name in streams), default=None)
+
+
+def _ports(count: int) -> str:
+    return f"{count} network port{'' if count == 1 else 's'}"

@@ -100,6 +100,8 @@ EXPOSURE = {
     "millrace-certificate.service": 15,
     "millrace-bench.service": 39,
     "millrace-bench-sweep.service": 31,
+    "millrace-tuner.service": 45,
+    "millrace-tuner-restore.service": 37,
     "millrace-child-quota.service": 27,
     "millrace-clone.service": 43,
     "millrace-clone-sweep.service": 31,

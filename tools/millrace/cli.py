@@ -55,6 +55,7 @@ VERBS = {
     "install": ("millrace.install.verbs", "Write the running version to another boot drive."),
     "journal": ("millrace.journal.verbs", "Forward the journal to another host."),
     "bench": ("millrace.bench.verbs", "Benchmark drives, arrays, NFS/SMB and clients against hardware limits."),
+    "tuner": ("millrace.tuner.verbs", "Measure which runtime settings suit this server, and apply the best."),
     "status": ("millrace.health.verbs", "Show health, pool, shares and next steps on one screen."),
     "topology": ("millrace.topology.verbs", "Show NUMA nodes with drives, network ports and NFS threads."),
     "watch": ("millrace.watch.verbs", "Print throughput, clients and running jobs every second."),

@@ -89,6 +89,11 @@ def progress_file() -> Path:
     return run_dir() / "bench/progress.jsonl"
 
 
+def tuner_journal_file() -> Path:
+    """What a run of the tuner has changed, until all of it is restored: its write-ahead journal."""
+    return state_dir() / "tuner/journal.json"
+
+
 def pool_file() -> Path:
     """The pool that exists; written last by provisioning."""
     return state_dir() / "pool.json"

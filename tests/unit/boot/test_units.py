@@ -138,7 +138,7 @@ def test_clone_may_give_files_what_the_original_has() -> None:
     assert "RestrictSUIDSGID" not in found
 
 
-@pytest.mark.parametrize("job", ["bench", "clone", "erase", "rescue", "reset"])
+@pytest.mark.parametrize("job", ["bench", "clone", "erase", "rescue", "reset", "tuner"])
 def test_job_of_an_administrator_that_ends_badly_leaves_no_failed_unit(job: str) -> None:
     # its record says why; a failed unit would be an alert until the next boot
     assert unit(f"millrace-{job}.service")["CollectMode"] == ["inactive-or-failed"]

@@ -29,7 +29,7 @@ class Overrides(Contract):
     md: MdPolicy = MdPolicy()
     sysctl: SysctlPolicy = SysctlPolicy()
 
-    def keys(self) -> Iterator[str]:
+    def names(self) -> Iterator[str]:
         """Yield the keys that are set, as `md.stripe_cache_size`."""
         for section in ("nfsd", "md", "sysctl"):
             of = getattr(self, section)
@@ -110,7 +110,7 @@ def unused(measured: MeasuredPolicy, server: Server, arrays: DataArrays) -> str 
 def merged(policy: Overrides, measured: MeasuredPolicy) -> tuple[Overrides, list[str]]:
     """Return the policy with what was measured, and the keys that are from there."""
     taken = []
-    for name in measured.values.keys():
+    for name in measured.values.names():
         if policy.get(name) == measured.replaced.get(name):
             policy = policy.having(name, measured.values.get(name))
             taken.append(name)
@@ -135,6 +135,7 @@ def attributed(
             was = before.get(one.name)
             without = in_words(one.name, was.value) if was else "the kernel's default"
             reason = f"Measured on this server and applied ({' and '.join(keys)}); without it: {without}."
-            one = one.model_copy(update={"reason": reason, "source": source(measured)})
-        found.append(one)
+            found.append(one.model_copy(update={"reason": reason, "source": source(measured)}))
+        else:
+            found.append(one)
     return found

@@ -13,6 +13,7 @@ from threading import Event
 from millrace import __version__
 from millrace.bench.plan.job import Target
 from millrace.bench.plan.prepare import Prepared, prepare
+from millrace.bench.plan.site import Site
 from millrace.bench.plan.steps import Step, pending
 from millrace.bench.plan.workloads import digest
 from millrace.bench.report.export import METRICS, open_metrics
@@ -90,7 +91,7 @@ class Session:
         state, reason = State.FAILED, None
         try:
             with ExitStack() as stack:
-                monitor = self._monitor()
+                monitor = monitor_of(self.ready.site, self._stop)
                 stack.callback(monitor.close)
                 state, reason = self._steps(stack, monitor)
         except (MillraceError, OSError) as error:
@@ -109,7 +110,7 @@ class Session:
         directory = space.make(site.mountpoint, self.ready.estimate.space, self._run)
         stack.callback(space.remove, site.mountpoint, self._run)
         runner = StepRunner(self.ready.sizes, directory, results.directory(self.result.id), monitor)
-        local = Local(_scratch(), self._stop)
+        local = Local(working_directory(), self._stop)
         monitor.start()
         numbered = [(number, step) for number, step in enumerate(self.ready.steps) if not step.skipped]
         # a protocol is mounted once for all its rungs, device nodes are made for each
@@ -169,14 +170,6 @@ class Session:
             if self.rungs[number].state in (State.PENDING, State.RUNNING):
                 self.rungs[number] = self.rungs[number].model_copy(update={"state": State.FAILED, "reason": why})
 
-    def _monitor(self) -> Monitor:
-        site = self.ready.site
-        arrays = [(device, one.array.name) for one in site.pool.arrays if (device := array_device(one.array.name))]
-        by_path = {array_path(title): device for device, title in arrays}
-        watch = Watch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
-        sampler = Sampler([one.name for one in site.data], by_path.get(site.device))
-        return Monitor(sampler, watch, self._stop)
-
     def _save(self, state: State, reason: str | None = None, ended: bool = False) -> None:
         site = self.ready.site
         rungs = with_ceilings(self.rungs, site.inventory, site.arrays, "degraded" in self.labels)
@@ -189,8 +182,21 @@ def _target_of(number: int, step: Step) -> tuple[Layer, str, int]:
     return step.layer, step.target, number if step.devices else -1
 
 
-def _scratch() -> Path:
-    """fio's working directory, which it must be able to enter and not to write."""
+def monitor_of(site: Site, stop: Event) -> Monitor:
+    """Return the monitor of a run on this server, which is not started yet."""
+    watch = watch_of(site)
+    by_path = {array_path(title): device for device, title in watch.arrays}
+    return Monitor(Sampler([one.name for one in site.data], by_path.get(site.device)), watch, stop)
+
+
+def watch_of(site: Site) -> Watch:
+    """Return what compares the drives and arrays of this server with those of now."""
+    arrays = [(device, one.array.name) for one in site.pool.arrays if (device := array_device(one.array.name))]
+    return Watch([(one.name, one.serial) for one in [*site.data, *site.log]], arrays)
+
+
+def working_directory() -> Path:
+    """Make fio's working directory, which it must be able to enter and not to write; return the one it is in."""
     where = targets.scratch()
     shutil.rmtree(where / "cwd", ignore_errors=True)
     (where / "cwd").mkdir(parents=True)

@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The whitelist on a server: levels around the plan, set as `tune` sets them; the rest has its reason."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.errors import Failed, Refused
+from millrace.plan.policy import MdPolicy, NfsdPolicy, SysctlPolicy
+from millrace.tune.originals import SavedOriginals
+from millrace.tuner.knobs.surface import Change
+from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
+from tests.unit.tune.machine import refuse
+from tests.unit.tuner.machines import TunedServer
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
+    return TunedServer(tmp_path, monkeypatch)
+
+
+def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> None:
+    sections = {"nfsd": NfsdPolicy, "md": MdPolicy, "sysctl": SysctlPolicy}
+    for entry in WHITELIST:
+        section, _, key = entry.key.partition(".")
+        assert key in sections[section].model_fields
+    assert not [one for one in WHITELIST if re.search("sync|flush|async|delay|log|chunk", one.key)]
+
+
+def test_knobs_of_a_1u12_have_the_plan_and_the_kernels_default_among_their_levels(machine: TunedServer) -> None:
+    here = machine.surface()
+    assert [one.name for one in here.knobs] == [one.key for one in WHITELIST]
+    for one in here.knobs:
+        assert one.planned in one.levels and one.default in one.levels
+        assert one.levels == sorted(one.levels, key=int) and len(one.levels) >= 2
+    known = {one.name: one for one in here.knobs}
+    assert known["md.stripe_cache_size"].default == 256
+    assert known["md.stripe_cache_size"].planned == machine.settings.md.stripe_cache_size
+    assert known["md.stripe_cache_size"].setting == "/sys/class/block/*/md/stripe_cache_size"
+    assert known["md.group_thread_cnt"].default == 0
+    assert known["md.member_requests"].planned == known["md.member_requests"].default == 1023
+    assert known["sysctl.dirty_bytes"].planned == int(machine.settings.sysctl["vm.dirty_bytes"])
+    # what a run never tries is named with its reason
+    assert {one.name for one in here.left_out} == set(LEFT_OUT)
+
+
+def test_kernels_read_ahead_is_what_tune_found_at_its_first_run(machine: TunedServer) -> None:
+    label = str(paths.ROOT / "sys/class/block/md127/queue/read_ahead_kb")
+    SavedOriginals().save({label: "4096"})
+    known = {one.name: one for one in machine.surface().knobs}
+    assert known["md.read_ahead_kib"].default == 4096
+
+
+def test_pool_without_parity_and_a_server_without_nfs_leave_their_knobs_out(machine: TunedServer) -> None:
+    (machine.root / "proc/fs/nfsd/threads").unlink()
+    plain = machine.basis.model_copy(update={"arrays": machine.basis.arrays.model_copy(update={"parity": False})})
+    machine.settings = machine.settings.model_copy(update={"basis": plain})
+    here = machine.surface()
+    reasons = {one.name: one.reason for one in here.left_out}
+    assert reasons["md.stripe_cache_size"] == "the pool has no parity array"
+    assert reasons["nfsd.threads"] == "the NFS server does not run"
+    assert "md.read_ahead_kib" in {one.name for one in here.knobs}
+
+
+def test_settings_that_were_not_computed_are_no_plan_to_tune(machine: TunedServer) -> None:
+    machine.settings = machine.settings.model_copy(update={"basis": None})
+    with pytest.raises(Refused, match="were not computed"):
+        machine.surface()
+
+
+def test_combination_is_journalled_first_and_set_as_tune_would(machine: TunedServer) -> None:
+    here = machine.surface()
+    before, seen = machine.values(), []
+
+    def written(changes: list[Change]) -> None:
+        assert machine.values() == before
+        seen.extend((one.knob, one.old, one.new) for one in changes)
+
+    wanted = here.planned | {
+        "md.stripe_cache_size": 256,
+        "nfsd.threads": 64,
+        "sysctl.dirty_bytes": 1 << 28,
+        "md.member_requests": 128,
+    }
+    here.apply(wanted, written)  # type: ignore[arg-type]
+    now = machine.values()
+    assert (now["stripes"], now["requests"]) == ("256", "128")
+    assert (now["dirty"], now["background"]) == (str(1 << 28), str(1 << 26))
+    assert machine.nfsd_threads == [machine.settings.nfsd.threads_min, 64]
+    assert ("md.stripe_cache_size", before["stripes"], "256") in seen
+    # each drive of each array, and nothing twice
+    assert sum(knob == "md.member_requests" for knob, _, _ in seen) == 12
+    seen.clear()
+    here.apply(wanted, written)  # type: ignore[arg-type]
+    assert seen == [] and here.differing(wanted) == []
+    assert here.differing(here.planned)
+
+
+def test_knob_that_the_kernel_refuses_is_a_failure_that_names_it(
+    machine: TunedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = machine.surface()
+    refuse(monkeypatch, machine.root / "sys/class/block/md127/md/stripe_cache_size")
+    with pytest.raises(Failed, match="stripe_cache_size cannot be set to 256: refused"):
+        here.apply(here.planned | {"md.stripe_cache_size": 256}, lambda _: None)

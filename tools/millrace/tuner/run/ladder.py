@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The goals of a run as short jobs of the benchmark's ladder: files are laid out once, places stay open."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from threading import Event
+
+from millrace.bench.plan.job import Target
+from millrace.bench.plan.steps import Step, pending
+from millrace.bench.result.choices import Layer
+from millrace.bench.result.fio_output import Outcome
+from millrace.bench.run import space, targets
+from millrace.bench.run.local import Local
+from millrace.bench.run.monitor import Monitor
+from millrace.bench.run.remote import target as remote
+from millrace.bench.run.remote.measurer import Remote
+from millrace.bench.run.session import working_directory
+from millrace.bench.run.step_runner import Measurer, StepRunner
+from millrace.errors import Failed
+from millrace.system.run import Runner
+from millrace.tuner.model import Figures
+from millrace.tuner.run.plan import Prepared
+from millrace.tuner.search.goals import GOALS
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """The steps of all goals at their open places; `remote` whether clients drive the load."""
+
+    ready: Prepared
+    runner: StepRunner
+    places: dict[tuple[Layer, str], tuple[Target, Measurer]]
+
+    @property
+    def remote(self) -> bool:
+        """Whether clients drive the load: one that disappears ends the run."""
+        return bool(self.ready.site.clients)
+
+    def figures(self) -> Figures:
+        """Measure every goal once. Failed: one was not measured; Full where space ran out, Stopped at a stop."""
+        found: Figures = {}
+        for goal, step in zip(self.ready.goals, self.ready.steps, strict=True):
+            target, measurer = self.places[step.layer, step.target]
+            rung = self.runner.run(pending(step, self.ready.sizes), step, target, measurer, _silent)
+            kind = GOALS[goal.name]
+            series = rung.find(kind.quantity, kind.direction)
+            if series is None or series.median <= 0:
+                raise Failed(f"{step.id} has no result")
+            found[goal.name] = series.median
+        return found
+
+
+@contextmanager
+def opened(ready: Prepared, monitor: Monitor, stop: Event, run: Runner) -> Iterator[Ladder]:
+    """Open the places of all goals. Failed: one cannot be mounted or a client does not answer; Refused as well."""
+    with ExitStack() as stack:
+        directory = space.make(ready.site.mountpoint, ready.space, run)
+        stack.callback(space.remove, ready.site.mountpoint, run)
+        local = Local(working_directory(), stop)
+        places: dict[tuple[Layer, str], tuple[Target, Measurer]] = {}
+        for step in _one_of_each(ready.steps):
+            if step.layer is Layer.L3:
+                way = remote.opened(step.target, directory, ready.site.clients, stop, run)
+                target, connections = stack.enter_context(way)
+                places[step.layer, step.target] = target, Remote(local, connections)
+            else:
+                target = stack.enter_context(targets.opened(step, directory, directory, run))
+                places[step.layer, step.target] = target, local
+        # fio's own reports are not kept: there are hundreds
+        raw = targets.scratch() / "tuner"
+        yield Ladder(ready, StepRunner(ready.sizes, directory, raw, monitor), places)
+
+
+def _one_of_each(steps: Sequence[Step]) -> list[Step]:
+    return list({(one.layer, one.target): one for one in steps}.values())
+
+
+def _silent(number: int, outcome: Outcome | None) -> None:
+    """The progress of a run counts readings."""

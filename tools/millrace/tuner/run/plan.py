@@ -1,0 +1,143 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a request to a run that can start: goals, knobs, the steps of the ladder that measure them, and how long."""
+
+import re
+from dataclasses import dataclass
+
+from millrace.bench.plan import clients
+from millrace.bench.plan import site as sites
+from millrace.bench.plan.estimate import SPEED, amount, estimate, seconds_of
+from millrace.bench.plan.site import Site
+from millrace.bench.plan.sizes import Sizes, sizes
+from millrace.bench.plan.steps import Step, layouts
+from millrace.bench.plan.workloads import WORKS, Work
+from millrace.bench.result.choices import Layer
+from millrace.bench.result.model import RunRequest
+from millrace.errors import BadInput, Refused
+from millrace.system.run import Runner
+from millrace.tune import settings as tuning
+from millrace.tuner.knobs.surface import Surface, surface
+from millrace.tuner.model import Goal, Knob
+from millrace.tuner.run.outputs import Estimate, Request
+from millrace.tuner.search import budget as budgets
+from millrace.tuner.search.goals import GOALS, Kind, of_profile, parse
+
+SECONDS = 5.0
+"""Length of one measurement. What a setting does shows in seconds; more readings are worth more than longer ones."""
+AROUND = 2.0
+"""Seconds of a reading besides its measurements: settings are set, and the server is looked at."""
+DEFAULT = "mixed"
+LONGEST = 24 * 3600
+_UNITS = {"s": 1, "m": 60, "h": 3600}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Everything that is decided before the first setting is changed. `steps` measure the goals, one for each."""
+
+    request: Request
+    site: Site
+    surface: Surface
+    knobs: list[Knob]
+    goals: list[Goal]
+    sizes: Sizes
+    steps: list[Step]
+
+    @property
+    def bench(self) -> RunRequest:
+        """The request of a benchmark that this is for what may prevent one."""
+        return RunRequest(clients=self.request.clients, degraded=True, with_clients=True)
+
+    @property
+    def each(self) -> float:
+        """Seconds that one reading takes."""
+        return AROUND + sum(seconds_of(one, self.sizes) for one in self.steps)
+
+    @property
+    def space(self) -> int:
+        """Bytes in the pool at most."""
+        return estimate(self.bench, self.steps, self.sizes).space
+
+    @property
+    def layout(self) -> float:
+        """Seconds before the first reading, in which files are written."""
+        sets = {one.work.layout: amount(one, self.sizes) for one in self.steps}
+        return sum(sets.values()) / SPEED[Layer.L1]
+
+    @property
+    def estimate(self) -> Estimate:
+        """What it would try and how long; without obstacles."""
+        fewest = budgets.fewest(self.knobs)
+        return Estimate(
+            goals=self.goals,
+            knobs=self.knobs,
+            left_out=self.surface.left_out,
+            each=self.each,
+            fewest=fewest,
+            layout=self.layout,
+            least=fewest * self.each + self.layout,
+            budget=self.request.budget,
+            space=self.space,
+        )
+
+    def check_budget(self) -> None:
+        """Check that the budget is enough for one screen. BadInput: it is not."""
+        budgets.check(self.knobs, self.request.budget - self.layout, self.each)
+
+
+def seconds(text: str) -> float:
+    """Return a budget such as `60m`, `2h` or `900s` in seconds. BadInput: it is none, or above 24 hours."""
+    found = re.fullmatch(r"([0-9]{1,6})([smh])", text)
+    length = int(found[1]) * _UNITS[found[2]] if found else 0
+    if not 0 < length <= LONGEST:
+        raise BadInput("--budget is a time such as 60m or 2h, at most 24h")
+    return float(length)
+
+
+def prepare(request: Request, run: Runner) -> Prepared:
+    """Decide everything about a run on this server.
+
+    BadInput: an unknown goal, profile, knob or client. Refused: there is no pool, or no settings that may be tried.
+    """
+    goals = goals_of(request)
+    site = sites.site(clients=clients.chosen(request.clients))
+    here = surface(tuning.current(site.pool, run).settings, site.pool, run)
+    steps = [_step(GOALS[goal.name], site) for goal in goals]
+    bench = RunRequest(seconds=SECONDS, repeats=1)
+    measure = sizes(bench, site.free, site.memory, site.cores, layouts(steps))
+    return Prepared(request, site, here, _chosen(here, request.knobs), goals, measure, steps)
+
+
+def goals_of(request: Request) -> list[Goal]:
+    """Return the goals of a request. BadInput: unknown ones, or goals and a profile."""
+    if request.goals is not None and request.profile is not None:
+        raise BadInput("--goal and --profile cannot be combined")
+    return parse(request.goals) if request.goals is not None else of_profile(request.profile or DEFAULT)
+
+
+def _chosen(here: Surface, names: list[str]) -> list[Knob]:
+    known = {one.name: one for one in here.knobs}
+    without = {one.name: one.reason for one in here.left_out}
+    for name in names:
+        if name in without:
+            raise BadInput(f"{name} is not tried: {without[name]}")
+        if name not in known:
+            raise BadInput(f"there is no setting {name!r} to try; there are {', '.join(known)}")
+    return [one for name, one in known.items() if not names or name in names]
+
+
+def _step(kind: Kind, site: Site) -> Step:
+    work = _work(kind.work)
+    if kind.place == "local":
+        return Step(Layer.L1, "xfs", work)
+    if kind.place == "smb":
+        if site.clients:
+            raise Refused(f"{kind.name} is measured on this server: leave out --client, or choose a goal over NFS")
+        return Step(Layer.L2, "smb", work)
+    if site.clients:
+        return Step(Layer.L3, "nfs-tcp", work, copies=len(site.clients))
+    return Step(Layer.L2, "nfs-tcp", work)
+
+
+def _work(name: str) -> Work:
+    return next(one for one in WORKS if one.name == name)

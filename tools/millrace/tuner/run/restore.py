@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Put every setting of a run back: after its end, after a kill, and at boot.
+
+A setting goes back to what the plan wants, which is what `millrace tune` would set; one that the plan leaves to the
+kernel goes back to what it was. All of them are of this boot only: after a power cut the kernel begins with its own and
+millrace-tune.service sets the plan's, so nothing but the record of the run is left to correct.
+"""
+
+from millrace import paths
+from millrace.bench.run import cleanup
+from millrace.bench.run import order as bench
+from millrace.errors import BadInput, MillraceError
+from millrace.provision.model import Pool
+from millrace.provision.pool_file import known_pool
+from millrace.system.boot import boot_id
+from millrace.system.run import Runner
+from millrace.tune import settings as tuning
+from millrace.tune.knob import Setting
+from millrace.tune.originals import tune_lock
+from millrace.tuner.knobs.surface import ERRORS, every_setting
+from millrace.tuner.run import journal, live, store
+from millrace.tuner.run.journal import Changed, JournalFile
+
+
+def restore(run: Runner) -> list[str]:
+    """Put back what a run that does not run any more has left; return what was, in words.
+
+    Refused: one is active. NotRestored: a setting is still in force.
+    """
+    left = cleanup.clean_up(run)
+    with bench.only_run():
+        found = [*left, *put_back(run)]
+        live.end_interrupted()
+        return [*found, *(f"run {name} is marked as interrupted" for name in store.mark_interrupted())]
+
+
+def put_back(run: Runner) -> list[str]:
+    """Restore every setting in the journal and remove it; return what was restored.
+
+    NotRestored: a setting cannot be restored and stays in the journal. The caller holds the lock of the benchmark.
+    """
+    pool = known_pool()
+    try:
+        found = journal.load() if pool is not None else None
+        if pool is None or found is None or journal.in_force() is None:
+            paths.tuner_journal_file().unlink(missing_ok=True)
+            return []
+    except BadInput:
+        # what was set is not known: the plan's settings are
+        found = None
+    with tune_lock():
+        return _put_back(found, pool, run)
+
+
+def _put_back(found: JournalFile | None, pool: Pool, run: Runner) -> list[str]:
+    known, planned = every_setting(tuning.current(pool, run).settings, pool, run)
+    if found is None:
+        all_planned = [Changed(knob="", setting=label, old=wanted, new="") for label, wanted in planned.items()]
+        found = JournalFile(run="", boot=boot_id(), changed=all_planned)
+    restored, left, reasons = [], [], []
+    for one in reversed(found.changed):
+        setting = known.get(one.setting)
+        # a drive that was removed took its settings with it
+        if setting is None:
+            continue
+        wanted = planned.get(one.setting, one.old)
+        try:
+            if _set(setting, wanted):
+                restored.append(f"{one.setting}: {wanted}")
+        except ERRORS as error:
+            left.append(one)
+            reasons.append(f"{one.setting} cannot be restored to {wanted}: {error}")
+    journal.keep(found.model_copy(update={"changed": list(reversed(left))}))
+    if reasons:
+        raise NotRestored(f"{reasons[0]}; set it, then: millrace tuner stop", restored)
+    return restored
+
+
+class NotRestored(MillraceError):
+    """A setting of a run is still in force. `restored` are the others."""
+
+    def __init__(self, sentence: str, restored: list[str]) -> None:
+        super().__init__(sentence)
+        self.restored = restored
+
+
+def _set(setting: Setting, wanted: str) -> bool:
+    """Whether it had to be set. OSError, Failed: the kernel refuses. ValueError: it is another one afterwards."""
+    if setting.read() == wanted or setting.original() == wanted:
+        return False
+    setting.write(wanted)
+    now = setting.read()
+    if wanted not in (now, setting.original()):
+        raise ValueError(f"it is {now} afterwards")
+    return True

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A complete run: every reading on settings that are journalled first, and all of them put back at the end."""
+
+import platform
+import signal
+import socket
+import time
+from contextlib import suppress
+from datetime import UTC, datetime
+from threading import Event
+
+from millrace import __version__
+from millrace.bench.result.fio_output import Full
+from millrace.bench.run import cleanup as bench_cleanup
+from millrace.bench.run import order as bench
+from millrace.bench.run import space
+from millrace.bench.run.environment import environment
+from millrace.bench.run.local import Stopped
+from millrace.bench.run.monitor import Monitor
+from millrace.bench.run.session import monitor_of
+from millrace.errors import Failed, MillraceError, Refused
+from millrace.system.documents import read_model
+from millrace.system.run import Runner, attempt
+from millrace.tune.originals import tune_lock
+from millrace.tuner.model import Combination, Effect, Measured, Outcome, Reading, Run, State, Versions
+from millrace.tuner.run import guard, ladder, live, restore, store
+from millrace.tuner.run.journal import Journal
+from millrace.tuner.run.ladder import Ladder
+from millrace.tuner.run.order import Order, file
+from millrace.tuner.run.outputs import Progress
+from millrace.tuner.run.plan import Prepared, prepare
+from millrace.tuner.search.tune import tune
+
+BY_USER = "stopped by the user"
+
+
+def execute(run: Runner = attempt) -> Run:
+    """Carry out the order; return the run as it ended. Failed, Refused, BadInput: it could not begin."""
+    order = read_model(file(), Order)
+    stop = Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: stop.set())
+    try:
+        with bench.only_run():
+            restore.put_back(run)
+            store.mark_interrupted()
+            bench_cleanup.mark_interrupted()
+            ready = prepare(order.request, run)
+            ready.check_budget()
+            for sentence in guard.obstacles(ready.bench, ready.site, run, own=True):
+                raise Refused(sentence)
+            return Session(order, ready, run, stop).run_all()
+    except MillraceError as error:
+        last = Progress(run=order.run, time=time.time(), state=State.FAILED, what=str(error))
+        live.write(last)
+        raise
+    finally:
+        file().unlink(missing_ok=True)
+
+
+class Session:
+    """One active run. It takes what the search finds, so that a run that is interrupted shows it."""
+
+    def __init__(self, order: Order, ready: Prepared, run: Runner, stop: Event) -> None:
+        self.ready, self._run, self._stop = ready, run, stop
+        self._began = time.monotonic()
+        self._journal = Journal(order.run)
+        self._monitor: Monitor = monitor_of(ready.site, stop)
+        self._ladder: Ladder | None = None
+        self.result = Run(
+            id=order.run,
+            started=_now(),
+            state=State.RUNNING,
+            host=socket.gethostname(),
+            versions=Versions(
+                millrace=__version__, kernel=platform.release(), fio=run(["fio", "--version"]).out.strip()
+            ),
+            environment=environment(ready.site, run),
+            profile=order.profile,
+            budget=order.request.budget,
+            knobs=ready.knobs,
+            goals=ready.goals,
+            clients=order.request.clients,
+        )
+
+    def run_all(self) -> Run:
+        """Search; at the end the settings are back and only the result remains, in any case."""
+        self._keep()
+        self._report("files are written")
+        state, reason, outcome = State.FAILED, None, None
+        try:
+            with ladder.opened(self.ready, self._monitor, self._stop, self._run) as self._ladder:
+                self._monitor.start()
+                outcome = tune(self.ready.knobs, self.ready.goals, self.measure, self.time_left, self)
+            state, reason = State.DONE, outcome.reason
+        except Stopped:
+            state, reason = State.STOPPED, self._monitor.reason or BY_USER
+        except Full as error:
+            state, reason = State.STOPPED, str(error)
+        except (MillraceError, OSError) as error:
+            reason = str(error)
+        finally:
+            self._monitor.close()
+            state, reason = self._end(state, reason, outcome)
+        return self.result
+
+    def measure(self, combination: Combination) -> Measured:
+        """Set a combination and measure every goal.
+
+        Stopped: the run is to end. Failed: it cannot go on; a client disappeared, or something else changed settings.
+        Refused: something prevents it now. Full: space ran out.
+        """
+        started, began = _now(), time.monotonic()
+        self._go_on()
+        try:
+            with tune_lock():
+                self.ready.surface.apply(combination, self._journal.before)
+        except Failed as error:
+            return _failed(started, began, error)
+        assert self._ladder is not None
+        try:
+            figures = self._ladder.figures()
+        except (Stopped, Full):
+            raise
+        except (Failed, OSError) as error:
+            if self._ladder.remote:
+                raise Failed(f"{error}; the run has ended") from error
+            return _failed(started, began, error)
+        for label in self.ready.surface.differing(combination):
+            raise Failed(f"{label} was changed by something else while it was measured; start the tuner again")
+        return Measured(started=started, seconds=time.monotonic() - began, figures=figures)
+
+    def time_left(self) -> float:
+        """Return the seconds of the budget that are left."""
+        return self.ready.request.budget - (time.monotonic() - self._began)
+
+    def reading(self, one: Reading) -> None:
+        """Keep a reading and report it."""
+        self.result = self.result.model_copy(update={"readings": [*self.result.readings, one]})
+        self._keep()
+        self._report(f"reading {len(self.result.readings)}", one)
+
+    def effects(self, found: list[Effect]) -> None:
+        """Keep the table of effects."""
+        self.result = self.result.model_copy(update={"effects": found})
+        self._keep()
+
+    def _go_on(self) -> None:
+        """Stopped, Refused: the run must end."""
+        if self._stop.is_set():
+            raise Stopped(self._monitor.reason or BY_USER)
+        for sentence in guard.obstacles(self.ready.bench, self.ready.site, self._run, own=True):
+            raise Refused(f"the run has ended: {sentence}")
+
+    def _end(self, state: State, reason: str | None, outcome: Outcome | None) -> tuple[State, str | None]:
+        try:
+            restore.put_back(self._run)
+        except (MillraceError, OSError) as error:
+            state, reason = State.FAILED, str(error)
+        with suppress(MillraceError, OSError):
+            space.remove(self.ready.site.mountpoint, self._run)
+        update = {"state": state, "reason": reason, "outcome": outcome, "ended": _now()}
+        self.result = self.result.model_copy(update=update)
+        self._keep()
+        live.write(self._line(state, reason or state.value).model_copy(update={"seconds_left": None, "progress": 1.0}))
+        return state, reason
+
+    def _report(self, what: str, last: Reading | None = None) -> None:
+        line = self._line(State.RUNNING, what)
+        live.write(line.model_copy(update={"phase": last.phase if last else None}))
+
+    def _line(self, state: State, what: str) -> Progress:
+        left = max(0.0, self.time_left())
+        scores = [one.score for one in self.result.readings if one.score is not None]
+        return Progress(
+            run=self.result.id,
+            time=time.time(),
+            state=state,
+            what=what,
+            readings=len(self.result.readings),
+            progress=round(min(1.0, 1 - left / self.ready.request.budget), 4),
+            seconds_left=round(left, 1),
+            best=max(scores, default=None),
+        )
+
+    def _keep(self) -> None:
+        store.save(self.result)
+
+
+def _failed(started: str, began: float, error: Exception) -> Measured:
+    return Measured(started=started, seconds=time.monotonic() - began, validity="failed", reason=str(error))
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run on a server: a planted bad setting is found, a useless one left alone, and the plan's settings are back."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from random import Random
+from threading import Event
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from millrace import paths
+from millrace.bench.plan.sizes import sizes
+from millrace.bench.run.guard import Verdict
+from millrace.bench.run.local import Stopped
+from millrace.errors import Failed
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
+from millrace.tuner.model import Figures, Run, State
+from millrace.tuner.run import guard, live, session, store
+from millrace.tuner.run.order import Order
+from millrace.tuner.run.outputs import Request
+from millrace.tuner.run.plan import Prepared
+from millrace.tuner.search.goals import parse
+from tests.unit.bench.sites import request as bench_request
+from tests.unit.bench.sites import site
+from tests.unit.tuner.machines import TunedServer
+
+RUN = "20261124-160000"
+KNOBS = ["nfsd.threads", "md.stripe_cache_size", "md.read_ahead_kib", "sysctl.dirty_bytes"]
+BAD = Policy(
+    nfsd=NfsdPolicy(threads=8, threads_min=1), md=MdPolicy(stripe_cache_size=256, read_ahead_kib=0, group_thread_cnt=4)
+)
+
+
+class Tuned:
+    """A run whose measurements are `speed` of what is set, with 1 % of noise."""
+
+    def __init__(self, root: Path, patch: pytest.MonkeyPatch, policy: Policy, speed: Callable[[dict[str, str]], float]):
+        self.machine = TunedServer(root, patch, policy)
+        self.before = self.machine.values()
+        self.stop, self.readings, self.random = Event(), 0, Random(7)
+        self.verdict = Verdict()
+        self.hooks: dict[int, Callable[[], None]] = {}
+        self.remote = False
+        self._speed = speed
+        patch.setattr(session.ladder, "opened", self._opened)
+        patch.setattr(guard.guard, "check", lambda *_, **__: self.verdict)
+        here = site(pool=self.machine.pool)
+        surface = self.machine.surface()
+        asked = Request(goals="seq-read", knobs=KNOBS)
+        goals = parse("seq-read")
+        chosen = [one for one in surface.knobs if one.name in KNOBS]
+        ready = Prepared(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
+        order = Order(run=RUN, by="anna", request=asked)
+        self.session = session.Session(order, ready, self.machine, self.stop)
+
+    @contextmanager
+    def _opened(self, *_: Any) -> Iterator[Any]:
+        yield SimpleNamespace(figures=self._figures, remote=self.remote)
+
+    def _figures(self) -> Figures:
+        self.readings += 1
+        self.hooks.get(self.readings, lambda: None)()
+        if self.stop.is_set():
+            raise Stopped("the measurement was stopped")
+        return {"seq-read": 1e9 * self._speed(self.machine.values()) * self.random.gauss(1, 0.01)}
+
+    def run_all(self) -> Run:
+        made = self.session.run_all()
+        assert store.load("latest") == made and made.ended
+        # whatever happened
+        assert self.machine.values() == self.before
+        assert not paths.tuner_journal_file().exists()
+        last = live.latest()
+        assert last is not None and (last.state, last.what) == (made.state, made.reason)
+        return made
+
+
+def speed(values: dict[str, str]) -> float:
+    """Threads, stripe cache and read-ahead matter up to a point; the dirty limit does nothing."""
+    threads = min(int(values["threads"].split()[1]), 32) / 32
+    stripes = min(int(values["stripes"]), 4096) / 4096
+    ahead = min(int(values["read-ahead"]), 8192) / 8192
+    return (0.4 + 0.6 * threads) * (0.5 + 0.5 * stripes) * (0.3 + 0.7 * ahead)
+
+
+def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    made = run.run_all()
+    assert made.state is State.DONE and made.outcome is not None
+    assert made.outcome.verdict == "candidate", made.outcome.reason
+    winner, plan = made.outcome.winner, made.outcome.plan
+    assert int(winner["md.stripe_cache_size"]) >= 4096
+    assert int(winner["nfsd.threads"]) >= 32
+    assert int(winner["md.read_ahead_kib"]) >= 8192
+    assert winner["sysctl.dirty_bytes"] == plan["sysctl.dirty_bytes"]
+    assert {one.knob for one in made.effects if one.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
+    assert len(made.readings) == run.readings and made.profile is None
+
+
+def test_a_good_plan_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = Tuned(tmp_path, monkeypatch, Policy(), speed).run_all()
+    assert made.outcome is not None and made.outcome.verdict == "plan"
+
+
+def test_a_stop_puts_the_settings_back_and_keeps_the_readings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    run.hooks[6] = run.stop.set
+    made = run.run_all()
+    assert (made.state, made.reason, len(made.readings)) == (State.STOPPED, "stopped by the user", 5)
+
+
+@pytest.mark.parametrize(
+    ("label", "words"),
+    [
+        ("degraded", "the run has ended: an array is degraded"),
+        ("rebuilding", "the run has ended: an array is resyncing or being checked"),
+        ("with-clients", "the run has ended: clients are connected"),
+    ],
+)
+def test_what_happens_between_readings_ends_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, label: Any, words: str
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    run.hooks[4] = lambda: run.verdict.labels.append(label)
+    made = run.run_all()
+    assert made.state is State.FAILED and (made.reason or "").startswith(words)
+    assert len(made.readings) == 4
+
+
+def test_a_client_that_disappears_ends_the_run_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    run.remote = True
+
+    def gone() -> None:
+        raise Failed("client gpu1 disconnected: Connection reset by peer")
+
+    run.hooks[4] = gone
+    made = run.run_all()
+    assert (made.state, len(made.readings)) == (State.FAILED, 3)
+    assert made.reason == "client gpu1 disconnected: Connection reset by peer; the run has ended"
+
+
+def test_a_measurement_that_fails_here_is_one_reading_that_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+
+    def broken() -> None:
+        raise Failed("fio ended with status 3")
+
+    run.hooks[4] = broken
+    made = run.run_all()
+    assert made.state is State.DONE
+    assert [one.reason for one in made.readings if one.validity == "failed"] == ["fio ended with status 3"]
+
+
+def test_settings_that_something_else_changes_meanwhile_end_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    run.hooks[4] = lambda: run.machine.write("sys/class/block/md127/queue/read_ahead_kb", "77")
+    made = run.run_all()
+    assert made.state is State.FAILED
+    assert "queue/read_ahead_kb was changed by something else while it was measured" in (made.reason or "")
+
+
+def test_settings_that_cannot_be_put_back_are_the_reason_of_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    monkeypatch.setattr(session.restore, "put_back", _broken)
+    made = run.session.run_all()
+    assert (made.state, made.reason) == (State.FAILED, "stripe_cache_size cannot be restored to 256")
+    assert paths.tuner_journal_file().exists()
+
+
+def _broken(*_: Any) -> list[str]:
+    raise Failed("stripe_cache_size cannot be restored to 256")

@@ -46,7 +46,7 @@ class Tuned:
         self.remote = False
         self._speed = speed
         patch.setattr(session.ladder, "opened", self._opened)
-        patch.setattr(guard.guard, "check", lambda *_, **__: self.verdict)
+        patch.setattr(guard.guard, "check", self._check)
         here = site(pool=self.machine.pool)
         surface = self.machine.surface()
         asked = Request(goals="seq-read", knobs=KNOBS)
@@ -55,6 +55,11 @@ class Tuned:
         ready = Prepared(asked, here, surface, chosen, goals, sizes(bench_request(), 1 << 40, 1 << 36, 8), [])
         order = Order(run=RUN, by="anna", request=asked)
         self.session = session.Session(order, ready, self.machine, self.stop)
+
+    def _check(self, *_: Any, running: bool, connected: bool) -> Verdict:
+        # a client takes one connection, and the run has it
+        assert not running and connected
+        return self.verdict
 
     @contextmanager
     def _opened(self, *_: Any) -> Iterator[Any]:

@@ -33,15 +33,20 @@ class Verdict:
         return self.labels
 
 
-def check(request: RunRequest, site: Site, run: Runner, running: bool | None = None) -> Verdict:
-    """Return what prevents a run now; `running`: whether another one is active, where that is known."""
+def check(
+    request: RunRequest, site: Site, run: Runner, running: bool | None = None, *, connected: bool = False
+) -> Verdict:
+    """Return what prevents a run now; `running`: whether another one is active, where that is known.
+
+    `connected`: the caller has its connections to the clients already, and a client takes one.
+    """
     verdict = Verdict()
     if unit.active() if running is None else running:
         verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
     _clients(request, site, run, verdict)
-    if not verdict.obstacles:
+    if not verdict.obstacles and not connected:
         _reachable(site, verdict)
     # facts: emulation measures ratios; its GB/s mean nothing
     if hypervisor(run):

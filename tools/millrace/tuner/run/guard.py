@@ -14,12 +14,13 @@ SENTENCES: dict[Label, str] = {
 }
 
 
-def obstacles(request: RunRequest, site: Site, run: Runner, *, own: bool = False) -> list[str]:
+def obstacles(request: RunRequest, site: Site, run: Runner, *, own: bool = False, connected: bool = False) -> list[str]:
     """Return what prevents a run now, a sentence each; `own`: the caller is the run, and nothing else measures.
 
-    `request` allows all that a benchmark may measure beside: here none of it is.
+    `connected`: it has its connections to clients. `request` allows all that a benchmark may measure beside: here none
+    of it is.
     """
-    verdict = guard.check(request, site, run, running=False if own else unit.active())
+    verdict = guard.check(request, site, run, running=False if own else unit.active(), connected=connected)
     found = list(verdict.obstacles)
     found += [words for label, words in SENTENCES.items() if label in verdict.labels]
     if not own:

@@ -149,7 +149,7 @@ class Session:
         """Stopped, Refused: the run must end."""
         if self._stop.is_set():
             raise Stopped(self._monitor.reason or BY_USER)
-        for sentence in guard.obstacles(self.ready.bench, self.ready.site, self._run, own=True):
+        for sentence in guard.obstacles(self.ready.bench, self.ready.site, self._run, own=True, connected=True):
             raise Refused(f"the run has ended: {sentence}")
 
     def _end(self, state: State, reason: str | None, outcome: Outcome | None) -> tuple[State, str | None]:

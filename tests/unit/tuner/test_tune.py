@@ -49,7 +49,7 @@ def test_plan_that_is_best_stays() -> None:
 def test_gain_of_less_than_three_percent_is_not_worth_a_change() -> None:
     found = run(Server(lambda at: 1.025 if at["cache"] != 256 else 1.0))
     assert found.verdict == "plan"
-    assert "2.5% faster, and less than 3 % is not worth a change" in found.reason
+    assert "2.5 % faster, and less than 3 % is not worth a change" in found.reason
 
 
 def test_everything_fits_into_the_budget() -> None:

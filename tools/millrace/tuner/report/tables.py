@@ -93,7 +93,7 @@ def figure(goal: Goal, value: float | None) -> str:
 
 def part(value: float | None) -> str:
     """Return a gain in percent with its sign; empty for None."""
-    return "" if value is None else f"{value:+.1%}"
+    return "" if value is None else f"{100 * value:+.1f} %"
 
 
 def _knobs(run: Run) -> list[str]:

@@ -17,7 +17,7 @@ def run(found: Run) -> None:
     console = Console(width=WIDTH, highlight=False, markup=False)
     state = f"{found.id}: {found.state}, {len(found.readings)} readings"
     console.print(state + (f": {found.reason}" if found.reason else ""))
-    goals = ", ".join(f"{one.title} ({one.weight:.0%})" for one in found.goals)
+    goals = ", ".join(f"{one.title} ({100 * one.weight:.0f} %)" for one in found.goals)
     console.print(f"Goals: {goals}." + (f" Profile: {found.profile}." if found.profile else ""))
     if emulated(found):
         console.print(EMULATED)
@@ -43,7 +43,9 @@ def _effects(found: Run) -> Table:
     names = titles(found)
     for one in found.effects:
         levels = (str(one.planned), str(one.other))
-        table.add_row(names.get(one.knob, one.knob), *levels, part(one.effect), f"±{one.noise:.1%}", verdict(one))
+        table.add_row(
+            names.get(one.knob, one.knob), *levels, part(one.effect), f"±{100 * one.noise:.1f} %", verdict(one)
+        )
     return table
 
 

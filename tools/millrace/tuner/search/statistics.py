@@ -64,6 +64,11 @@ def gain(log: float) -> float:
     return math.expm1(log)
 
 
+def percent(log: float) -> str:
+    """Return the amount of a difference of logarithms in words: `3.0 %`."""
+    return f"{abs(100 * gain(log)):.1f} %"
+
+
 def quantile(freedom: int) -> float:
     """Return Student's t for one-sided 95 %."""
     return _T95[min(max(freedom, 1), len(_T95)) - 1]

@@ -11,7 +11,7 @@ from millrace.tuner.search.guard import Guarded, guard, sides
 from millrace.tuner.search.meter import Measure, Meter, Notes, TimeLeft
 from millrace.tuner.search.refine import refine
 from millrace.tuner.search.screen import preferred, screen
-from millrace.tuner.search.statistics import gain
+from millrace.tuner.search.statistics import gain, percent
 
 
 def tune(knobs: Sequence[Knob], goals: Sequence[Goal], measure: Measure, time_left: TimeLeft, notes: Notes) -> Outcome:
@@ -82,10 +82,10 @@ def _reason(found: Guarded, alone: bool, measured: int) -> str:
         return f"The plan's settings stay: {found.failed}."
     if found.gain is None or found.noise is None:
         return f"The plan's settings stay: the budget ended after {found.rounds} rounds of the comparison."
-    size = f"{abs(gain(found.gain)):.1%}"
+    size = percent(found.gain)
     if found.gain <= 0:
         return f"The plan's settings stay: the candidate is {size} slower."
-    noise = f"{gain(found.noise):.1%}"
+    noise = percent(found.noise)
     if found.gain <= found.noise:
         return f"The plan's settings stay: the candidate measured {size} faster, and noise alone explains {noise}."
     if not found.kept:

@@ -33,6 +33,13 @@ def test_first_run_is_the_plan() -> None:
     assert design(knobs(5)).runs[0] == plan_of(knobs(5))
 
 
+def test_no_knob_follows_the_time() -> None:
+    for column in range(1, 16):
+        signs = [1 if sign else -1 for sign in design(knobs(15)).signs(column)]
+        # the largest possible is 64: one level in the first half, the other in the second
+        assert abs(sum(sign * (place - 7.5) for place, sign in enumerate(signs))) <= 32
+
+
 def test_costly_knob_changes_least() -> None:
     some = [*knobs(6), knob("nfsd", [8, 64], 64, 8, cost="restart"), knob("cache", [1, 2], 2, 1, cost="pause")]
     runs = design(some).runs

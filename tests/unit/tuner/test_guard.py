@@ -49,6 +49,16 @@ def test_gain_within_noise_is_measured_in_more_rounds_and_not_kept_before() -> N
     assert found.kept == (found.gain > found.noise)
 
 
+def test_gain_that_noise_explains_is_not_kept() -> None:
+    server = shaky(0.1)
+    server.left = 10 * 60.0
+    found = compared(server)
+    assert found.rounds == 3
+    assert found.gain is not None and found.noise is not None
+    assert 0.05 < found.gain < found.noise
+    assert not found.kept
+
+
 def test_rounds_end_with_the_budget() -> None:
     server = shaky(0.05)
     server.left = 13 * 60.0

@@ -81,6 +81,14 @@ export interface AlertList {
     waiting: number;
 }
 
+/** `millrace tuner apply --json`: the settings that are in the policy now, by their keys. */
+export interface Applied {
+    schema_version: 1;
+    run: string;
+    source: string;
+    values: Record<string, number | string>;
+}
+
 /** The approval of a plan. `by` is a user name, or `credential`. */
 export interface Approval {
     schema_version: 1;
@@ -765,6 +773,25 @@ export interface DriveRow {
 export type DriveState = "blank" | "ours" | "foreign" | "unknown" | "boot";
 
 /**
+ * What one knob does: `effect` is the gain of the plan's level over `other`, `noise` what it may be by chance.
+ *
+ * `matters`: the effect is beyond noise. `tried` is the level that was better than the plan's at first, `confirmed`
+ * its gain over the plan's when it was measured again; null where no level was. `moved`: the candidate has it.
+ */
+export interface Effect {
+    knob: string;
+    planned: number | string;
+    other: number | string;
+    effect: number;
+    noise: number;
+    matters: boolean;
+    moved: boolean;
+    tried: number | string | null;
+    confirmed: number | null;
+    confirmed_noise: number | null;
+}
+
+/**
  * How the root file system is encrypted (`millrace encryption show --json`).
  *
  * `device` is the partition, null where root is not encrypted; `without` says then why a new root would not be, and is
@@ -1078,6 +1105,15 @@ export interface FoundPool {
     problem: string | null;
 }
 
+/** One measurement of the ladder and its weight among all goals; weights add up to 1. */
+export interface Goal {
+    name: string;
+    title: string;
+    weight: number;
+    unit: "bytes/s" | "1/s" | "s";
+    better: "higher" | "lower";
+}
+
 /** Maker of the client's GPUs, which read the share without a copy in host memory. */
 export type Gpu = "nvidia" | "amd";
 
@@ -1332,6 +1368,23 @@ export interface Key {
 }
 
 /**
+ * One setting of the whitelist with the levels that may be tried; `default` and `planned` are among them.
+ *
+ * `ordered`: the levels ascend, and neighbours are alike; otherwise they are categories. `setting` is what an
+ * administrator finds it by.
+ */
+export interface Knob {
+    name: string;
+    title: string;
+    setting: string;
+    levels: (number | string)[];
+    ordered: boolean;
+    default: number | string;
+    planned: number | string;
+    cost: "none" | "pause" | "restart";
+}
+
+/**
  * Objects of a cluster as YAML: `storage_class` for volumes that pods claim, `volumes` for data sets to read.
  *
  * `storage_class` is null for a share that is only read.
@@ -1387,6 +1440,12 @@ export interface LbaFormat {
     metadata: number;
     performance: number;
     in_use: boolean;
+}
+
+/** One setting that is not tried, and why. */
+export interface LeftOut {
+    name: string;
+    reason: string;
 }
 
 /** How it is. UNKNOWN means that the check could not look. */
@@ -1513,13 +1572,16 @@ export interface MdArray {
 /**
  * Settings of each parity array. The ranges are those of the kernel.
  *
- * `discard`: never trim free space of the pool, whatever the drives guarantee.
+ * `discard`: never trim free space of the pool, whatever the drives guarantee. `member_requests` and
+ * `member_max_kib` are of the queue of each drive in an array: requests that wait in it, and the largest request.
  */
 export interface MdPolicy {
     group_thread_cnt: number | null;
     stripe_cache_size: number | null;
     sync_speed_max_kib: number | null;
     read_ahead_kib: number | null;
+    member_requests: number | null;
+    member_max_kib: number | null;
     discard: "never" | null;
 }
 
@@ -1529,6 +1591,23 @@ export interface MdSettings {
     stripe_cache_size: number;
     sync_speed_max: number;
     read_ahead: number;
+}
+
+/**
+ * The settings of a tuner's run that were applied (`/etc/millrace/measured.json`).
+ *
+ * `at` (ISO 8601 in UTC) is when they were measured, `by` who applied them. `replaced` is what the policy's file had
+ * for these keys then. `server` and `arrays` are the hardware.
+ */
+export interface MeasuredPolicy {
+    schema_version: 1;
+    run: string;
+    at: string;
+    by: string;
+    values: Overrides;
+    replaced: Overrides;
+    server: Server;
+    arrays: DataArrays;
 }
 
 /**
@@ -1557,6 +1636,12 @@ export interface MemberRecord {
     wwid: string;
     partuuid: string;
     label: string;
+}
+
+/** The queue of each drive in an array: requests that wait in it, and the largest in KiB; None is the kernel's. */
+export interface MemberSettings {
+    requests: number | null;
+    max_kib: number | null;
 }
 
 /** The result of join or leave. `domain` is null after leaving. */
@@ -1776,6 +1861,13 @@ export interface Offer {
 export interface OtherVersion {
     version: string;
     tries_left: number | null;
+}
+
+/** The sections of the policy that settings depend on. */
+export interface Overrides {
+    nfsd: NfsdPolicy;
+    md: MdPolicy;
+    sysctl: SysctlPolicy;
 }
 
 /** One drive, or one client, of a rung that drove several at once: its share of the median. */
@@ -2050,6 +2142,19 @@ export interface ProvisionProgress {
     step: string | null;
 }
 
+/** One measured combination. `score` is relative to the plan's settings (1 is equal), null where it failed. */
+export interface Reading {
+    started: string;
+    seconds: number;
+    figures: Record<string, number>;
+    validity: "valid" | "censored" | "failed";
+    reason: string | null;
+    number: number;
+    phase: "baseline" | "screen" | "refine" | "confirm" | "guard";
+    combination: Record<string, number | string>;
+    score: number | null;
+}
+
 /**
  * Everything a client needs to mount one share well.
  *
@@ -2281,6 +2386,13 @@ export interface Retirement {
     left: string[];
 }
 
+/** `millrace tuner revert --json`: the settings that are not in the policy any more. */
+export interface Reverted {
+    schema_version: 1;
+    run: string;
+    values: Record<string, number | string>;
+}
+
 /** What a drive is for. */
 export type Role = "data" | "log" | "spare" | "boot" | "unused";
 
@@ -2387,11 +2499,12 @@ export interface Rung {
     raw: string[];
 }
 
-/** The sections of the policy that settings depend on. */
+/** The sections of the policy that settings depend on, and what the tuner measured and was applied. */
 export interface RuntimePolicy {
     nfsd: NfsdPolicy;
     md: MdPolicy;
     sysctl: SysctlPolicy;
+    measured: MeasuredPolicy | null;
 }
 
 /**
@@ -2573,15 +2686,17 @@ export interface SettingChange {
 /**
  * All runtime settings; `values` has each with its reason and its source.
  *
- * `warnings` name overrides of the policy that this server cannot use: they are ignored. `basis` is None for settings
- * that were taken from the approved plan.
+ * `warnings` name overrides of the policy that this server cannot use: they are ignored. `unused` is why measured
+ * settings are not in force. `basis` is None for settings that were taken from the approved plan.
  */
 export interface Settings {
     nfsd: Nfsd;
     md: MdSettings;
     sysctl: Record<string, string>;
     values: Decision[];
+    members: MemberSettings;
     warnings: string[];
+    unused: string | null;
     basis: Basis | null;
 }
 
@@ -2713,6 +2828,15 @@ export interface Space {
     size: number;
     used: number;
     free: number;
+}
+
+/** One of the compared sets: the medians of its readings in the guard; `score` is relative to the plan's. */
+export interface Standing {
+    side: "candidate" | "plan" | "default";
+    combination: Record<string, number | string>;
+    figures: Record<string, number>;
+    score: number | null;
+    readings: number;
 }
 
 /** `millrace bench start --json`. */
@@ -3082,6 +3206,127 @@ export interface TuneReport {
 }
 
 /**
+ * What a run would try and how long. `each` are the seconds of one reading, `least` those of the shortest run.
+ *
+ * `fewest` is the number of its readings, `layout` the seconds before the first. `obstacles` prevent a start now.
+ */
+export interface TunerEstimate {
+    schema_version: 1;
+    goals: Goal[];
+    knobs: Knob[];
+    left_out: LeftOut[];
+    each: number;
+    fewest: number;
+    layout: number;
+    least: number;
+    budget: number;
+    space: number;
+    obstacles: string[];
+}
+
+/**
+ * What was found. `winner` equals the plan's settings for the verdict `plan`.
+ *
+ * `gain` is the candidate's over the plan's from `rounds` interleaved pairs, `noise` what it may be by chance; both
+ * null where there was nothing to compare. `reason` is one sentence.
+ */
+export interface TunerOutcome {
+    verdict: "plan" | "candidate";
+    winner: Record<string, number | string>;
+    plan: Record<string, number | string>;
+    default: Record<string, number | string>;
+    candidate: Record<string, number | string> | null;
+    gain: number | null;
+    noise: number | null;
+    rounds: number;
+    reason: string;
+    standings: Standing[];
+}
+
+/** One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`. */
+export interface TunerProgress {
+    schema_version: 1;
+    run: string;
+    time: number;
+    state: TunerState;
+    what: string;
+    phase: "baseline" | "screen" | "refine" | "confirm" | "guard" | null;
+    readings: number;
+    progress: number;
+    seconds_left: number | null;
+    best: number | null;
+}
+
+/** One run of the tuner. `budget` in seconds; `goals` as weighted by the profile or the administrator. */
+export interface TunerRun {
+    schema_version: 1;
+    id: string;
+    started: string;
+    ended: string | null;
+    state: TunerState;
+    reason: string | null;
+    host: string;
+    versions: Versions;
+    environment: Environment | null;
+    profile: string | null;
+    budget: number;
+    knobs: Knob[];
+    goals: Goal[];
+    clients: string[];
+    readings: Reading[];
+    effects: Effect[];
+    outcome: TunerOutcome | null;
+}
+
+/** `millrace tuner list --json`, newest first. `broken` names directories that hold no run. */
+export interface TunerRunList {
+    schema_version: 1;
+    runs: TunerRunSummary[];
+    broken: string[];
+}
+
+/** One line of the list. `gain` of the candidate over the plan; `applied`: its settings are in the policy. */
+export interface TunerRunSummary {
+    id: string;
+    started: string;
+    ended: string | null;
+    state: TunerState;
+    reason: string | null;
+    profile: string | null;
+    readings: number;
+    verdict: "plan" | "candidate" | null;
+    gain: number | null;
+    applied: boolean;
+}
+
+/** `millrace tuner start --json`. */
+export interface TunerStarted {
+    schema_version: 1;
+    run: string;
+    unit: string;
+    estimate: TunerEstimate;
+}
+
+/** How far a run is. */
+export type TunerState = "pending" | "running" | "done" | "failed" | "stopped" | "interrupted";
+
+/** `millrace tuner status --json`. `left` are settings of a run that could not be restored. */
+export interface TunerStatus {
+    schema_version: 1;
+    running: boolean;
+    progress: TunerProgress | null;
+    applied: MeasuredPolicy | null;
+    left: string[];
+}
+
+/** `millrace tuner stop --json`. `running` is whether a run was active, `restored` what was put back. */
+export interface TunerStopped {
+    schema_version: 1;
+    running: boolean;
+    restored: string[];
+}
+
+/**
  * One start. `last_write` is when md last wrote its superblocks, `started` when it was forced, both ISO 8601.
  *
  * `missing` are serials.
@@ -3217,6 +3462,11 @@ export interface VolumeRow {
     addresses: string[];
     connected: ConnectedHost[];
     problem: string | null;
+/** The software that measured. */
+export interface Versions {
+    millrace: string;
+    kernel: string;
+    fio: string;
 }
 
 /**
@@ -3406,6 +3656,16 @@ export interface Outputs {
     "topology": Topology;
     "tune": TuneReport;
     "tune --settings": SettingsFile;
+    "tuner apply": Applied;
+    "tuner estimate": TunerEstimate;
+    "tuner follow": TunerProgress;
+    "tuner list": TunerRunList;
+    "tuner revert": Reverted;
+    "tuner run": TunerProgress;
+    "tuner show": TunerRun;
+    "tuner start": TunerStarted;
+    "tuner status": TunerStatus;
+    "tuner stop": TunerStopped;
     "update apply": LastUpdate;
     "update check": Offer;
     "update install": LastUpdate;
@@ -3432,4 +3692,4 @@ export interface Outputs {
 }
 
 /** These verbs print lines, one JSON document each, until they are done. */
-export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "update upload" | "watch";
+export type LineVerb = "approve" | "bench follow" | "bench run" | "drive add" | "drive erase" | "drive remove" | "drive replace" | "drive resume" | "install write" | "share clone" | "tuner follow" | "tuner run" | "update upload" | "watch";

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A 1U12 of files that serves NFS, whose settings are those of its plan."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -26,7 +28,7 @@ OTHER_BOOT = "3d1c6b2e-0000-4000-8000-000000000002"
 class TunedServer(Machine):
     """The files of a server as `millrace tune` leaves them."""
 
-    TAKEN = (
+    TAKEN: ClassVar[Iterable[str]] = (
         *Machine.TAKEN,
         "systemctl show --property=ActiveState --value millrace-tuner.service",
         "systemctl start millrace-tuner.service",

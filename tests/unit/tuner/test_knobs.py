@@ -2,13 +2,14 @@
 """The whitelist on a server: levels around the plan, set as `tune` sets them; the rest has its reason."""
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
 from millrace.errors import Failed, Refused
-from millrace.plan.policy import MdPolicy, NfsdPolicy, SysctlPolicy
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Section, SysctlPolicy
 from millrace.tune.originals import SavedOriginals
 from millrace.tuner.knobs.surface import Change
 from millrace.tuner.knobs.whitelist import LEFT_OUT, WHITELIST
@@ -22,7 +23,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TunedServer:
 
 
 def test_every_knob_is_a_key_of_the_policy_and_no_knob_costs_durability() -> None:
-    sections = {"nfsd": NfsdPolicy, "md": MdPolicy, "sysctl": SysctlPolicy}
+    sections: dict[str, type[Section]] = {"nfsd": NfsdPolicy, "md": MdPolicy, "sysctl": SysctlPolicy}
     for entry in WHITELIST:
         section, _, key = entry.key.partition(".")
         assert key in sections[section].model_fields
@@ -72,9 +73,10 @@ def test_settings_that_were_not_computed_are_no_plan_to_tune(machine: TunedServe
 
 def test_combination_is_journalled_first_and_set_as_tune_would(machine: TunedServer) -> None:
     here = machine.surface()
-    before, seen = machine.values(), []
+    before = machine.values()
+    seen: list[tuple[str, str, str]] = []
 
-    def written(changes: list[Change]) -> None:
+    def written(changes: Sequence[Change]) -> None:
         assert machine.values() == before
         seen.extend((one.knob, one.old, one.new) for one in changes)
 
@@ -84,7 +86,7 @@ def test_combination_is_journalled_first_and_set_as_tune_would(machine: TunedSer
         "sysctl.dirty_bytes": 1 << 28,
         "md.member_requests": 128,
     }
-    here.apply(wanted, written)  # type: ignore[arg-type]
+    here.apply(wanted, written)
     now = machine.values()
     assert (now["stripes"], now["requests"]) == ("256", "128")
     assert (now["dirty"], now["background"]) == (str(1 << 28), str(1 << 26))
@@ -93,7 +95,7 @@ def test_combination_is_journalled_first_and_set_as_tune_would(machine: TunedSer
     # each drive of each array, and nothing twice
     assert sum(knob == "md.member_requests" for knob, _, _ in seen) == 12
     seen.clear()
-    here.apply(wanted, written)  # type: ignore[arg-type]
+    here.apply(wanted, written)
     assert seen == [] and here.differing(wanted) == []
     assert here.differing(here.planned)
 

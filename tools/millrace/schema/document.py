@@ -17,6 +17,11 @@ PREFIX = "#/$defs/"
 # pydantic names classes of the same name by their module: millrace__plan__finding__Finding
 # A name that a browser has already keeps its meaning in the code of a page.
 _TAKEN = {"Array": "MdArray", "File": "ClientFile", "History": "ConfigHistory", "Node": "NumaNode"}
+# What pages called so before the tuner had a class of that name.
+_FIRST = {
+    "bench": {"Estimate", "Run", "RunList", "RunSummary", "Started", "State", "Stopped"},
+    "health": {"Status"},
+}
 _QUALIFIED = re.compile(r"millrace__(\w+?)__(?:\w+__)?(\w+)")
 
 
@@ -73,7 +78,7 @@ def _name(key: str) -> str:
     if match is None:
         return _TAKEN.get(key, key)
     room, name = match[1].capitalize(), match[2]
-    return name if room == name else room + name
+    return name if room == name or name in _FIRST.get(match[1], ()) else room + name
 
 
 def _whole(definition: dict[str, Any]) -> dict[str, Any]:

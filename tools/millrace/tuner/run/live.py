@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Live progress of the run of this boot: one document that is replaced, and whoever follows sees each change."""
+"""Live progress of the run of this boot: one document, which is replaced at each change."""
 
 import time
 from collections.abc import Callable, Iterator

@@ -40,14 +40,16 @@ def put_back(run: Runner) -> list[str]:
     NotRestored: a setting cannot be restored and stays in the journal. The caller holds the lock of the benchmark.
     """
     pool = known_pool()
+    found: JournalFile | None = None
     try:
-        found = journal.load() if pool is not None else None
-        if pool is None or found is None or journal.in_force() is None:
-            paths.tuner_journal_file().unlink(missing_ok=True)
-            return []
+        found = journal.in_force()
+        left = found is not None
     except BadInput:
         # what was set is not known: the plan's settings are
-        found = None
+        left = True
+    if pool is None or not left:
+        paths.tuner_journal_file().unlink(missing_ok=True)
+        return []
     with tune_lock():
         return _put_back(found, pool, run)
 

@@ -29,7 +29,7 @@ def new_id(now: datetime | None = None) -> str:
 
 
 def save(run: Run) -> None:
-    """Write a run, all of it or nothing."""
+    """Write a run, all of it or nothing. BadInput: its name is not that of a run."""
     write_model(_directory(run.id) / FILE, run)
 
 

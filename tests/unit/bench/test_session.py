@@ -164,9 +164,9 @@ def test_a_run_that_is_stopped_leaves_the_rest_as_it_is(
 
 def test_what_the_hardware_said_is_the_reason_of_a_stop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run = Run(tmp_path, monkeypatch, {"L1/xfs/seq/read": Stopped("x")}, profiles=["seq"], layers=["L1"])
-    monitor = run.session._monitor()
+    monitor = session.monitor_of(run.session.ready.site, run.session._stop)
     monitor.reason = "drive SN003 is gone"
-    monkeypatch.setattr(run.session, "_monitor", lambda: monitor)
+    monkeypatch.setattr(session, "monitor_of", lambda *_: monitor)
     assert run.run_steps()[:2] == (State.STOPPED, "drive SN003 is gone")
 
 
@@ -252,7 +252,8 @@ def test_the_drives_and_arrays_of_the_pool_are_watched(root: Path, monkeypatch: 
     (root / "dev/md").mkdir(parents=True)
     for number, name in enumerate(record.array.name for record in site().pool.arrays):
         os.symlink(f"../md{number}", root / f"dev/md/millrace-{name}")
-    monitor = Run(root, monkeypatch, {}, profiles=["seq"]).session._monitor()
+    made = Run(root, monkeypatch, {}, profiles=["seq"]).session
+    monitor = session.monitor_of(made.ready.site, made._stop)
     names = [record.array.name for record in site().pool.arrays]
     assert monitor._watch.arrays == [(f"md{number}", name) for number, name in enumerate(names)]
     assert monitor._watch.drives == [(f"nvme{number}n1", f"SN{number:03}") for number in range(12)]
@@ -263,6 +264,6 @@ def test_the_drives_and_arrays_of_the_pool_are_watched(root: Path, monkeypatch: 
 def test_fio_works_in_a_directory_that_is_empty(root: Path) -> None:
     (root / "run/millrace/bench/cwd").mkdir(parents=True)
     (root / "run/millrace/bench/cwd/left").touch()
-    where = session._scratch()
+    where = session.working_directory()
     assert where == root / "run/millrace/bench"
     assert list((where / "cwd").iterdir()) == []

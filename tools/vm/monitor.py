@@ -3,6 +3,7 @@
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,8 +40,9 @@ class Monitor:
         return self._in_thread(lambda: self._protocol.cmd(name, **arguments))
 
     def close(self) -> None:
-        """Close the connection."""
+        """Close the connection. A QEMU that has ended may have closed it in the middle of a message."""
         try:
-            self._in_thread(self._protocol.close)
+            with suppress(OSError):
+                self._in_thread(self._protocol.close)
         finally:
             self._thread.shutdown()

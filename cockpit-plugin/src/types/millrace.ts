@@ -3422,6 +3422,13 @@ export interface VerifyReport {
     shares: ShareVerification[];
 }
 
+/** The software that measured. */
+export interface Versions {
+    millrace: string;
+    kernel: string;
+    fio: string;
+}
+
 /** One volume. */
 export interface VolumeDetails {
     schema_version: 1;
@@ -3462,11 +3469,6 @@ export interface VolumeRow {
     addresses: string[];
     connected: ConnectedHost[];
     problem: string | null;
-/** The software that measured. */
-export interface Versions {
-    millrace: string;
-    kernel: string;
-    fio: string;
 }
 
 /**

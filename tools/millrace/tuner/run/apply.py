@@ -3,6 +3,7 @@
 
 from pydantic import ValidationError
 
+from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.plan import measured
 from millrace.plan.measured import MeasuredPolicy, Overrides
@@ -32,7 +33,7 @@ def apply(name: str, run: Runner) -> Applied:
     the settings were written and could not be set.
     """
     only_root()
-    with locks.held(store.home() / "apply.lock"):
+    with locks.held(paths.run_dir() / "tuner-apply.lock"):
         if order.active(run):
             raise Refused(order.RUNNING)
         found = store.load(name)
@@ -51,7 +52,7 @@ def revert(run: Runner) -> Reverted:
     Refused: nothing is applied, or a run is active. Failed: the settings could not be set.
     """
     only_root()
-    with locks.held(store.home() / "apply.lock"):
+    with locks.held(paths.run_dir() / "tuner-apply.lock"):
         if order.active(run):
             raise Refused(order.RUNNING)
         if not measured.file().exists():

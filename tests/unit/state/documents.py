@@ -15,6 +15,7 @@ from millrace.etc.factory import Factory
 from millrace.etc.rendered import Rendered
 from millrace.keep.model import KeepStatus, KeyFile, Manifest
 from millrace.metrics.model import MetricsSettings, TokenHash
+from millrace.plan.measured import MeasuredPolicy
 from millrace.plan.model import Plan
 from millrace.plan.settings import SettingsFile
 from millrace.pool.scrub_record import ScrubRecord
@@ -32,6 +33,8 @@ from millrace.state.history import Change
 from millrace.state.model import Config
 from millrace.state.reset_journal import Reset
 from millrace.tune.pace import PriorityDocument
+from millrace.tuner.model import Run as TunerRun
+from millrace.tuner.run.journal import JournalFile
 from millrace.update.model import FailedVersions, LastUpdate, Source, Trial
 from millrace.volume.model import Exports, Volume
 
@@ -61,6 +64,7 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "keep-key.json": ((f"{STATE}/keep/key.json",), KeyFile),
     "keep-manifest.json": (("srv/pool/.millrace/keep/manifest.json",), Manifest),
     "keep-status.json": ((f"{STATE}/keep/status.json",), KeepStatus),
+    "measured.json": (("etc/millrace/measured.json",), MeasuredPolicy),
     "media-errors.json": ((f"{STATE}/media-errors.json",), Counters),
     "metrics-endpoint.json": ((f"{STATE}/metrics/endpoint.json",), MetricsSettings),
     "metrics-token.json": ((f"{STATE}/metrics/token.json",), TokenHash),
@@ -76,6 +80,8 @@ DOCUMENTS: dict[str, tuple[tuple[str, ...], type[BaseModel]]] = {
     "settings.json": ((f"{STATE}/settings.json",), SettingsFile),
     "transaction.json": ((f"{STATE}/transaction.json",), Transaction),
     "trim.json": ((f"{STATE}/trim.json",), TrimRecord),
+    "tuner-journal.json": ((f"{STATE}/tuner/journal.json",), JournalFile),
+    "tuner-run.json": ((f"{STATE}/tuner/20261124-120000/run.json",), TunerRun),
     "unclean.json": ((f"{STATE}/unclean.json",), UncleanStarts),
     "update-before.json": ((f"{STATE}/update/before.json",), Trial),
     "update-failed.json": ((f"{STATE}/update/failed.json",), FailedVersions),
@@ -143,6 +149,11 @@ WRITERS: dict[str, set[str]] = {
     "state/store.py": {"config.json"},
     "tune/originals.py": set(),
     "tune/settings.py": {"settings.json"},
+    "tuner/run/apply.py": {"measured.json"},
+    "tuner/run/journal.py": {"tuner-journal.json"},
+    "tuner/run/live.py": set(),
+    "tuner/run/order.py": set(),
+    "tuner/run/store.py": {"tuner-run.json"},
     "update/install.py": set(),
     "update/records.py": {"update-before.json", "update-failed.json", "update-last.json", "update-source.json"},
     "update/stage.py": set(),

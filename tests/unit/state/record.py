@@ -38,6 +38,8 @@ from millrace.etc.rendered import Rendered
 from millrace.health.model import Level
 from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
 from millrace.metrics.model import MetricsSettings, TokenHash
+from millrace.plan.measured import MeasuredPolicy, Overrides
+from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy, SysctlPolicy
 from millrace.plan.settings import SettingsFile
 from millrace.plan.settings_changes import changes
 from millrace.pool.scrub_record import (
@@ -64,6 +66,7 @@ from millrace.share.clone_model import Clone
 from millrace.state.reset_journal import Reset
 from millrace.system.documents import read_model
 from millrace.tune.pace import PriorityDocument
+from millrace.tuner.run.journal import Changed, JournalFile
 from millrace.update.model import FailedVersion, FailedVersions, LastUpdate, Serving, Source, Trial
 from millrace.volume.model import Export, Exports, Volume
 from tests.fakes.files.box import POLICY, Box
@@ -71,6 +74,10 @@ from tests.fakes.files.running import server
 from tests.unit.bench.remotes import client
 from tests.unit.bench.rungs import done
 from tests.unit.bench.runs import run
+from tests.unit.plan.servers import drives_1u12
+from tests.unit.plan.servers import server as hardware
+from tests.unit.plan.test_settings import basis
+from tests.unit.tuner.reports import finished
 
 RELEASED = Path(__file__).parent / "released"
 AT, LATER = "2026-11-20T12:00:00+00:00", "2026-11-20T13:00:00+00:00"
@@ -85,7 +92,28 @@ def documents() -> dict[str, BaseModel]:
     """Every document that `Box` does not write by itself, with something in each of its fields."""
     with tempfile.TemporaryDirectory() as root, server(Path(root)) as box:
         made = box.provision()
-        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_of_updates(), **_others()}
+        return {**_of_box(box, made), **_of_pool(made), **_of_alerts(), **_of_updates(), **_of_tuner(), **_others()}
+
+
+def _of_tuner() -> dict[str, BaseModel]:
+    found = finished("kvm")
+    where = found.environment.model_copy(update={"settings": {"a": "a line"}})
+    values = Overrides(
+        nfsd=NfsdPolicy(threads=64), md=MdPolicy(stripe_cache_size=4096), sysctl=SysctlPolicy(dirty_bytes=1 << 30)
+    )
+    here = basis(hardware(drives_1u12()), Policy())
+    return {
+        "measured.json": MeasuredPolicy(
+            run=found.id, at=AT, by="a", values=values, replaced=Overrides(), server=here.server, arrays=here.arrays
+        ),
+        "tuner-journal.json": JournalFile(
+            run=found.id,
+            boot="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
+            changed=[Changed(knob="nfsd.threads", setting="nfsd threads", old="64", new="8")],
+        ),
+        # two readings have all that fifty have
+        "tuner-run.json": found.model_copy(update={"readings": found.readings[:2], "environment": where}),
+    }
 
 
 def _of_box(box: Box, pool: Pool) -> dict[str, BaseModel]:

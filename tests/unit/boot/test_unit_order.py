@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Serving waits for the arrays of pool.json and for nothing that only a server without a pool needs."""
 
+from graphlib import TopologicalSorter
+
 import pytest
 
 from host.layout import REPO
@@ -101,3 +103,16 @@ def test_etc_is_made_before_the_system_manager_of_the_new_root_starts() -> None:
 def test_build_lists_what_the_version_brings_to_etc_when_nothing_is_added_any_more() -> None:
     lines = [line for line in (REPO / "mkosi.finalize").read_text().splitlines() if line and not line.startswith("#")]
     assert lines[-1] == "mkosi-chroot /usr/bin/python3 -I -B -m millrace.etc list"
+
+
+def test_order_of_units_has_no_cycle() -> None:
+    """systemd would leave one of them out of a boot, whichever it finds (systemd.unit(5), Before=)."""
+    own = {path.name: unit(path.name) for path in OWN.glob("*.*") if path.is_file()}
+    after = {name: names(one, "After") for name, one in own.items()}
+    for name, one in own.items():
+        for later in names(one, "Before") & set(after):
+            after[later].add(name)
+    # a target comes after what it wants, unless that says that it comes after the target
+    for name in (one for one in own if one.endswith(".target")):
+        after[name] |= {one for one in names(own[name], "Wants", "Requires") if name not in after.get(one, ())}
+    assert len(list(TopologicalSorter(after).static_order())) >= len(own)

@@ -247,8 +247,11 @@ class Box:
             (self.root / f"proc/irq/{irq}/mlx5_comp{queue}@pci:{address}").mkdir()
         (net / "device").symlink_to("../..")
         (self.root / f"sys/class/net/{name}").symlink_to(net)
-        (function / "infiniband" / f"mlx5_{number}").mkdir(parents=True)
-        (self.root / f"sys/class/infiniband/mlx5_{number}").mkdir(parents=True)
+        rdma, of_class = function / "infiniband" / f"mlx5_{number}", self.root / "sys/class/infiniband"
+        rdma.mkdir(parents=True)
+        (rdma / "device").symlink_to("../..")
+        of_class.mkdir(parents=True, exist_ok=True)
+        (of_class / rdma.name).symlink_to(rdma)
         driver = self.root / "sys/bus/pci/drivers/mlx5_core"
         driver.mkdir(parents=True, exist_ok=True)
         (function / "driver").symlink_to(driver)

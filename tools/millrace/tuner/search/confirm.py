@@ -45,7 +45,7 @@ def moved(candidate: Combination, plan: Combination) -> list[str]:
 def confirm(candidate: Combination, plan: Combination, knobs: Sequence[Knob], meter: Meter, keep: int) -> Confirmed:
     """Measure a design of the moved knobs alone, the candidate's level of each against the plan's.
 
-    Twice where that leaves `keep` readings affordable. The noise is one standard error: from what the design leaves
+    Twice where the time left is enough for `keep` more readings. The noise is one standard error: from what the design leaves
     unexplained, and from all combinations that were measured repeatedly.
     """
     changed = [

@@ -45,8 +45,8 @@ def moved(candidate: Combination, plan: Combination) -> list[str]:
 def confirm(candidate: Combination, plan: Combination, knobs: Sequence[Knob], meter: Meter, keep: int) -> Confirmed:
     """Measure a design of the moved knobs alone, the candidate's level of each against the plan's.
 
-    Twice where the time left is enough for `keep` more readings. The noise is one standard error: from what the design leaves
-    unexplained, and from all combinations that were measured repeatedly.
+    Twice where the time is enough for `keep` readings after that. The noise is one standard error: from what the design
+    does not explain, and from all combinations that were measured repeatedly.
     """
     changed = [
         knob.model_copy(update={"planned": candidate[knob.name], "default": plan[knob.name]})

@@ -3,19 +3,16 @@
 
 import gzip
 import json
-import re
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from millrace import paths
+from millrace.bench.result.directories import FILE, Directories
 from millrace.bench.result.model import Run, State
 from millrace.bench.result.outputs import Headline, RunList, RunSummary
-from millrace.errors import BadInput, MillraceError
+from millrace.errors import MillraceError
 from millrace.system.documents import read_model, write_model
-
-FILE = "run.json"
-_NAME = re.compile(r"\d{8}-\d{6}(-\d+)?")
 
 
 def home() -> Path:
@@ -23,18 +20,19 @@ def home() -> Path:
     return paths.state_dir() / "bench"
 
 
+def _directories() -> Directories:
+    none = "no benchmark runs yet: start one with `millrace bench run --quick`"
+    return Directories(home(), "millrace bench list", none)
+
+
 def directory(run: str) -> Path:
-    """Return the directory of a run. BadInput: `name` is no name of a run."""
-    if not _NAME.fullmatch(run):
-        raise BadInput(f"{run} is not the name of a run: `millrace bench list`")
-    return home() / run
+    """Return the directory of a run. BadInput: `run` is no name of a run."""
+    return _directories().of(run)
 
 
 def new_id(now: datetime | None = None) -> str:
     """Return a name that is free: date and time in UTC."""
-    stem = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
-    taken = {one.name for one in home().glob(f"{stem}*")}
-    return next(name for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))) if name not in taken)
+    return _directories().new_id(now)
 
 
 def save(run: Run) -> None:
@@ -53,21 +51,12 @@ def keep(run: Path, rung: str, number: int, raw: dict[str, Any]) -> str:
 
 def load(name: str) -> Run:
     """Return a run by its name, or the newest one for `latest`. BadInput: there is none."""
-    if name == "latest":
-        names = ids()
-        if not names:
-            raise BadInput("no benchmark runs yet: start one with `millrace bench run --quick`")
-        name = names[0]
-    path = directory(name) / FILE
-    if not path.exists():
-        raise BadInput(f"there is no run {name}: `millrace bench list`")
-    return read_model(path, Run)
+    return read_model(_directories().existing(name), Run)
 
 
 def ids() -> list[str]:
     """Return the names of all runs, newest first."""
-    found = [one.name for one in home().glob("*") if _NAME.fullmatch(one.name) and (one / FILE).exists()]
-    return sorted(found, reverse=True)
+    return _directories().ids()
 
 
 def listing() -> RunList:

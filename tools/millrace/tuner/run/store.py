@@ -1,19 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs of the tuner on disk: a directory for each, with `run.json`."""
 
-import re
 from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace import paths
-from millrace.errors import BadInput, MillraceError
+from millrace.bench.result.directories import FILE, Directories
+from millrace.errors import MillraceError
 from millrace.system.documents import read_model, write_model
 from millrace.tuner.model import Run, State
 from millrace.tuner.run.outputs import RunList, RunSummary
 
-FILE = "run.json"
 WHY = "the program was killed, or the power was cut; the plan's settings are in force"
-_NAME = re.compile(r"\d{8}-\d{6}(-\d+)?")
 
 
 def home() -> Path:
@@ -21,35 +19,29 @@ def home() -> Path:
     return paths.state_dir() / "tuner"
 
 
+def _directories() -> Directories:
+    none = "the tuner did not run yet: start it with `millrace tuner run`"
+    return Directories(home(), "millrace tuner list", none)
+
+
 def new_id(now: datetime | None = None) -> str:
     """Return a name that is free: date and time in UTC."""
-    stem = (now or datetime.now(UTC)).strftime("%Y%m%d-%H%M%S")
-    taken = {one.name for one in home().glob(f"{stem}*")}
-    return next(name for name in (stem, *(f"{stem}-{n}" for n in range(2, 1000))) if name not in taken)
+    return _directories().new_id(now)
 
 
 def save(run: Run) -> None:
     """Write a run, all of it or nothing. BadInput: its name is not that of a run."""
-    write_model(_directory(run.id) / FILE, run)
+    write_model(_directories().of(run.id) / FILE, run)
 
 
 def load(name: str) -> Run:
     """Return a run by its name, or the newest one for `latest`. BadInput: there is none."""
-    if name == "latest":
-        names = ids()
-        if not names:
-            raise BadInput("the tuner did not run yet: start it with `millrace tuner run`")
-        name = names[0]
-    path = _directory(name) / FILE
-    if not path.exists():
-        raise BadInput(f"there is no run {name}: `millrace tuner list`")
-    return read_model(path, Run)
+    return read_model(_directories().existing(name), Run)
 
 
 def ids() -> list[str]:
     """Return the names of all runs, newest first."""
-    found = [one.name for one in home().glob("*") if _NAME.fullmatch(one.name) and (one / FILE).exists()]
-    return sorted(found, reverse=True)
+    return _directories().ids()
 
 
 def listing(applied: str | None) -> RunList:
@@ -76,12 +68,6 @@ def mark_interrupted() -> list[str]:
             save(run.model_copy(update={"state": State.INTERRUPTED, "reason": WHY, "ended": now}))
             marked.append(name)
     return marked
-
-
-def _directory(name: str) -> Path:
-    if not _NAME.fullmatch(name):
-        raise BadInput(f"{name} is not the name of a run: `millrace tuner list`")
-    return home() / name
 
 
 def _summary(run: Run, applied: str | None) -> RunSummary:

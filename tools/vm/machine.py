@@ -7,6 +7,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -44,6 +45,9 @@ EMULATOR_TRIES = 3
 EMULATOR_FAULTS = ("Oops: int3", "IO-APIC + timer doesn't work")
 # What systemd prints for the first unit that it has started.
 FIRST_UNIT = "  OK  "
+# Firmware's last line. The kernel starts systemd, which prints, 5 to 60 s later under emulation.
+HANDED_OVER = "BdsDxe: starting Boot"
+SILENT_SECONDS = 240.0
 
 Command = Callable[[Files], list[str]]
 
@@ -239,8 +243,13 @@ class Machine:
             time.sleep(poll)
 
     def wait_console(self, text: str, seconds: float = BOOT_SECONDS) -> None:
-        """Wait until the console shows `text`."""
-        self.wait_for(lambda: text in self.console, f"{text!r} on the console", seconds)
+        """Wait until the console shows `text`; a boot that the emulator broke is begun again."""
+        for _ in range(EMULATOR_TRIES):
+            self.wait_for(lambda: text in self.console or self._emulator_fell(), f"{text!r} on the console", seconds)
+            if text in self.console:
+                return
+            self._start_again()
+        raise Failed(self._with_console(f"{self.name}: the emulator broke each of {EMULATOR_TRIES} boots"))
 
     def wait_agent(self, seconds: float = BOOT_SECONDS) -> None:
         """Wait until commands can be run in the guest, at most so many scaled seconds.
@@ -252,22 +261,41 @@ class Machine:
                 return
             if not self._emulator_fell():
                 break
-            self.power_cut()
-            self.start()
+            self._start_again()
         raise Failed(self._with_console(f"{self.name}: no agent within {seconds * self.accel.scale:.0f} s"))
 
     def _boots(self) -> bool:
         return self.running and not self._emulator_fell()
+
+    def _start_again(self) -> None:
+        """Cut the power of a guest that the emulator broke and start it; where it stood is a warning of the run."""
+        where = ""
+        with suppress(QMPError, OSError, Failed):
+            state = str(self.qmp("human-monitor-command", **{"command-line": "info registers -a"}))
+            where = " ".join(line.strip() for line in state.splitlines() if "IP=" in line)
+        warnings.warn(f"{self.name}: the emulator broke the boot, started again. {where}", stacklevel=2)
+        self.power_cut()
+        self.start()
+
+    def _last_line(self) -> str:
+        return self.console.rstrip().rpartition("\n")[2]
+
+    def _silent(self) -> bool:
+        """Whether firmware started the boot loader and nothing was printed since, for longer than any boot takes."""
+        if HANDED_OVER not in self._last_line():
+            return False
+        return time.time() - self.files.console.stat().st_mtime > SILENT_SECONDS * self.accel.scale
 
     def _emulator_fell(self) -> bool:
         """Whether the emulator, not the guest, broke the boot before anything could write to a disk.
 
         A QEMU before 8.1, where no newer one can be had (host.qemu), now and then runs a stale breakpoint byte after
         the kernel patched its own code on another CPU: "Oops: int3" in the first seconds, before any unit was started.
-        On a host that is short of CPU the guest's timer test may run out before an emulated tick comes.
+        On a host that is short of CPU the guest's timer test may run out before an emulated tick comes, and a kernel
+        may wait for that tick without an end and without a word.
         """
         console = self.console
-        fell = any(words in console for words in EMULATOR_FAULTS)
+        fell = any(words in console for words in EMULATOR_FAULTS) or self._silent()
         return self.accel.name == "tcg" and fell and FIRST_UNIT not in console
 
     def _client(self) -> agent.Client:

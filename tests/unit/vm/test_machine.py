@@ -2,6 +2,7 @@
 """How QEMU is started, and which failures are those of the emulator and not of the guest."""
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -10,10 +11,12 @@ import pytest
 from millrace.errors import Failed
 from vm.accel import Accel
 from vm.agent import Result
-from vm.machine import BLOCKED, PANIC_ENDS, Machine
+from vm.machine import BLOCKED, PANIC_ENDS, SILENT_SECONDS, Machine
+from vm.qemu import Files
 
 OOPS = "[    1.358032] Oops: int3: 0000 [#1] SMP NOPTI\n"
 TIMER = "[    0.060000] Kernel panic - not syncing: IO-APIC + timer doesn't work!  Boot with apic=debug\n"
+FIRMWARE = 'BdsDxe: loading Boot0001 "UEFI Misc Device"\r\nBdsDxe: starting Boot0001 "UEFI Misc Device"\r\n'
 UNIT = "[[0;32m  OK  [0m] Started systemd-journald.service\n"
 
 
@@ -41,6 +44,41 @@ def test_only_early_faults_under_emulation_are_restarted(tmp_path: Path, accel: 
     machine = Machine("box", tmp_path, Accel(accel), lambda files: [])
     machine.files.console.write_text(console)
     assert machine._emulator_fell() is fell
+
+
+@pytest.mark.parametrize(
+    ("accel", "console", "age", "fell"),
+    [
+        ("tcg", FIRMWARE, SILENT_SECONDS + 1, True),
+        ("tcg", FIRMWARE, SILENT_SECONDS - 60, False),
+        ("kvm", FIRMWARE, SILENT_SECONDS + 1, False),
+        ("tcg", FIRMWARE + "Booting initrd of Millrace.\n", SILENT_SECONDS + 1, False),
+        ("tcg", "", SILENT_SECONDS + 1, False),
+    ],
+)
+def test_kernel_that_never_says_a_word_is_restarted(
+    tmp_path: Path, accel: str, console: str, age: float, fell: bool
+) -> None:
+    machine = Machine("box", tmp_path, Accel(accel), lambda files: [])
+    machine.files.console.write_text(console)
+    written = time.time() - age
+    os.utime(machine.files.console, (written, written))
+    assert machine._emulator_fell() is fell
+
+
+def test_boot_that_the_emulator_broke_is_begun_again_and_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Machine, "_connect", lambda _: True)
+    consoles = iter([TIMER, "millrace login:"])
+
+    def command(files: Files) -> list[str]:
+        files.console.write_bytes(files.console.read_bytes() if files.console.exists() else b"")
+        return ["sh", "-c", f'printf "%s" "$0" >> {files.console}; exec sleep 60', next(consoles)]
+
+    with Machine("box", tmp_path, Accel("tcg"), command) as machine:
+        machine.start()
+        with pytest.warns(UserWarning, match="the emulator broke the boot"):
+            machine.wait_console("login:", 20)
+        assert "IO-APIC" not in machine.console
 
 
 class Agent:

@@ -44,7 +44,8 @@ def disconnect(client: Machine) -> None:
 
 def device(client: Machine, volume: dict[str, Any]) -> str:
     """The device on the client, found by what identifies it."""
-    find = f"grep -l {volume['uuid']} /sys/block/nvme*/uuid | head -n 1 | cut -d/ -f4"
+    # nvme0c0n1 is a path of nvme0n1 and no device that can be opened
+    find = f"grep -l {volume['uuid']} /sys/block/nvme*/uuid | cut -d/ -f4 | grep -v 'c[0-9]*n' | head -n 1"
     client.wait_command(f'[ -n "$({find})" ]', "the device of the volume", 120)
     return f"/dev/{client.run(find).out.strip()}"
 

@@ -74,7 +74,7 @@ def mails(box: Box, client: Machine) -> Iterator[Mails]:
         client.run("systemctl stop mail.service || ! systemctl is-active mail.service")
 
 
-def tested(box: Box, route: str) -> str:
+def refused(box: Box, route: str) -> str:
     """What a test of a route says where it does not arrive: one sentence for the route, one for the command."""
     done = box.millrace(f"alert test {route}", check=False)
     assert done.status == 1
@@ -84,7 +84,7 @@ def tested(box: Box, route: str) -> str:
 
 
 def test_certificate_of_an_unknown_authority_gets_no_password(box: Box, mails: Mails) -> None:
-    assert "certificate" in tested(box, "ops").lower()
+    assert "certificate" in refused(box, "ops").lower()
     assert mails.taken == []
 
 
@@ -107,7 +107,7 @@ def test_finding_waits_for_a_server_that_hangs_and_arrives_once(box: Box, mails:
         said = "millrace alert route list --json"
         box.machine.wait_command(f"{said} | grep -q 'no reply within'", "the attempt to be over", 300)
         # of the mail server in 15 s, or on a slow host of the attempt in 60 s
-        assert "no reply within" in tested(box, "ops")
+        assert "no reply within" in refused(box, "ops")
         mails.does("take")
         # the longest pause is 5 minutes
         mail = mails.wait(DRIVE, 420)
@@ -130,9 +130,9 @@ def test_webhook_that_redirects_or_fails_says_so_in_one_sentence(box: Box, hook:
     before = len(hook.messages)
     hook.reply(302)
     redirects = f"{HOST} redirects (status 302): give the route the URL that it redirects to"
-    assert tested(box, ROUTE) == redirects
+    assert refused(box, ROUTE) == redirects
     hook.reply(500)
-    assert tested(box, ROUTE) == f"{HOST} replied with status 500"
+    assert refused(box, ROUTE) == f"{HOST} replied with status 500"
     assert len(hook.messages) == before
     hook.reply(204)
     assert box.millrace(f"alert test {ROUTE}").out == f"{ROUTE}: delivered\n"

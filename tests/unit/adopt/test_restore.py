@@ -29,7 +29,12 @@ class Tools(Commands):
         "useradd ...",
         "chpasswd --encrypted",
         "systemctl try-restart *",
+        "hostnamectl --static",
     )
+
+    def _hostnamectl(self, words: list[str], _: str) -> Result:
+        read = ["systemctl", "try-restart", "systemd-hostnamed.service"] in self.calls
+        return Result(0, "millrace-9c7214\n" if read else "millrace-fresh\n", "")
 
     def _getent(self, words: list[str], _: str) -> Result:
         return Result(2, "", "")
@@ -66,6 +71,14 @@ def test_files_accounts_and_identities_come_back_and_pool_json_does_not_yet(
     passwords = tools.stdin[tools.calls.index(["chpasswd", "--encrypted"])]
     assert passwords == "admin:$y$admin\nanna:$y$anna\n"
     assert any(call[0] == "useradd" and call[-1] == "anna" for call in tools.calls)
+
+
+def test_name_of_the_machine_id_is_the_one_that_the_next_boot_gives(root: Path, contents: dict[str, bytes]) -> None:
+    """Samba's SID and the certificate belong to the host name; a question mark in it stands for a digit."""
+    named = {**contents, "etc/hostname": b"millrace-??????\n"}
+    restore.restore(manifest(named), named, {}, Tools())
+    assert (root / "etc/hostname").read_bytes() == named["etc/hostname"]
+    assert (root / "proc/sys/kernel/hostname").read_text() == "millrace-9c7214"
 
 
 def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:

@@ -55,7 +55,7 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
     write_model(files.config_file(), config)
     _quotas(contents.get(QUOTAS))
-    _identity()
+    _identity(run)
     progress.record("accounts")
     accounts.ensure(config, run)
     accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
@@ -143,9 +143,16 @@ def _quotas(data: bytes | None) -> None:
         raise BadInput(f"{QUOTAS} in the kept state is not valid") from error
 
 
-def _identity() -> None:
-    """The host name is that of the state now; the machine ID counts from the next boot."""
+def _identity(run: Runner) -> None:
+    """The host name is that of the state now; the machine ID counts from the next boot.
+
+    The SID that Samba shows and the names in the certificate are those of the host name.
+    """
     name = sysfs.text(paths.ROOT / "etc/hostname")
+    if name and "?" in name:
+        # hostname(5): digits of the machine ID's hash take their place; hostnamed has read it when it started
+        must(run, ["systemctl", "try-restart", "systemd-hostnamed.service"])
+        name = must(run, ["hostnamectl", "--static"]).strip()
     if name:
         try:
             sysfs.write(paths.ROOT / "proc/sys/kernel/hostname", name)

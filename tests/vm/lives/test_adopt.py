@@ -40,7 +40,7 @@ IDENTITY = {
     "uid": "id -u anna",
     "machine": "cat /etc/machine-id",
     "quota": "xfs_quota -x -c 'report -p -N -b' /srv/pool | awk '$4 > 0 {print $1, $4}'",
-    "host": "cat /etc/hostname",
+    "host": "cat /proc/sys/kernel/hostname",
     "SSH keys": "stat -c '%a %U' /home/admin/.ssh/authorized_keys; cat /home/admin/.ssh/authorized_keys; true",
 }
 # An administrator allows a key for sign-in.

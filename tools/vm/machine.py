@@ -243,7 +243,10 @@ class Machine:
             time.sleep(poll)
 
     def wait_console(self, text: str, seconds: float = BOOT_SECONDS) -> None:
-        """Wait until the console shows `text`; a boot that the emulator broke is begun again."""
+        """Wait until the console shows `text`; a boot that the emulator broke is begun again.
+
+        Failed: the machine ended, or the time of one boot is over.
+        """
         for _ in range(EMULATOR_TRIES):
             self.wait_for(lambda: text in self.console or self._emulator_fell(), f"{text!r} on the console", seconds)
             if text in self.console:

@@ -795,21 +795,28 @@ export interface Effect {
  * How the root file system is encrypted (`millrace encryption show --json`).
  *
  * `device` is the partition, null where root is not encrypted; `without` says then why a new root would not be, and is
- * null where it would. `tpm` is whether this server has a TPM 2.0, `bound` whether a TPM has a key to root, and
- * `secure_boot` whether it asks for Secure Boot with its keys of then. `signer` is whether it asks for the key that
- * the running kernel image is signed with. `opened` is whether the TPM opened root in this boot; null where that is
- * not known, and after a change of the key since. `recovery_key` is whether one was made.
+ * null where it would. `cipher` is that of its content, `since` when the file system on it was made (ISO 8601); each
+ * is null where that cannot be read. `tpm` is whether this server has a TPM 2.0, `tpm_name` its name in the kernel
+ * with its driver. `bound` is whether a TPM has a key to root, and `secure_boot` whether it asks for Secure Boot with
+ * its keys of then. `signer` is whether it asks for the key that the running kernel image is signed with. `opened` is
+ * whether the TPM opened root in this boot, which began at `booted`; null where that is not known, and after a change
+ * of the key since. `recovery_key` is whether one was made. `needs` is what may keep root closed, the worst first.
  */
 export interface Encryption {
     schema_version: 1;
     device: string | null;
     without: string | null;
+    cipher: string | null;
+    since: string | null;
     tpm: boolean;
+    tpm_name: string | null;
     bound: boolean;
     secure_boot: boolean;
     signer: boolean;
     opened: boolean | null;
+    booted: string;
     recovery_key: boolean;
+    needs: ("tpm" | "bound" | "suspended" | "signer" | "recovery-key")[];
 }
 
 /**

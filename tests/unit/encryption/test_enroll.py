@@ -111,6 +111,14 @@ def test_what_opens_nothing_changes_nothing(
     assert tools.enrolled == []
 
 
+def test_an_empty_line_is_no_recovery_key(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    tools = Tools(tpm=False)
+    with pytest.raises(Refused, match="the recovery key is required"):
+        enroll.bind(tools, True, lambda: "\n")
+    assert tools.enrolled == []
+
+
 def test_a_root_in_the_clear_has_no_keys(root_user: Path) -> None:
     (root_user / "proc/1").mkdir(parents=True)
     (root_user / "proc/1/mountinfo").write_text("24 1 254:6 / / rw shared:1 - ext4 /dev/vda6 rw\n")

@@ -5,12 +5,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from millrace.encryption import luks, root
+from millrace.encryption.model import Need
+from millrace.encryption.verbs import encryption
 from millrace.errors import Failed
 from millrace.system.run import Result
 from tests.fakes import samples
-from tests.unit.encryption.partitions import SIGNER, encrypted, header, recovery_token, started, tpm_token
+from tests.fakes.tools import stand_in
+from tests.unit.encryption.partitions import CIPHER, SIGNER, encrypted, ext4, header, recovery_token, started, tpm_token
 
 
 class Journal(samples.Tools):
@@ -106,3 +110,53 @@ def test_a_header_that_is_none_is_one_sentence(root_user: Path, content: bytes) 
 def test_who_opened_root_is_in_the_journal_of_the_boot(root_user: Path, lines: list[str], opened: bool | None) -> None:
     encrypted(root_user, tpm_token(), recovery_token())
     assert root.show(Journal(*lines)).opened is opened
+
+
+def test_what_is_encrypted_since_when_and_for_which_tpm(root_user: Path) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    now = root.show(Journal(OPENED, BY_TPM))
+    assert (now.cipher, now.since) == (CIPHER, "2026-11-20T09:30:00+00:00")
+    assert (now.tpm_name, now.needs) == ("MSFT0101:00 (tpm_crb)", [])
+
+
+@pytest.mark.parametrize("content", [None, b"", ext4()[:1100], b"\0" * 2048])
+def test_a_file_system_without_a_superblock_of_ext4_has_no_day(root_user: Path, content: bytes | None) -> None:
+    encrypted(root_user, tpm_token())
+    (root_user / "dev/dm-0").unlink()
+    if content is not None:
+        (root_user / "dev/dm-0").write_bytes(content)
+    assert root.show(Journal()).since is None
+
+
+@pytest.mark.parametrize("name", ["driver", "device"])
+def test_a_tpm_whose_driver_or_device_is_not_shown_is_a_tpm(root_user: Path, name: str) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    tpm = root_user / "sys/class/tpmrm/tpmrm0/device"
+    (tpm / "driver" if name == "driver" else tpm).unlink()
+    now = root.show(Journal())
+    assert (now.tpm, now.tpm_name) == (True, "MSFT0101:00" if name == "driver" else None)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "lines", "needs"),
+    [
+        ([tpm_token()], [OPENED, BY_TPM], ["recovery-key"]),
+        ([tpm_token(), recovery_token()], [OPENED, BY_TPM, FELL_BACK], ["bound"]),
+        ([tpm_token(registers=()), recovery_token()], [OPENED, BY_TPM], ["suspended"]),
+        ([], [], ["bound", "recovery-key"]),
+    ],
+)
+def test_what_may_keep_root_closed_is_named(
+    root_user: Path, tokens: list[dict[str, object]], lines: list[str], needs: list[Need]
+) -> None:
+    encrypted(root_user, *tokens)
+    assert root.show(Journal(*lines)).needs == needs
+
+
+def test_verb_prints_what_the_tpm_asks_for(root_user: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    encrypted(root_user, tpm_token(), recovery_token())
+    stand_in(monkeypatch, Journal(OPENED, BY_TPM))
+    shown = CliRunner().invoke(encryption, ["show"]).stdout
+    assert f"encrypted since 2026-11-20 09:30 UTC ({root_user}/dev/vda6, {CIPHER})" in shown
+    assert "signed with pcr.key (PCR 11), Secure Boot with its keys of then (PCR 7)" in shown
+    assert "TPM here          MSFT0101:00 (tpm_crb)" in shown

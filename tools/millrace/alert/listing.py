@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The open alerts with their acknowledgements, and tests of routes, for the command line."""
 
-import time
 import uuid
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -26,6 +25,7 @@ from millrace.health.host import BOOT_SECONDS
 from millrace.health.model import SEVERITY, Health
 from millrace.state.store import config_lock
 from millrace.system import locks
+from millrace.system.boot import booted_at
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner
 from millrace.system.text import shown
@@ -36,11 +36,6 @@ from millrace.system.wait import wait_until
 # Longer than an attempt may take (attempt.SECONDS), as one may be under way.
 TEST_SECONDS = 75
 STARTED = timedelta(seconds=BOOT_SECONDS)
-
-
-def booted_at() -> datetime:
-    """When this server was started, by the clock of now."""
-    return datetime.now(UTC) - timedelta(seconds=time.monotonic())
 
 
 def acknowledged_file() -> Path:

@@ -29,7 +29,7 @@ def new_recovery_key(run: Runner, replace: bool, typed: Callable[[], str]) -> Re
     """Make a recovery key and return it; with `replace` the previous one opens root no longer.
 
     `typed` returns the existing recovery key, and is asked where the TPM does not open root. Refused: root is not
-    encrypted, or there is one already. Failed: the header cannot be changed.
+    encrypted, there is one already, or none was typed where it is asked for. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
@@ -43,8 +43,8 @@ def new_recovery_key(run: Runner, replace: bool, typed: Callable[[], str]) -> Re
 def bind(run: Runner, secure_boot: bool, typed: Callable[[], str]) -> Bound:
     """Let the TPM of this server open root; with `secure_boot` only while that is on, with the keys of today.
 
-    `typed` as for `new_recovery_key`. Refused: root is not encrypted, or the running system could not be bound to.
-    Failed: the header cannot be changed.
+    `typed` as for `new_recovery_key`. Refused: root is not encrypted, the running system could not be bound to, or no
+    recovery key was typed where it is asked for. Failed: the header cannot be changed.
     """
     with held(paths.run_dir() / LOCK, BUSY):
         now = _encrypted(run)
@@ -76,7 +76,10 @@ def _enroll(run: Runner, now: Encryption, options: list[str], typed: Callable[[]
             raise Failed(f"the TPM does not open the root file system: {last_words(done)}")
     if not now.recovery_key:
         raise Failed("neither a TPM nor a recovery key opens the root file system: reset this server to factory state")
-    done = run([*argv[:-1], BY_KEY, argv[-1]], typed().strip())
+    key = typed().strip()
+    if not key:
+        raise Refused("the TPM does not open the root file system now: the recovery key is required")
+    done = run([*argv[:-1], BY_KEY, argv[-1]], key)
     if done.status != 0:
         raise Failed(f"the recovery key was not accepted, or the TPM refused: {last_words(done)}")
     return done

@@ -19,6 +19,7 @@ HEADER = 4096
 # The specification allows 4 MiB; systemd-repart writes 16 KiB.
 LARGEST = 4 << 20
 TPM2, RECOVERY = "systemd-tpm2", "systemd-recovery"
+CRYPT = "crypt"
 
 
 @dataclass(frozen=True)
@@ -31,10 +32,11 @@ class TpmSlot:
 
 @dataclass(frozen=True)
 class Header:
-    """The keys to a partition."""
+    """The keys to a partition, and the cipher of its content as dm-crypt names it."""
 
     tpm: tuple[TpmSlot, ...]
     recovery_keys: int
+    cipher: str | None
 
 
 def read(device: Path) -> Header:
@@ -48,9 +50,11 @@ def read(device: Path) -> Header:
             raise Failed(f"{device} has no LUKS2 header.")
         text = file.read(size - HEADER)
     try:
-        tokens = json.loads(text.split(b"\0", 1)[0])["tokens"].values()
+        document = json.loads(text.split(b"\0", 1)[0])
+        tokens = document["tokens"].values()
         tpm = tuple(_slot(one) for one in tokens if one["type"] == TPM2)
-        return Header(tpm, sum(one["type"] == RECOVERY for one in tokens))
+        ciphers = [str(one["encryption"]) for one in document["segments"].values() if one["type"] == CRYPT]
+        return Header(tpm, sum(one["type"] == RECOVERY for one in tokens), ciphers[0] if ciphers else None)
     except (ValueError, KeyError, AttributeError, TypeError, Error) as error:
         raise Failed(f"The LUKS2 header of {device} cannot be parsed.") from error
 

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """How the root file system of this server is encrypted, now."""
 
+import struct
+from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace import paths
 from millrace.encryption import luks
-from millrace.encryption.model import Encryption
+from millrace.encryption.model import Encryption, Need
 from millrace.errors import Refused
 from millrace.system import sysfs
+from millrace.system.boot import booted_at
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 
@@ -22,17 +26,42 @@ SECURE_BOOT_REGISTER = 7
 CHANGED = "encryption-changed"
 # What opens root in the initrd, and what it prints (systemd 262, cryptsetup.c).
 OPENER = "systemd-cryptsetup@root.service"
+TPMS = "sys/class/tpmrm"
+# Of ext4: where its superblock is, its length, and in it the magic and when the file system was made
+# (Documentation/filesystems/ext4/super.rst).
+SUPERBLOCK, LENGTH, MAGIC_AT, MAGIC, MADE_AT = 1024, 1024, 0x38, 0xEF53, 0x108
 OPENED, NOT_BY_TPM = "Set cipher", "falling back to traditional unlocking"
 
 
 def device() -> Path | None:
     """Return the partition under an encrypted root file system; None where it is not encrypted."""
-    found = mounted("/")
-    block = paths.ROOT / "sys/dev/block" / found.device if found else None
+    block = _block()
     if block is None or not (sysfs.text(block / "dm/uuid") or "").startswith("CRYPT-LUKS2-"):
         return None
     names = sysfs.names(block / "slaves")
     return paths.ROOT / "dev" / names[0] if len(names) == 1 else None
+
+
+def made() -> datetime | None:
+    """Return when the root file system was made, which is when it was encrypted; None where that cannot be read."""
+    block = _block()
+    name = sysfs.uevent(block).get("DEVNAME") if block else None
+    if name is None:
+        return None
+    try:
+        with (paths.ROOT / "dev" / name).open("rb") as file:
+            file.seek(SUPERBLOCK)
+            head = file.read(LENGTH)
+        if struct.unpack_from("<H", head, MAGIC_AT) != (MAGIC,):
+            return None
+        return datetime.fromtimestamp(struct.unpack_from("<I", head, MADE_AT)[0], UTC)
+    except (OSError, struct.error):
+        return None
+
+
+def _block() -> Path | None:
+    found = mounted("/")
+    return paths.ROOT / "sys/dev/block" / found.device if found else None
 
 
 def signer() -> bytes | None:
@@ -45,7 +74,17 @@ def signer() -> bytes | None:
 
 def has_tpm() -> bool:
     """Whether the kernel drives a TPM 2.0."""
-    return bool(sysfs.names(paths.ROOT / "sys/class/tpmrm"))
+    return bool(sysfs.names(paths.ROOT / TPMS))
+
+
+def tpm_name() -> str | None:
+    """Return the name of the TPM with its driver, `MSFT0101:00 (tpm_crb)`; None where there is none."""
+    for name in sysfs.names(paths.ROOT / TPMS):
+        parent = paths.ROOT / TPMS / name / "device"
+        if parent.exists():
+            driver = parent / "driver"
+            return parent.resolve().name + (f" ({driver.resolve().name})" if driver.exists() else "")
+    return None
 
 
 def without() -> str | None:
@@ -72,29 +111,55 @@ def opened_by_tpm(run: Runner) -> bool | None:
 def show(run: Runner) -> Encryption:
     """Return how root is encrypted. Refused: the caller is not root. Failed: the header cannot be parsed."""
     partition = device()
+    booted = booted_at().isoformat(timespec="seconds")
     if partition is None:
         return Encryption(
             device=None,
             without=without(),
+            cipher=None,
+            since=None,
             tpm=has_tpm(),
+            tpm_name=tpm_name(),
             bound=False,
             secure_boot=False,
             signer=False,
             opened=None,
+            booted=booted,
             recovery_key=False,
+            needs=[],
         )
     try:
         header = luks.read(partition)
     except PermissionError as error:
         raise Refused("reading what opens the root file system requires root; run this command with sudo") from error
-    running = signer()
-    return Encryption(
+    running, since = signer(), made()
+    now = Encryption(
         device=str(partition),
         without=None,
+        cipher=header.cipher,
+        since=since.isoformat(timespec="seconds") if since else None,
         tpm=has_tpm(),
+        tpm_name=tpm_name(),
         bound=bool(header.tpm),
         secure_boot=any(SECURE_BOOT_REGISTER in one.registers for one in header.tpm),
         signer=running is not None and any(one.signer.strip() == running.strip() for one in header.tpm),
         opened=opened_by_tpm(run),
+        booted=booted,
         recovery_key=header.recovery_keys > 0,
+        needs=[],
     )
+    return now.model_copy(update={"needs": list(_needs(now))})
+
+
+def _needs(now: Encryption) -> Iterator[Need]:
+    """What may keep root closed; of the TPM the worst alone, as binding it again mends the others with it."""
+    if not now.tpm:
+        yield "tpm"
+    elif not now.bound or now.opened is False:
+        yield "bound"
+    elif not now.secure_boot:
+        yield "suspended"
+    elif not now.signer:
+        yield "signer"
+    if not now.recovery_key:
+        yield "recovery-key"

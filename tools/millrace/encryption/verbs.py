@@ -8,6 +8,7 @@ import click
 
 from millrace.system.output import Output, prints
 from millrace.system.run import attempt
+from millrace.system.text import moment
 
 if TYPE_CHECKING:
     from millrace.encryption.model import Bound, Encryption, RecoveryKey
@@ -79,9 +80,15 @@ def _rows(found: "Encryption") -> Iterator[str]:
         if found.without:
             yield f"                  a new one would not be, either: {found.without}"
         return
-    yield f"Root file system  encrypted ({found.device})"
+    since = f" since {moment(found.since)}" if found.since else ""
+    yield f"Root file system  encrypted{since} ({', '.join(one for one in (found.device, found.cipher) if one)})"
     opens = "this server's TPM" if found.opened is not False else "not this server's TPM: millrace encryption rebind"
     yield f"Opened by         {opens if found.bound else 'the recovery key only'}"
+    if found.bound:
+        asks = ["a kernel image signed with pcr.key (PCR 11)"]
+        asks += ["Secure Boot with its keys of then (PCR 7)"] if found.secure_boot else []
+        yield f"TPM asks for      {', '.join(asks)}"
+    yield f"TPM here          {found.tpm_name or ('yes' if found.tpm else 'none')}"
     yield f"Recovery key      {'exists' if found.recovery_key else 'none: millrace encryption recovery-key'}"
 
 

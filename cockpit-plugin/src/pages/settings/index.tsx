@@ -6,6 +6,7 @@ import { _ } from "../../lib/i18n";
 import { AlertsPanel } from "./AlertsPanel";
 import { CertificatePanel } from "./CertificatePanel";
 import { DomainPanel } from "./DomainPanel";
+import { EncryptionPanel } from "./EncryptionPanel";
 import { MetricsPanel } from "./MetricsPanel";
 import { ResetPanel } from "./ResetPanel";
 import { SupportPanel } from "./SupportPanel";
@@ -15,12 +16,13 @@ import { UpdatesPanel } from "./UpdatesPanel";
 export default function Settings(): JSX.Element {
     return (
         <>
-            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics, updates and tuning.")}</PageHeader>
+            <PageHeader title={_("Settings")}>{_("TLS certificate, Active Directory membership, alerts, metrics, updates, encryption and tuning.")}</PageHeader>
             <CertificatePanel />
             <DomainPanel />
             <AlertsPanel />
             <MetricsPanel />
             <UpdatesPanel />
+            <EncryptionPanel />
             <TuningPanel />
             <SupportPanel />
             <ResetPanel />

@@ -73,7 +73,7 @@ export function EncryptionPanel(): JSX.Element {
 function Clear({ status }: { status: Encryption }): JSX.Element {
     return (
         <div className="mr-stack">
-            <p>{_("The root file system is not encrypted. Whoever has the boot drive can read the configuration, keys and password hashes of this server.")}</p>
+            <p>{_("The root file system is not encrypted. Anyone with the boot drive can read the configuration, keys and password hashes of this server.")}</p>
             <p>
                 {status.without === null
                     ? _("This boot would encrypt a new one. It was made before that, and an existing one is never changed: make a factory reset, then adopt the pool.")

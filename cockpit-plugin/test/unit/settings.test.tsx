@@ -24,6 +24,7 @@ const argv = (verb: string) => started(verb).at(-1)?.argv.slice(1);
 beforeEach(() => {
     golden("certificate show");
     golden("domain show", "none");
+    golden("encryption show");
     golden("alert route list");
     golden("metrics status");
     golden("update status");

@@ -21,6 +21,7 @@ from millrace.system.documents import write_model
 from millrace.system.run import Result
 from tests.fakes.commands import GOOD, Commands
 from tests.fakes.mounts import mount, unmount_all
+from tests.fakes.projects import ProjectsOf
 from tests.fakes.samples import SERVING, plan, pool, port, surroundings
 from tests.fakes.sockets import listen
 
@@ -62,7 +63,6 @@ class Appliance(Commands):
         "groupadd --gid * *",
         "groupdel *",
         "xfs_quota -x -c report?-p?-n?-N?-b /srv/pool",
-        "xfs_quota -x -c project?-s?-p?* ...",
         "xfs_quota -x -c limit?-p?* ...",
     )
 
@@ -81,6 +81,7 @@ class Appliance(Commands):
         self.system = "degraded"
         self.tlshd = False
         (root / "srv/pool").mkdir(parents=True)
+        self.projects = ProjectsOf(root / "srv/pool")
         (root / "proc/fs/nfsd").mkdir(parents=True)
         options = "rw,noatime" + (",prjquota" if quotas else "")
         mount(root, "/dev/md127", "/srv/pool", "xfs", options)
@@ -90,7 +91,9 @@ class Appliance(Commands):
     def server(self, *networks: str) -> Server:
         ports = [port("enp1s0", "10.0.0.2/24")]
         context = surroundings(networks or ("10.0.0.0/24",))
-        return Server(plan().nfsd, pool(), context, ports, self, lambda seconds: None)
+        return Server(
+            plan().nfsd, pool(), context, ports, self, lambda seconds: None, projects=self.projects.projects()
+        )
 
     def answers_for(self, monkeypatch: pytest.MonkeyPatch, *functions: str) -> None:
         """Let functions of the room, as `edit.preview`, change this server unless they are given another."""

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from millrace import paths
+from millrace.bench.run import space
+from millrace.system import reflink
 from millrace.system.documents import write_model
 from tests.fakes.mounts import mount
 from tests.unit.bench.sites import site
@@ -33,6 +35,12 @@ def pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "srv/pool/data").mkdir(parents=True)
     (tmp_path / "srv/pool/data/file").write_text("somebody's")
     (tmp_path / "proc/1").mkdir(parents=True)
+
+    def set_project(descriptor: int, number: int) -> None:
+        assert os.readlink(f"/proc/self/fd/{descriptor}") == str(tmp_path / "srv/pool" / space.NAME)
+        assert number == space.PROJECT
+
+    monkeypatch.setattr(reflink, "set_project", set_project)
     mount(tmp_path, "/dev/md127", "/srv/pool", "xfs", "rw,prjquota")
     write_model(paths.pool_file(), site().pool)
     return tmp_path / "srv/pool"

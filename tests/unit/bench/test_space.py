@@ -12,18 +12,24 @@ from millrace.errors import Failed, Refused
 from millrace.plan.policy import Policy
 from millrace.share import desired
 from millrace.state import model as config_model
+from millrace.system import reflink
 from millrace.system.run import Result
 from tests.unit.bench.sites import site
 from tests.unit.bench.tools import Tools
 
 
-def test_space_is_limited_and_of_root_alone(pool: Path) -> None:
+def test_space_is_limited_and_of_root_alone(pool: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     tools = Tools()
+    counted: list[tuple[int, int]] = []
+    monkeypatch.setattr(
+        reflink, "set_project", lambda descriptor, number: counted.append((os.fstat(descriptor).st_ino, number))
+    )
     where = space.make("/srv/pool", 1 << 30, tools)
     assert where == pool / ".millrace-bench"
     assert where.stat().st_mode & 0o777 == 0o700
     limits = [call[3] for call in tools.calls if call[0] == "xfs_quota"]
-    assert limits == [f"project -s -p {where} 1000", "limit -p bsoft=0 bhard=1245184k 1000"]
+    assert limits == ["limit -p bsoft=0 bhard=1245184k ihard=0 1000"]
+    assert counted == [(where.stat().st_ino, 1000)]
 
 
 def test_no_client_reaches_the_directory_of_a_benchmark(pool: Path) -> None:

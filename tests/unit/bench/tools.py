@@ -17,6 +17,5 @@ class Tools(samples.Tools):
         "systemd-detect-virt --vm",
         "mount -t tmpfs -o mode=0755,size=1M,nosuid,noexec tmpfs */run/millrace/bench/dev",
         "umount --lazy */run/millrace/bench/dev",
-        "xfs_quota -x -c project?-s?-p?*/.millrace-bench?1000 /srv/pool",
-        "xfs_quota -x -c limit?-p?*?1000 /srv/pool",
+        "xfs_quota -x -c limit?-p?bsoft=0?*?1000 /srv/pool",
     )

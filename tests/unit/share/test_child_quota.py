@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from millrace.share import child_quota
-from millrace.share.child_quota import MOST, Projects, assign, number, orphans, parent
+from millrace.share import child_quota, project_walk
+from millrace.share.child_quota import MOST, assign, number, orphans, parent
+from millrace.share.project_walk import Projects
 
 SHARE = 1005
 
@@ -132,7 +133,7 @@ def test_assignment_that_was_killed_is_finished(disk: Disk, monkeypatch: pytest.
         def killed(*_: object) -> None:
             raise KeyboardInterrupt
 
-        patched.setattr(child_quota, "descend", killed)
+        patched.setattr(project_walk, "descend", killed)
         disk.look(set())
     assert disk.of("a") != SHARE and disk.of("a/deep/file") == SHARE
     found = disk.look(set())

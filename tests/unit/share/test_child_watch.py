@@ -13,8 +13,8 @@ import pytest
 
 from millrace import paths
 from millrace.share import child_quota, child_watch
-from millrace.share.child_quota import Projects
 from millrace.share.edit import create_shares, remove_share, set_share
+from millrace.share.project_walk import Projects
 from millrace.system.run import Result
 from tests.fakes.appliance import Appliance
 from tests.fakes.commands import Commands
@@ -159,11 +159,14 @@ def test_share_renders_what_is_watched_and_starts_the_unit(appliance: Appliance)
 
 def test_directories_count_to_the_share_again_where_it_gets_a_size(appliance: Appliance) -> None:
     create_shares(["claims"], {"child_size": "1G"}, appliance.server)
-    appliance.calls.clear()
+    (appliance.root / "srv/pool/claims/a").mkdir()
+    appliance.projects.given[(appliance.root / "srv/pool/claims/a").stat().st_ino] = OWN + 1
+    walked: list[list[str]] = []
+    appliance.before["systemctl stop millrace-child-quota.service"] = lambda: walked.append(
+        [name for name, _ in appliance.projects.calls]
+    )
     set_share("claims", {"child_size": "none", "size": "10G"}, appliance.server)
-    said = [" ".join(one) for one in appliance.calls]
-    [walk] = [at for at, one in enumerate(said) if " project -s -p /srv/pool/claims 1002 " in one]
-    assert "systemctl stop millrace-child-quota.service" in said[:walk]
+    assert walked[0] == ["claims"] and appliance.projects.of("claims/a") == 1002
 
 
 def test_removed_share_leaves_no_limits_of_its_directories(appliance: Appliance) -> None:

@@ -90,14 +90,14 @@ class ShareChange(Part):
     def _limit(self, changed: Sequence[Share], created: Sequence[Share], change: Change) -> None:
         pool, run = self.server.pool, self.server.run
         if quota.enabled(pool.filesystem.mountpoint):
-            change.on_failure(lambda: quota.assign(self.shares(change.old), pool, run))
+            change.on_failure(lambda: self.server.count(self.shares(change.old)))
             before = {one.project for one in change.old.shares if one.child_size}
             joined = [share for share in changed if share.project in before and share.child_size is None]
             if joined:
                 # it would give each directory a project again; what is rendered for it is another then, which starts it
                 must(run, ["systemctl", "stop", CHILD_QUOTA])
                 change.on_failure(lambda: restart_child_quota(run))
-            complaints = quota.assign(changed, pool, run, created={share.name for share in (*created, *joined)})
+            complaints = self.server.count(changed, {share.name for share in (*created, *joined)})
             if complaints:
                 raise Failed(complaints[0])
             for share in joined:

@@ -14,12 +14,11 @@ import os
 import stat
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from millrace.errors import Failed
-from millrace.system import nofollow, reflink
-from millrace.system.descend import Path, below, descend, entries, is_gone
+from millrace.share.project_walk import XFS, Projects, count, gone_is_fine
+from millrace.system import nofollow
+from millrace.system.descend import entries
 
 BITS = 16
 MOST = (1 << BITS) - 1
@@ -33,18 +32,6 @@ UNFINISHED = "trusted.millrace.child-quota"
 SETTLED = 5.0
 """Seconds between the two walks: no creation is on its way for longer."""
 _FIRST, _AGAIN = b"1", b"again "
-
-
-@dataclass(frozen=True)
-class Projects:
-    """How projects of open files and directories are read and set."""
-
-    of: Callable[[int], int] = reflink.project
-    assign: Callable[[int, int], None] = reflink.set_project
-    hand_down_nothing: Callable[[int], None] = reflink.hand_down_nothing
-
-
-XFS = Projects()
 
 
 @dataclass
@@ -94,7 +81,7 @@ def assign(
     directories = [name for name, held in entries(top) if stat.S_ISDIR(held.st_mode)]
     # what had its project before comes before what was moved out of it
     for name in sorted(directories, key=lambda one: one not in (before or {})):
-        with _gone_is_fine(), nofollow.directory(name, top) as child:
+        with gone_is_fine(), nofollow.directory(name, top) as child:
             project = projects.of(child)
             if parent(project) != share or project in taken:
                 fresh.append(name)
@@ -126,7 +113,7 @@ def _assign(
     if project is None:
         found.problems.append(f"{name} has no quota: a share can have {MOST} directories with one")
         return
-    with _gone_is_fine(), nofollow.directory(name, top) as child:
+    with gone_is_fine(), nofollow.directory(name, top) as child:
         limit(project)
         used.add(project)
         # the mark first: a power cut in between leaves files that count to the share, and the next look finds them
@@ -143,21 +130,7 @@ def _finish(child: int, project: int, projects: Projects, found: Assigned, name:
     by the second walk.
     """
     second = _mark(child).startswith(_AGAIN)
-    busy: list[str] = []
-
-    def visit(path: Path) -> list[str]:
-        inner: list[str] = []
-        with _gone_is_fine(), below(child, path) as at:
-            if projects.of(at) != project:
-                projects.assign(at, project)
-            for each, held in entries(at):
-                if stat.S_ISDIR(held.st_mode):
-                    inner.append(each)
-                elif stat.S_ISREG(held.st_mode) and not _move(each, at, project, projects):
-                    busy.append(each)
-        return inner
-
-    descend(visit, 1, lambda: None)
+    busy = count(child, project, projects)
     if busy:
         found.problems.append(f"{name} has {len(busy)} files that clients hold and that count to the share until later")
         found.unfinished = True
@@ -166,24 +139,6 @@ def _finish(child: int, project: int, projects: Projects, found: Assigned, name:
     else:
         os.setxattr(child, UNFINISHED, _AGAIN + str(now()).encode())
         found.unfinished = True
-
-
-def _move(name: str, at: int, project: int, projects: Projects) -> bool:
-    """Count a file to a project; return False where a client has a delegation of it."""
-    try:
-        file = os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, dir_fd=at)
-    except BlockingIOError:
-        return False
-    except OSError as error:
-        if not is_gone(error):
-            raise
-        return True
-    try:
-        if stat.S_ISREG(os.fstat(file).st_mode) and projects.of(file) != project:
-            projects.assign(file, project)
-    finally:
-        os.close(file)
-    return True
 
 
 def _mark(child: int) -> bytes:
@@ -201,16 +156,6 @@ def _waits(mark: bytes, now: float) -> bool:
         return mark.startswith(_AGAIN) and 0 <= now - float(mark[len(_AGAIN) :]) < SETTLED
     except ValueError:
         return False
-
-
-@contextmanager
-def _gone_is_fine() -> Iterator[None]:
-    """What a client removed or replaced meanwhile is looked for again after the next change."""
-    try:
-        yield
-    except (Failed, OSError) as error:
-        if not is_gone(error):
-            raise
 
 
 def orphans(share: int, known: Collection[int], reported: Collection[int]) -> Iterator[int]:

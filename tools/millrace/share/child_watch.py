@@ -21,7 +21,7 @@ from typing import Any, Final
 from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.share import child_quota
-from millrace.share.child_quota import XFS, Projects
+from millrace.share.project_walk import XFS, Projects
 from millrace.system import nofollow
 from millrace.system.files import write_text
 from millrace.system.run import Result, Runner, last_words, within

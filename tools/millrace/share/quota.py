@@ -2,16 +2,21 @@
 """A quota project of XFS for each share: its limit and its usage."""
 
 import json
+import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from millrace import paths
-from millrace.errors import Failed
+from millrace.errors import Failed, MillraceError
 from millrace.etc import rendered
 from millrace.provision.model import Pool
-from millrace.share import child_quota
+from millrace.share import child_quota, project_walk
 from millrace.share.model import Share
+from millrace.share.project_walk import XFS, Projects
+from millrace.system import nofollow
+from millrace.system.files import describe
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner, last_words
 from millrace.system.text import one_line
@@ -24,13 +29,15 @@ PROJECT_NAMES = "etc/projid"
 BYTES_AN_INODE = 16 << 10
 LEAST_INODES = 1 << 20
 
-# A walk over a tree opens what is in it; a pipe that a client puts in the place of a file meanwhile is waited for.
-WALK_SECONDS = "1800"
-_TIMED_OUT = 124
+WALK_SECONDS = 1800
 TOO_LONG = (
-    f"the walk over its files did not end in {int(WALK_SECONDS) // 60} minutes: has it tens of millions of them, or "
-    "does a client put pipes into it? `millrace share render` tries again"
+    f"the walk over its files did not end in {WALK_SECONDS // 60} minutes: has it tens of millions of them? "
+    "`millrace share render` tries again"
 )
+HELD_SECONDS = 120
+"""How long clients may take to return delegations of files: the kernel ends a lease sooner."""
+# Most of their time they wait for the log of XFS, or for inodes that were not read yet.
+_THREADS = min(16, 2 * (os.cpu_count() or 1))
 
 _HEADER = "# Rendered by `millrace share render`: the quota projects of the shares.\n"
 
@@ -51,7 +58,14 @@ def enabled(mountpoint: str) -> bool:
     return found is not None and not {"prjquota", "pquota"}.isdisjoint(found.options)
 
 
-def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection[str] = ()) -> list[str]:
+def assign(
+    shares: Sequence[Share],
+    pool: Pool,
+    run: Runner,
+    created: Collection[str] = (),
+    projects: Projects = XFS,
+    pause: Callable[[float], None] = time.sleep,
+) -> list[str]:
     """Make the directories of shares their projects, and set their limits; return what XFS did not accept, in words.
 
     What was done is recorded, since it walks over everything in a tree: a walk that was interrupted is repeated. Shares
@@ -60,30 +74,62 @@ def assign(shares: Sequence[Share], pool: Pool, run: Runner, created: Collection
     mountpoint = pool.filesystem.mountpoint
     known = rendered.load().quotas
     due: dict[str, Share] = {}
-    commands: dict[str, list[str]] = {}
+    walks: list[str] = []
     for share in shares:
         tree = _tree(share, pool)
         project, _, limits = known.get(tree, "").partition(" ")
         if share.name in created or (project, limits) != (str(share.project), _limits(share)):
-            walk = share.name in created or project != str(share.project)
             due[tree] = share
-            commands[tree] = [
-                *([f"project -s -p {share.path} {share.project}"] if walk else []),
-                f"limit -p {_limits(share)} {share.project}",
-            ]
-    # One process for all: 200 shares in one change are 400 commands. One by one only to find which was refused.
-    refused: dict[str, str] = {}
-    everything = [one for own in commands.values() for one in own]
-    complaint = _attempt(run, everything, mountpoint)[1] if due else None
-    if complaint == TOO_LONG:
-        refused = dict.fromkeys(due, complaint)
-    elif complaint:
-        answers = {tree: _attempt(run, own, mountpoint)[1] for tree, own in commands.items()}
-        refused = {tree: complaint for tree, complaint in answers.items() if complaint}
+            if share.name in created or project != str(share.project):
+                walks.append(tree)
+    refused = _limit(due, mountpoint, run)
+    # Limits come first: what clients write during the walk is bounded, too.
+    deadline = time.monotonic() + WALK_SECONDS
+    for tree in (one for one in walks if one not in refused):
+        complaint = _count(due[tree], projects, pause, deadline)
+        if complaint:
+            refused[tree] = complaint
     done = {tree: f"{share.project} {_limits(share)}" for tree, share in due.items() if tree not in refused}
     if done:
         rendered.set_quotas(done)
     return [f"the quota of {due[tree].name} is not set: {complaint}" for tree, complaint in refused.items()]
+
+
+def _limit(due: Mapping[str, Share], mountpoint: str, run: Runner) -> dict[str, str]:
+    """Set the limits of trees; return why XFS refuses some of them, in words."""
+    commands = {tree: f"limit -p {_limits(share)} {share.project}" for tree, share in due.items()}
+    # One process for all: 200 shares in one change are 200 commands. One by one only to find which was refused.
+    if not due or _attempt(run, list(commands.values()), mountpoint)[1] is None:
+        return {}
+    answers = {tree: _attempt(run, [own], mountpoint)[1] for tree, own in commands.items()}
+    return {tree: complaint for tree, complaint in answers.items() if complaint}
+
+
+def _count(share: Share, projects: Projects, pause: Callable[[float], None], deadline: float) -> str | None:
+    """Count everything in the directory of a share to its project; return why that failed, in words.
+
+    `deadline` is when the walk has to end, in seconds of the monotonic clock.
+    """
+
+    def tick() -> None:
+        if time.monotonic() >= deadline:
+            raise Failed(TOO_LONG)
+
+    try:
+        tick()
+        with nofollow.directory(paths.ROOT / share.path.lstrip("/")) as top:
+            held = project_walk.count(top, share.project, projects, _THREADS, tick)
+            for _ in range(HELD_SECONDS):
+                if not held:
+                    return None
+                tick()
+                pause(1)
+                held = project_walk.again(top, held, share.project, projects)
+    except MillraceError as error:
+        return str(error)
+    except OSError as error:
+        return describe(error)
+    return f"clients hold {len(held)} of its files: `millrace share render` tries again" if held else None
 
 
 def cap(project: int, most: int, mountpoint: str, run: Runner) -> None:
@@ -213,8 +259,6 @@ def _tree(share: Share, pool: Pool) -> str:
 def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str, str | None]:
     """Output and error. xfs_quota 7.2 ends with 0 after most errors: they all have "cannot", warnings do not."""
     result = run(_quota(commands, mountpoint))
-    if result.status == _TIMED_OUT:
-        return result.out, TOO_LONG
     complaint = next((line for line in result.err.splitlines() if "cannot" in line), None)
     if result.status != 0 or complaint:
         return result.out, f"xfs_quota {commands[0].split(maxsplit=1)[0]}: {complaint or last_words(result)}"
@@ -222,6 +266,4 @@ def _attempt(run: Runner, commands: Sequence[str], mountpoint: str) -> tuple[str
 
 
 def _quota(commands: Sequence[str], mountpoint: str) -> list[str]:
-    walks = any(command.startswith("project ") for command in commands)
-    limit = ["timeout", WALK_SECONDS] if walks else []
-    return [*limit, "xfs_quota", "-x", *(word for command in commands for word in ("-c", command)), mountpoint]
+    return ["xfs_quota", "-x", *(word for command in commands for word in ("-c", command)), mountpoint]

@@ -2,7 +2,7 @@
 """This server, as a change of shares needs it."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from millrace import paths
@@ -10,9 +10,10 @@ from millrace.etc.reconcile import settle
 from millrace.etc.registry import Service
 from millrace.plan.model import Nfsd
 from millrace.provision.model import Pool
-from millrace.share import desired, handle_key, services
+from millrace.share import desired, handle_key, quota, services
 from millrace.share.desired import ServerContext
 from millrace.share.model import RenderReport, Share
+from millrace.share.project_walk import XFS, Projects
 from millrace.state.model import Config
 from millrace.system import net
 from millrace.system.net import Interface, for_clients
@@ -23,7 +24,8 @@ from millrace.system.run import Runner, attempt
 class Server:
     """The pool, the settings of nfsd, the ports, and how tools are run. `pause` waits for some seconds.
 
-    `problem` is why the settings are not those of the hardware and the policy of now.
+    `projects` are the quota projects of files. `problem` is why the settings are not those of the hardware and the
+    policy of now.
     """
 
     nfsd: Nfsd
@@ -33,6 +35,7 @@ class Server:
     run: Runner = attempt
     pause: Callable[[float], None] = time.sleep
     problem: str | None = None
+    projects: Projects = XFS
 
     def shares(self, config: Config) -> list[Share]:
         """Return the shares of a desired state on this server."""
@@ -40,7 +43,11 @@ class Server:
 
     def prepare(self, shares: Sequence[Share]) -> list[str]:
         """Create what shares need beside files; return what keeps them from being served or counted, in words."""
-        return services.prepare(self.pool, shares, self.run)
+        return services.prepare(self.pool, shares, self.count)
+
+    def count(self, shares: Sequence[Share], created: Collection[str] = ()) -> list[str]:
+        """Count directories of shares to their projects and set their limits; return what XFS refuses, in words."""
+        return quota.assign(shares, self.pool, self.run, created, self.projects, self.pause)
 
     def services(self, config: Config, shares: Sequence[Share]) -> list[Service]:
         """Return what serves a desired state, whose shares are `shares`, with the files that it reads."""

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The files of the shares, and how running servers reload them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -24,8 +24,12 @@ NFS, SMB = "nfs-server.service", "smbd.service"
 CHILD_QUOTA = "millrace-child-quota.service"
 
 
-def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
+def prepare(
+    pool: Pool, shares: Sequence[Share], count: Callable[[Sequence[Share], Collection[str]], list[str]]
+) -> list[str]:
     """Create directories and set quotas; return what keeps a share from being served or counted, in words.
+
+    `count` is given the shares and the names of the new ones, and returns what XFS refuses.
 
     What XFS refuses is a warning here, since serving comes before counting.
     """
@@ -36,7 +40,7 @@ def prepare(pool: Pool, shares: Sequence[Share], run: Runner) -> list[str]:
     warnings += [sentence for share in shares for sentence in directories.foreign_homes(share)]
     if not quota.enabled(pool.filesystem.mountpoint):
         return [*warnings, *([NO_QUOTA] if shares else [])]
-    return warnings + quota.assign(shares, pool, run, created=new)
+    return warnings + count(shares, new)
 
 
 def services(

@@ -52,19 +52,22 @@ def descend(
     `tick` is called by this thread, at least every so many seconds; what it, `visit` or a signal raises ends the
     descent. `stop` is called then, before the visits under way are waited for: a directory may have millions of files.
     """
-    # the last one first: what waits is bounded by the depth and not by the size of the tree
-    waiting: list[Path] = [()]
+    # The last one first: what waits is bounded by the depth and not by the size of the tree. The names of a directory
+    # beside its path: one may have millions of directories.
+    waiting: list[tuple[Path, list[str]]] = []
+    first: list[Path] = [()]
     running: dict[Future[list[str]], Path] = {}
     with ThreadPoolExecutor(threads) as pool:
         try:
-            while waiting or running:
-                while waiting and len(running) < 2 * threads:
-                    path = waiting.pop()
+            while first or waiting or running:
+                while (first or waiting) and len(running) < 2 * threads:
+                    path = first.pop() if first else _next(waiting)
                     running[pool.submit(visit, path)] = path
                 ended, _ = wait(running, seconds, FIRST_COMPLETED)
                 for one in ended:
-                    path = running.pop(one)
-                    waiting += [(*path, name) for name in one.result()]
+                    path, inner = running.pop(one), one.result()
+                    if inner:
+                        waiting.append((path, inner))
                 tick()
         except BaseException:
             if stop is not None:
@@ -73,6 +76,14 @@ def descend(
         finally:
             for one in running:
                 one.cancel()
+
+
+def _next(waiting: list[tuple[Path, list[str]]]) -> Path:
+    path, names = waiting[-1]
+    name = names.pop()
+    if not names:
+        waiting.pop()
+    return (*path, name)
 
 
 def entries(directory: int) -> Iterator[tuple[str, os.stat_result]]:

@@ -13,9 +13,10 @@ from pathlib import Path
 from millrace import paths
 from millrace.bench.run.local import USER
 from millrace.errors import Failed, Refused
-from millrace.share.quota import enabled
+from millrace.share.quota import cap, enabled
 from millrace.state.model import FIRST_PROJECT
-from millrace.system.run import Runner, last_words
+from millrace.system import nofollow, reflink
+from millrace.system.run import Runner
 
 NAME = ".millrace-bench"
 PROJECT = FIRST_PROJECT - 1
@@ -84,9 +85,10 @@ def drop_cached(at: int) -> None:
 
 
 def _limit(path: Path, mountpoint: str, budget: int, run: Runner) -> None:
-    # room for the metadata of many small files
-    most = (budget * 9 // 8 >> 10) + (64 << 10)
-    for command in (f"project -s -p {path} {PROJECT}", f"limit -p bsoft=0 bhard={most}k {PROJECT}"):
-        result = run(["xfs_quota", "-x", "-c", command, mountpoint])
-        if result.status != 0 or "cannot" in result.err:
-            raise Failed(f"the space of the benchmark cannot be limited: {last_words(result)}")
+    try:
+        with nofollow.directory(path) as at:
+            reflink.set_project(at, PROJECT)
+        # room for the metadata of many small files
+        cap(PROJECT, budget * 9 // 8 + (64 << 20), mountpoint, run)
+    except (Failed, OSError) as error:
+        raise Failed(f"the space of the benchmark cannot be limited: {error}") from error

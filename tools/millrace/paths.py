@@ -164,6 +164,11 @@ def returns_file() -> Path:
     return state_dir() / "returns.json"
 
 
+def unrecorded_returns_file() -> Path:
+    """The same for this boot, where the boot drive did not take the last of them."""
+    return run_dir() / "returns.json"
+
+
 def removed_file() -> Path:
     """The drives that were taken out of the pool on purpose."""
     return state_dir() / "removed.json"

@@ -57,3 +57,19 @@ def test_yesterday_and_no_record_are_no_finding() -> None:
     assert returns.check(host()) == []
     write_model(paths.returns_file(), Returns(returns=[came_back("left-out", 25)]))
     assert returns.check(host()) == []
+
+
+def test_return_that_the_boot_drive_did_not_take_is_a_finding_of_its_own() -> None:
+    here = host()
+    here.bays = {"S3": "4"}
+    write_model(paths.unrecorded_returns_file(), Returns(returns=[came_back("re-added", 2), came_back("re-added")]))
+    [finding] = returns.check(here)
+    assert finding.level is Level.WARN and finding.key == "returns/unrecorded"
+    assert finding.sentence == (
+        "The return of bay 4 (S3) to array data could not be recorded on the boot drive: "
+        "after a restart a drive that comes and goes is re-added 3 more times."
+    )
+    assert finding.todo is not None and finding.todo.startswith("Free space on the boot drive: ")
+    # nobody returned for a day
+    write_model(paths.unrecorded_returns_file(), Returns(returns=[came_back("re-added", 25)]))
+    assert returns.check(here) == []

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A member that returns while its array runs is re-added by itself, and one that comes and goes is left out."""
 
+import errno
 import fcntl
 import threading
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -121,6 +123,55 @@ def test_drive_that_comes_and_goes_is_left_out_until_a_day_has_passed(
     assert readded(pool) == ["RAID6 data: D1 returned and is resyncing"]
     # what is older than a day is forgotten
     assert outcomes() == [("D1", "data", "re-added")]
+
+
+def full(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The boot drive takes no record of returns from now on."""
+    write = returned.write_model
+
+    def written(path: Path, model: Returns) -> bool:
+        if path == paths.returns_file():
+            raise OSError(errno.ENOSPC, "No space left on device", str(path))
+        return write(path, model)
+
+    monkeypatch.setattr(returned, "write_model", written)
+
+
+def test_full_boot_drive_keeps_no_member_out_and_the_count_goes_on(
+    pool: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plug_in(pool, lost(pool, "D1"))
+    readded(pool)
+    rebuilt(pool)
+    with monkeypatch.context() as patch:
+        full(patch)
+        for number in range(1, MOST):
+            plug_in(pool, lost(pool, "D1"))
+            assert readded(pool) == [
+                "RAID6 data: D1 returned and is resyncing; this return could not be recorded: No space left on device"
+            ]
+            assert len(re_adds(pool)) == 1 and len(returned.unrecorded(datetime.fromisoformat(pool.now()))) == number + 1
+            rebuilt(pool)
+        plug_in(pool, lost(pool, "D1"))
+        (line,) = readded(pool)
+        assert f"more than {MOST} times in 24 hours and is left out; this return could not be recorded" in line
+        assert re_adds(pool) == [] and outcomes() == [("D1", "data", "re-added")]
+    # with room again, the next return brings what was counted meanwhile to the boot drive
+    plug_in(pool, lost(pool, "D2"))
+    assert "RAID6 data: D2 returned and is resyncing" in readded(pool)
+    assert [one for _, _, one in outcomes()][:4] == ["re-added"] * MOST + ["left-out"]
+    assert returned.unrecorded(datetime.fromisoformat(pool.now())) == []
+
+
+def test_member_is_re_added_where_nothing_can_be_written(pool: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def written(path: Path, model: Returns) -> bool:
+        raise OSError(errno.EROFS, "Read-only file system", str(path))
+
+    monkeypatch.setattr(returned, "write_model", written)
+    plug_in(pool, lost(pool, "D1"))
+    (line,) = readded(pool)
+    assert line.endswith("is resyncing; this return could not be recorded: Read-only file system")
+    assert len(re_adds(pool)) == 1
 
 
 def test_attempt_that_never_ends_counts(pool: World) -> None:

@@ -2,11 +2,14 @@
 """Members that were away while their array ran: re-added by themselves, so that md copies only what they missed.
 
 millrace-readd.service runs `readd` where a member appears while the arrays run. A drive that comes and goes is left out
-after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`).
+after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`). Where the boot drive takes
+no record, as when it is full, the returns of this boot are counted in `/run/millrace/returns.json`: a member is re-added.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Literal
 
 from millrace import paths
@@ -47,12 +50,13 @@ class Returns(Contract):
 
 def recent(now: datetime) -> list[Return]:
     """Return what came back within a day; nothing where the record is missing or cannot be parsed."""
-    try:
-        found = read_model(paths.returns_file(), Returns).returns
-    except MillraceError:
-        return []
-    # A clock that was put back makes no return a future one.
-    return [one for one in found if abs(now - datetime.fromisoformat(one.at)) < DAY]
+    # That of this boot has what the record had, too.
+    return unrecorded(now) or _within_a_day(paths.returns_file(), now)
+
+
+def unrecorded(now: datetime) -> list[Return]:
+    """Return what came back within a day where the boot drive did not take the last return; else nothing."""
+    return _within_a_day(paths.unrecorded_returns_file(), now)
 
 
 def readd(system: System, report: Report) -> None:
@@ -118,20 +122,42 @@ def _readd(system: System, record: ArrayRecord, name: str, serial: str) -> str:
     known = recent(datetime.fromisoformat(system.now()))
     title = md.title(record.array)
     if _times(known, serial, record.array.name) >= MOST:
-        _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
-        return f"{title}: {serial} ({name}) returned more than {MOST} times in 24 hours and is left out"
+        lost = _keep(known, Return(serial=serial, array=record.array.name, at=system.now(), outcome="left-out"))
+        return f"{title}: {serial} ({name}) returned more than {MOST} times in 24 hours and is left out{lost}"
     # Before the attempt: one that hangs or kills the server counts.
     tried = Return(serial=serial, array=record.array.name, at=system.now(), outcome="failed")
-    _keep(known, tried)
+    lost = _keep(known, tried)
     if not attempt(system, record, name):
-        return f"{title}: {serial} ({name}) returned and cannot be re-added; to rebuild it: {by_hand(record, name)}"
-    _keep(known, tried.model_copy(update={"outcome": "re-added"}))
-    return f"{title}: {serial} returned and is resyncing"
+        hand = by_hand(record, name)
+        return f"{title}: {serial} ({name}) returned and cannot be re-added; to rebuild it: {hand}{lost}"
+    lost = _keep(known, tried.model_copy(update={"outcome": "re-added"}))
+    return f"{title}: {serial} returned and is resyncing{lost}"
 
 
 def _times(known: Sequence[Return], serial: str, array: str) -> int:
     return sum((one.serial, one.array) == (serial, array) and one.outcome != "left-out" for one in known)
 
 
-def _keep(known: Sequence[Return], new: Return) -> None:
-    write_model(paths.returns_file(), Returns(returns=[*known, new]))
+def _within_a_day(path: Path, now: datetime) -> list[Return]:
+    try:
+        found = read_model(path, Returns).returns
+    except MillraceError:
+        return []
+    # A clock that was put back makes no return a future one.
+    return [one for one in found if abs(now - datetime.fromisoformat(one.at)) < DAY]
+
+
+def _keep(known: Sequence[Return], new: Return) -> str:
+    """Record a return; return what the sentence about it ends with: nothing, or why it could not be recorded.
+
+    An array without its member is worse than a count that is lost with the next restart.
+    """
+    returns, here = Returns(returns=[*known, new]), paths.unrecorded_returns_file()
+    try:
+        write_model(paths.returns_file(), returns)
+    except OSError as error:
+        with suppress(OSError):
+            write_model(here, returns)
+        return f"; this return could not be recorded: {error.strerror or type(error).__name__}"
+    here.unlink(missing_ok=True)
+    return ""

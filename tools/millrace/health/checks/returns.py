@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Does a member come and go, or did it come back and is not in its array?"""
+"""Does a member come and go, did it come back and is not in its array, and are its returns counted?"""
 
 from datetime import UTC, datetime
 
@@ -12,9 +12,24 @@ NAME = "returns"
 
 
 def check(host: Host) -> list[Finding]:
-    """Return one finding for each drive whose last return within a day left it out of an array."""
-    latest = {(one.serial, one.array): one for one in returned.recent(datetime.now(UTC))}
-    return [_out(host, one) for one in latest.values() if one.outcome != "re-added"]
+    """Return a finding for each drive whose last return within a day left it out of an array or was not recorded."""
+    now = datetime.now(UTC)
+    latest = {(one.serial, one.array): one for one in returned.recent(now)}
+    out = [_out(host, one) for one in latest.values() if one.outcome != "re-added"]
+    return [*out, *_unrecorded(host, returned.unrecorded(now))]
+
+
+def _unrecorded(host: Host, found: list[Return]) -> list[Finding]:
+    """Until a later return is recorded, or a day has passed."""
+    if not found:
+        return []
+    last = found[-1]
+    sentence = (
+        f"The return of {host.place(last.serial)} to array {last.array} could not be recorded on the boot drive: "
+        f"after a restart a drive that comes and goes is re-added {MOST} more times."
+    )
+    todo = "Free space on the boot drive: du -xh --max-depth=3 / | sort -h | tail; journalctl --vacuum-size=200M"
+    return [Finding(check=NAME, kind="unrecorded", level=Level.WARN, sentence=sentence, todo=todo)]
 
 
 def _out(host: Host, one: Return) -> Finding:

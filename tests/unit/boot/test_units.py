@@ -114,6 +114,14 @@ def test_verb_has_the_same_sandbox_in_the_process_that_stays_and_without_it(
     assert f"{resident}.service" in asks["After"][0].split()
 
 
+@pytest.mark.parametrize("resident", ["millrace-checker", "millrace-metrics-collector"])
+def test_process_that_stays_starts_after_the_mount_that_its_proc_will_not_see(resident: str) -> None:
+    """systemd mounts a proc of its own into the sandbox: nothing is mounted into that later."""
+    found = unit(f"{resident}.service")
+    assert "proc-fs-nfsd.mount" in found["Wants"][0].split()
+    assert "proc-fs-nfsd.mount" in found["After"][0].split()
+
+
 def test_metrics_are_collected_by_a_process_that_ends_with_the_endpoint() -> None:
     assert unit("millrace-metrics-collector.service")["PartOf"] == ["millrace-metrics.service"]
     rights = unit("millrace-checker.service")["ReadWritePaths"]

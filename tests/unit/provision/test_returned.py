@@ -150,7 +150,9 @@ def test_full_boot_drive_keeps_no_member_out_and_the_count_goes_on(
             assert readded(pool) == [
                 "RAID6 data: D1 returned and is resyncing; this return could not be recorded: No space left on device"
             ]
-            assert len(re_adds(pool)) == 1 and len(returned.unrecorded(datetime.fromisoformat(pool.now()))) == number + 1
+            assert (
+                len(re_adds(pool)) == 1 and len(returned.unrecorded(datetime.fromisoformat(pool.now()))) == number + 1
+            )
             rebuilt(pool)
         plug_in(pool, lost(pool, "D1"))
         (line,) = readded(pool)

@@ -59,6 +59,11 @@ def _parsed(value: JsonValue) -> list[Route]:
 
 def _made_again(route: Route) -> Route:
     """The route as `alert route add` makes it: only that verifies each part."""
+    made = _without_authority(route)
+    return routes.trusting(made, route.ca) if route.ca is not None else made
+
+
+def _without_authority(route: Route) -> Route:
     if isinstance(route, MailRoute):
         return routes.mail_route(
             route.name, routes.server_of(route), route.security, route.sender, route.recipients, route.user, route.daily
@@ -83,6 +88,7 @@ def _remedy(route: Route) -> str:
             *recipients,
         ]
         again += ["--user", route.user or ""]
+    again += ["--ca", "FILE"] if route.ca else []
     again += ["--daily", route.daily] if route.daily else []
     return (
         f"alert route {route.name} has no {what}, which no export contains: "

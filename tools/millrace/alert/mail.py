@@ -2,14 +2,13 @@
 """A message by SMTP, encrypted unless the route has no encryption."""
 
 import smtplib
-import ssl
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
 
-from millrace.alert import text
+from millrace.alert import authority, text
 from millrace.alert.model import MailRoute, Message, Security
 from millrace.errors import Failed
 
@@ -52,12 +51,12 @@ def mail(route: MailRoute, message: Message, host: str) -> EmailMessage:
 def _connected(route: MailRoute, host: str) -> smtplib.SMTP:
     # Without a name smtplib asks the DNS for that of this server, which may take its time.
     if route.security is Security.TLS:
-        context = ssl.create_default_context()
+        context = authority.context(route.ca)
         return smtplib.SMTP_SSL(route.host, route.port, host, timeout=SECONDS, context=context)
     server = smtplib.SMTP(route.host, route.port, host, timeout=SECONDS)
     try:
         if route.security is Security.STARTTLS:
-            server.starttls(context=ssl.create_default_context())
+            server.starttls(context=authority.context(route.ca))
     except BaseException:
         server.close()
         raise

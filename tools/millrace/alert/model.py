@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from millrace.alert.authority import Authority
 from millrace.health.model import Level
 from millrace.system.documents import Contract, Count
 
@@ -22,7 +23,10 @@ class Security(StrEnum):
 
 
 class MailRoute(Contract):
-    """Mail by SMTP to `recipients`; `user` signs in with the secret of the route."""
+    """Mail by SMTP to `recipients`; `user` signs in with the secret of the route.
+
+    `ca` of each route is PEM text: the authorities that its receiver is verified against, null for the public ones.
+    """
 
     kind: Literal["mail"] = "mail"
     name: RouteName
@@ -33,6 +37,7 @@ class MailRoute(Contract):
     sender: str
     recipients: list[str]
     user: str | None = None
+    ca: str | None = None
 
     @property
     def needs_secret(self) -> bool:
@@ -47,6 +52,7 @@ class WebhookRoute(Contract):
     name: RouteName
     daily: Clock | None = None
     host: str
+    ca: str | None = None
 
     @property
     def needs_secret(self) -> bool:
@@ -66,6 +72,7 @@ class SyslogRoute(Contract):
     host: str | None = None
     port: int | None = None
     security: Security = Security.TLS
+    ca: str | None = None
 
     @property
     def needs_secret(self) -> bool:
@@ -226,7 +233,10 @@ class AlertList(Contract):
 
 
 class ListedRoute(Contract):
-    """A route and how it does. `to` is where it leads, without secrets; `secure` is false where it is not encrypted."""
+    """A route and how it does. `to` is where it leads, without secrets; `secure` is false where it is not encrypted.
+
+    `authorities` are those of its own; without them the public ones verify its receiver.
+    """
 
     name: str
     kind: Literal["mail", "webhook", "syslog"]
@@ -236,6 +246,7 @@ class ListedRoute(Contract):
     delivered: str | None
     problem: str | None
     waiting: Count
+    authorities: list[Authority] = Field(default_factory=list)
 
 
 class RouteList(Contract):

@@ -4,9 +4,10 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 from millrace import paths
-from millrace.alert import addresses, webhook
+from millrace.alert import addresses, authority, webhook
 from millrace.alert.model import (
     ListedRoute,
     MailRoute,
@@ -24,6 +25,8 @@ from millrace.state.store import config_lock
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
+
+Made = TypeVar("Made", MailRoute, WebhookRoute, SyslogRoute)
 
 UNIT = "millrace-alert.service"
 MOST = 20
@@ -85,6 +88,18 @@ def syslog_route(name: str, server: str | None, security: Security, daily: str |
         raise ValueError("a syslog receiver is reached by tls or none")
     host, port = addresses.syslog_server(server, security)
     return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily), host=host, port=port, security=security)
+
+
+def trusting(route: Made, text: str) -> Made:
+    """Return the route with the authorities in PEM text, which alone verify its receiver from then on.
+
+    ValueError, BadInput: there is no certificate in it, or the route leads to nothing that has one.
+    """
+    if isinstance(route, SyslogRoute) and route.host is None:
+        raise ValueError("the journal of this server has no certificate: use --ca with --server")
+    if not _is_secure(route):
+        raise ValueError("a receiver without encryption has no certificate: use --ca with TLS or STARTTLS, or https")
+    return route.model_copy(update={"ca": authority.normal(text)})
 
 
 def add(route: Route, secret: str | None, run: Runner) -> None:
@@ -168,6 +183,7 @@ def listed(report: Report | None) -> RouteList:
                 delivered=did.delivered if did else None,
                 problem=did.problem if did else None,
                 waiting=report.queued.get(route.name, 0) if report else 0,
+                authorities=authority.described(route.ca) if route.ca else [],
             )
         )
     return RouteList(routes=found)

@@ -35,7 +35,7 @@ def deliver(parcel: Parcel) -> None:
         if isinstance(route, MailRoute):
             mail.send(route, parcel.secret, parcel.message, parcel.host)
         elif isinstance(route, WebhookRoute):
-            webhook.send(parcel.secret, parcel.message, parcel.host)
+            webhook.send(parcel.secret, parcel.message, parcel.host, route.ca)
         elif route.host:
             syslog.send(route, parcel.message, parcel.host)
         else:

@@ -4,12 +4,11 @@
 import fcntl
 import os
 import socket
-import ssl
 import struct
 import termios
 from collections.abc import Iterator
 
-from millrace.alert import text
+from millrace.alert import authority, text
 from millrace.alert.model import Alert, Message, Security, SyslogRoute
 from millrace.errors import Failed
 from millrace.health.model import Level
@@ -58,7 +57,7 @@ def _connected(route: SyslogRoute) -> socket.socket:
     if route.security is Security.NONE:
         return plain
     try:
-        return ssl.create_default_context().wrap_socket(plain, server_hostname=route.host)
+        return authority.context(route.ca).wrap_socket(plain, server_hostname=route.host)
     except BaseException:
         plain.close()
         raise

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """`millrace alert …`."""
 
+import sys
 from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 import click
@@ -10,15 +12,23 @@ from millrace.errors import BadInput, Failed
 from millrace.system.names import several
 from millrace.system.output import Output, prints
 from millrace.system.run import attempt
+from millrace.system.text import one_line, shown
 
 if TYPE_CHECKING:
-    from millrace.alert.model import AlertList, RouteList, TestReport
+    from millrace.alert.model import AlertList, MailRoute, RouteList, SyslogRoute, TestReport, WebhookRoute
 
+AnyRoute = TypeVar("AnyRoute", "MailRoute", "WebhookRoute", "SyslogRoute")
 Made = TypeVar("Made")
 
 _alerts = prints("millrace.alert.model:AlertList")
 _routes = prints("millrace.alert.model:RouteList")
 _name = click.argument("name", metavar="NAME")
+_ca = click.option(
+    "--ca",
+    metavar="FILE",
+    help="CA certificate in PEM format that alone verifies the receiver, instead of the public CAs; `-` reads stdin, "
+    "after the line of a secret.",
+)
 _daily = click.option("--daily", metavar="HH:MM", help="Send a sign of life every day at this local time.")
 
 
@@ -88,6 +98,7 @@ def add() -> None:
 )
 @click.option("--user", metavar="USER", help="User of the mail server; prompts for the password.")
 @click.option("--password-stdin", is_flag=True, help="Read the password from standard input, one line.")
+@_ca
 @_daily
 @_routes
 def mail(
@@ -98,6 +109,7 @@ def mail(
     security: str,
     user: str | None,
     password_stdin: bool,
+    ca: str | None,
     daily: str | None,
     show: Output,
 ) -> None:
@@ -110,22 +122,24 @@ def mail(
         raise click.UsageError("--password-stdin needs --user.")
     route = _valid(lambda: routes.mail_route(name, server, Security(security), sender, list(recipients), user, daily))
     password = secret("Password", password_stdin, "--password-stdin") if user is not None else None
-    routes.add(route, password, attempt)
+    routes.add(_trusting(route, ca), password, attempt)
     _show_routes(show)
 
 
 @add.command()
 @_name
 @click.option("--url-stdin", is_flag=True, help="Read the URL from standard input, one line.")
+@_ca
 @_daily
 @_routes
-def webhook(name: str, url_stdin: bool, daily: str | None, show: Output) -> None:
+def webhook(name: str, url_stdin: bool, ca: str | None, daily: str | None, show: Output) -> None:
     """Post alerts as JSON to a URL, which is kept like a password and never read from the command line."""
     from millrace.alert import routes
     from millrace.system.prompt import secret
 
     url = secret("URL", url_stdin, "--url-stdin")
-    routes.add(_valid(lambda: routes.webhook_route(name, url, daily)), url, attempt)
+    route = _valid(lambda: routes.webhook_route(name, url, daily))
+    routes.add(_trusting(route, ca), url, attempt)
     _show_routes(show)
 
 
@@ -143,14 +157,16 @@ def webhook(name: str, url_stdin: bool, daily: str | None, show: Output) -> None
     show_default=True,
     help="Encryption of the connection to --server: TLS (port 6514) or none (514).",
 )
+@_ca
 @_daily
 @_routes
-def syslog(name: str, server: str | None, security: str, daily: str | None, show: Output) -> None:
+def syslog(name: str, server: str | None, security: str, ca: str | None, daily: str | None, show: Output) -> None:
     """Send alerts to a syslog receiver, or log them in the journal, which the policy can forward to another host."""
     from millrace.alert import routes
     from millrace.alert.model import Security
 
-    routes.add(_valid(lambda: routes.syslog_route(name, server, Security(security), daily)), None, attempt)
+    route = _valid(lambda: routes.syslog_route(name, server, Security(security), daily))
+    routes.add(_trusting(route, ca), None, attempt)
     _show_routes(show)
 
 
@@ -170,6 +186,22 @@ def remove(name: str, show: Output) -> None:
 
     routes.remove(name, attempt)
     _show_routes(show)
+
+
+def _trusting(route: AnyRoute, ca: str | None) -> AnyRoute:
+    """The route with the authority in the file `ca`. BadInput: it cannot be read, or holds none that is valid."""
+    from millrace.alert import authority, routes
+
+    if ca is None:
+        return route
+    try:
+        with click.open_file(ca, encoding="ascii", errors="replace") if ca != "-" else nullcontext(sys.stdin) as file:
+            text = file.read(authority.LONGEST_INPUT + 1)
+    except OSError as error:
+        raise BadInput(f"{shown(ca)} cannot be read: {error.strerror}") from error
+    made = _valid(lambda: routes.trusting(route, text))
+    _valid(lambda: authority.in_time(made.ca or ""))
+    return made
 
 
 def _valid(make: Callable[[], Made]) -> Made:
@@ -211,6 +243,8 @@ def _route_lines(found: "RouteList") -> Iterator[str]:
     for one in found.routes:
         daily = f", sign of life at {one.daily}" if one.daily else ""
         yield f"{one.name:<12} {one.kind}: {one.to}{'' if one.secure else ', unencrypted'}{daily}"
+        for ca in one.authorities:
+            yield f"{'':12} verified against {one_line(ca.subject)}, which ends on {ca.not_after[:10]}"
         yield f"{'':12} last delivery: {one.delivered or 'none yet'}; {one.waiting} waiting"
         if one.problem:
             yield f"{'':12} {one.problem}"

@@ -2,10 +2,9 @@
 """A message as a POST of JSON. A redirect is not followed: the message is for the named host only."""
 
 import http.client
-import ssl
 from urllib.parse import urlsplit
 
-from millrace.alert import text
+from millrace.alert import authority, text
 from millrace.alert.model import Message
 from millrace.errors import BadInput, Failed
 
@@ -14,13 +13,13 @@ SECONDS = 15.0
 _REDIRECTS = range(300, 400)
 
 
-def send(url: str, message: Message, host: str) -> None:
-    """Deliver a message. Failed: the receiver does not accept it. OSError: there is no reply."""
+def send(url: str, message: Message, host: str, ca: str | None = None) -> None:
+    """Deliver a message; `ca` is as in the route. Failed: the receiver does not accept it. OSError: there is no reply."""
     parts = urlsplit(url)
     body = text.payload(message, host).model_dump_json().encode()
     headers = {"Content-Type": "application/json", "User-Agent": "millrace"}
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    server = _server(parts.scheme, parts.hostname or "", parts.port)
+    server = _server(parts.scheme, parts.hostname or "", parts.port, ca)
     try:
         server.request("POST", path, body, headers)
         status = server.getresponse().status
@@ -50,8 +49,7 @@ def host_of(url: str) -> str:
     return f"{parts.scheme}://{name}" + (f":{port}" if port else "")
 
 
-def _server(scheme: str, host: str, port: int | None) -> http.client.HTTPConnection:
+def _server(scheme: str, host: str, port: int | None, ca: str | None) -> http.client.HTTPConnection:
     if scheme == "https":
-        context = ssl.create_default_context()
-        return http.client.HTTPSConnection(host, port, timeout=SECONDS, context=context)
+        return http.client.HTTPSConnection(host, port, timeout=SECONDS, context=authority.context(ca))
     return http.client.HTTPConnection(host, port, timeout=SECONDS)

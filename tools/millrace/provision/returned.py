@@ -2,8 +2,8 @@
 """Members that were away while their array ran: re-added by themselves, so that md copies only what they missed.
 
 millrace-readd.service runs `readd` where a member appears while the arrays run. A drive that comes and goes is left out
-after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`). Where the boot drive takes
-no record, as when it is full, the returns of this boot are counted in `/run/millrace/returns.json`: a member is re-added.
+after MOST times a day: each resync reads all its neighbours (`/var/lib/millrace/returns.json`). Where the boot drive
+takes no record, as when it is full, `/run/millrace/returns.json` counts until the restart, and members are re-added.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

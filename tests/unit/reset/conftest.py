@@ -30,6 +30,7 @@ class Resettable(Tdb):
         f"{TOOL} status",
         "systemctl is-active --quiet millrace-*.service",
         "systemctl show --property=ActiveState,Job millrace-*.service",
+        "systemctl show --property=ActiveState --value millrace-*.service",
         "systemctl start srv-pool.mount",
         f"systemctl start {reset.UNIT}",
         "systemctl --no-block reboot",
@@ -54,6 +55,8 @@ class Resettable(Tdb):
         match words:
             case ["is-active", _, unit]:
                 return GOOD if self.working.get(unit) == "active" else Result(3, "", "")
+            case ["show", _, "--value", unit]:
+                return Result(0, f"{self.working.get(unit, 'inactive')}\n", "")
             case ["show", _, unit]:
                 return Result(0, f"ActiveState={self.working.get(unit, 'inactive')}\n", "")
             case ["start", reset.UNIT]:

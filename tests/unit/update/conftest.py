@@ -26,6 +26,7 @@ class Server(Commands):
         "gpgv --status-fd 1 --keyring * [--keyring] [/*] * *",
         "systemctl is-active --quiet *",
         "systemctl show --property=ActiveState,Job *",
+        "systemctl show --property=ActiveState --value *",
         "systemctl start millrace-update.service",
         "systemctl start millrace-update-fetch.service",
         "systemctl start millrace-trial.service",
@@ -40,6 +41,7 @@ class Server(Commands):
         super().__init__()
         self.root, self.serving = root, WELL
         self.active: set[str] = set()
+        self.states: dict[str, str] = {}
         self.jobs = ""
         self.written: dict[str, bytes] = {}
         (root / ESP).mkdir(parents=True)
@@ -86,6 +88,9 @@ class Server(Commands):
     def _systemctl(self, words: list[str], stdin: str) -> Result:
         if words[0] == "list-jobs":
             return Result(0, self.jobs, "")
+        if words[0] == "show" and "--value" in words:
+            state = self.states.get(words[-1], "active" if words[-1] in self.active else "inactive")
+            return Result(0, f"{state}\n", "")
         if words[0] == "show":
             return Result(0, f"ActiveState={'activating' if words[-1] in self.active else 'inactive'}\nJob=0\n", "")
         return GOOD if words[0] != "is-active" or words[-1] in self.active else Result(3, "", "")

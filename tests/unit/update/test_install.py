@@ -143,8 +143,9 @@ def test_update_is_not_written_where_two_drives_are_of_one_image(
 
 
 @pytest.mark.parametrize(("job", "word"), [("bench", "millrace bench stop"), ("clone", "millrace share clone-status")])
-def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str) -> None:
-    server.active.add(f"millrace-{job}.service")
+@pytest.mark.parametrize("state", ["activating", "active", "deactivating"])
+def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str, state: str) -> None:
+    server.states[f"millrace-{job}.service"] = state
     with pytest.raises(Refused, match=word):
         install_(server)
 

@@ -13,7 +13,7 @@ from millrace.provision.pool_file import known_pool
 from millrace.system import mounts
 from millrace.system.run import Runner
 from millrace.system.text import size
-from millrace.system.units import is_active
+from millrace.system.units import is_under_way
 from millrace.update import records
 from millrace.update.model import Release
 from millrace.update.release import number
@@ -43,9 +43,9 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
         return "a pool is being adopted; wait until that is done"
     if paths.rescue_file().exists():
         return "the pool is being rescued; finish that first: millrace pool rescue"
-    if is_active("millrace-bench.service", run):
+    if is_under_way("millrace-bench.service", run):
         return "a benchmark is running; wait for it, or stop it: millrace bench stop"
-    if is_active("millrace-clone.service", run):
+    if is_under_way("millrace-clone.service", run):
         return "a share is being cloned, which a restart would end; wait for it: millrace share clone-status"
     return _of_pool(degraded)
 

@@ -3,12 +3,14 @@
 
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from millrace.errors import Failed
 from millrace.system.run import Result
-from millrace.system.units import is_under_way, is_working, notify_ready
+from millrace.system.units import active_state, is_under_way, is_working, notify_ready, state
 
 
 @pytest.mark.parametrize("abstract", [False, True], ids=["file", "abstract"])
@@ -50,3 +52,16 @@ def test_unit_works_while_it_runs_or_is_queued(shown: str, working: bool) -> Non
 )
 def test_job_has_not_ended_while_its_unit_cleans_up(state: str, under_way: bool) -> None:
     assert is_under_way("x.service", lambda argv, stdin=None: Result(0, f"{state}\n", "")) is under_way
+
+
+def test_state_is_that_of_the_unit_with_its_job() -> None:
+    found = state("x.service", lambda argv, stdin=None: Result(0, "ActiveState=inactive\nJob=812\n", ""))
+    assert (found.active, found.queued, found.is_working, found.is_under_way) == ("inactive", True, True, False)
+    assert active_state("x.service", lambda argv, stdin=None: Result(0, "active\n", "")) == "active"
+
+
+@pytest.mark.parametrize("ask", [state, active_state])
+@pytest.mark.parametrize("answer", [Result(0, "\n", ""), Result(1, "", "Failed to connect to bus")])
+def test_state_that_systemd_does_not_report_is_a_sentence(ask: Callable[..., object], answer: Result) -> None:
+    with pytest.raises(Failed, match=r"systemctl does not report the state of x\.service: "):
+        ask("x.service", lambda argv, stdin=None: answer)

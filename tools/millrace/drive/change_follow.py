@@ -10,8 +10,8 @@ from millrace.pool.model import Action, Sync
 from millrace.provision import change_journal
 from millrace.provision.change_model import DriveChange
 from millrace.provision.devices import array_device
-from millrace.provision.signature import exported
 from millrace.provision.system import System
+from millrace.system import units
 from millrace.system.run import must
 
 UNIT = "millrace-drive.service"
@@ -71,8 +71,8 @@ def start_and_follow(system: System, change: DriveChange) -> Iterator[ChangeProg
 
 def _active(system: System) -> bool:
     """Whether the unit runs, or is about to."""
-    state = exported(must(system.attempt, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
-    return state.get("Job", "") not in ("", "0") or state["ActiveState"] in ("active", "activating", "deactivating")
+    found = units.state(UNIT, system.attempt)
+    return found.queued or found.is_under_way
 
 
 def _sync(name: str) -> Sync | None:

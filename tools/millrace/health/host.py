@@ -18,7 +18,7 @@ from millrace.inventory.present import present
 from millrace.plan.finding import REPLACE_DRIVE
 from millrace.provision.model import Pool
 from millrace.provision.pool_file import known_pool
-from millrace.system import net, probes
+from millrace.system import net, probes, units
 from millrace.system.documents import read_model
 from millrace.system.net import Entry, Interface
 from millrace.system.run import Result, Runner, last_words, quickly
@@ -151,10 +151,7 @@ class Host:
 
     def active_state(self, unit: str) -> str:
         """Return systemd's ActiveState of a unit. Failed: systemd does not report it."""
-        result = self._run(["systemctl", "show", "--property=ActiveState", "--value", unit])
-        if result.status != 0 or not result.out.strip():
-            raise Failed(f"systemctl does not report the state of {unit}: {last_words(result)}")
-        return result.out.strip()
+        return units.active_state(unit, self._run)
 
     def absent(self, check: str, sentence: str, todo: str, kind: str = "", subject: str = "") -> Finding:
         """Return a finding of something that is missing: FAIL, or WARN while the boot is under way."""

@@ -8,8 +8,8 @@ from millrace import paths
 from millrace.errors import Failed
 from millrace.provision.journal import Journal
 from millrace.provision.model import Approval, Pool
-from millrace.provision.signature import exported
 from millrace.provision.system import System
+from millrace.system import units
 from millrace.system.documents import Contract
 from millrace.system.run import must
 
@@ -34,27 +34,19 @@ ApproveLine = Approval | Progress | Pool
 def start_and_follow(system: System) -> Iterator[Progress]:
     """Start the unit and yield its progress until the pool exists. Failed: it ends without one; its last lines."""
     # A oneshot that stays active after a run without approval would not start again.
-    verb = "restart" if _state(system)["ActiveState"] == "active" else "start"
+    verb = "restart" if units.state(UNIT, system.attempt).active == "active" else "start"
     must(system.attempt, ["systemctl", verb, "--no-block", UNIT])
     shown = None
     while not paths.pool_file().exists():
-        state = _state(system)
+        state = units.state(UNIT, system.attempt)
         progress = _progress()
         if progress is not None and progress != shown:
             yield progress
             shown = progress
-        waiting = state.get("Job", "") not in ("", "0")
-        if (
-            not waiting
-            and state["ActiveState"] not in ("activating", "deactivating")
-            and not paths.pool_file().exists()
-        ):
+        working = state.is_working or state.active == "deactivating"
+        if not working and not paths.pool_file().exists():
             raise Failed(f"{UNIT} ended without a pool: {_last_line(system)}")
         system.wait(POLL)
-
-
-def _state(system: System) -> dict[str, str]:
-    return exported(must(system.attempt, ["systemctl", "show", "--property=ActiveState,Job", UNIT]))
 
 
 def _progress() -> Progress | None:

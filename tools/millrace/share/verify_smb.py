@@ -10,6 +10,7 @@ from millrace.errors import Failed
 from millrace.share.model import Share
 from millrace.share.smb_account import account
 from millrace.state.model import Domain
+from millrace.system import units
 from millrace.system.names import several
 from millrace.system.run import Result, Runner, last_words
 from millrace.system.wait import wait_until
@@ -52,19 +53,17 @@ def listing(text: str) -> list[str]:
 
 def _is_running(run: Runner, pause: Pause) -> bool:
     """Whether smbd is up, when a restart that this very change asked for is over."""
-    state = wait_until(lambda: _state(run), lambda seen: not _restarting(seen), [PAUSE] * (START_TRIES - 1), pause)
-    return "ActiveState=active" in state and not _restarting(state)
+    found = wait_until(
+        lambda: units.state("smbd.service", run),
+        lambda seen: not _restarting(seen),
+        [PAUSE] * (START_TRIES - 1),
+        pause,
+    )
+    return found.active == "active" and not _restarting(found)
 
 
-def _state(run: Runner) -> list[str]:
-    return run(["systemctl", "show", "--property=ActiveState,Job", "smbd.service"]).out.split()
-
-
-def _restarting(state: Sequence[str]) -> bool:
-    # systemd 262 prints an empty value for a unit without a job.
-    queued = any(word.startswith("Job=") and word != "Job=" for word in state)
-    changing = {"ActiveState=activating", "ActiveState=reloading", "ActiveState=deactivating"}
-    return queued or not changing.isdisjoint(state)
+def _restarting(found: units.State) -> bool:
+    return found.queued or found.active in ("activating", "reloading", "deactivating")
 
 
 def _wait_listed(names: Sequence[str], hidden: Sequence[str], credentials: str, run: Runner, pause: Pause) -> None:

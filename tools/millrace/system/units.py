@@ -2,8 +2,27 @@
 """The state of systemd units."""
 
 import socket
+from typing import NamedTuple
 
-from millrace.system.run import Runner
+from millrace.errors import Failed
+from millrace.system.run import Result, Runner, last_words
+
+
+class State(NamedTuple):
+    """The state of a unit: systemd's ActiveState, and whether a job of it waits or runs."""
+
+    active: str
+    queued: bool
+
+    @property
+    def is_working(self) -> bool:
+        """Whether a oneshot unit runs or is about to: systemd calls it "activating", and never active."""
+        return self.queued or self.active == "activating"
+
+    @property
+    def is_under_way(self) -> bool:
+        """Whether a unit begins, runs or ends: it has not ended while what it runs after a kill is not done."""
+        return self.active in ("active", "activating", "deactivating", "reloading")
 
 
 def is_active(unit: str, run: Runner) -> bool:
@@ -11,18 +30,46 @@ def is_active(unit: str, run: Runner) -> bool:
     return run(["systemctl", "is-active", "--quiet", unit]).status == 0
 
 
+def active_state(unit: str, run: Runner) -> str:
+    """Return systemd's ActiveState of a unit. Failed: systemd does not report it."""
+    result = _value(unit, run)
+    return _reported(unit, result.out.strip(), result)
+
+
+def state(unit: str, run: Runner) -> State:
+    """Return the state of a unit. Failed: systemd does not report it."""
+    result = run([*_SHOW_JOB, unit])
+    found = _parse(result.out)
+    return State(_reported(unit, found.active, result), found.queued)
+
+
 def is_working(unit: str, run: Runner) -> bool:
-    """Whether a oneshot unit runs at the moment, or is about to: systemd calls it "activating", and never active."""
-    shown = run(["systemctl", "show", "--property=ActiveState,Job", unit]).out.split()
-    return "ActiveState=activating" in shown or any(
-        one.startswith("Job=") and one not in ("Job=", "Job=0") for one in shown
-    )
+    """Whether a oneshot unit runs at the moment, or is about to; not where systemd reports nothing."""
+    return _parse(run([*_SHOW_JOB, unit]).out).is_working
 
 
 def is_under_way(unit: str, run: Runner) -> bool:
-    """Whether a unit of a job begins, runs or ends: it has not ended while what it runs after a kill is not done."""
-    state = run(["systemctl", "show", "--property=ActiveState", "--value", unit]).out.strip()
-    return state in ("active", "activating", "deactivating", "reloading")
+    """Whether a unit of a job begins, runs or ends; not where systemd reports nothing."""
+    return State(_value(unit, run).out.strip(), queued=False).is_under_way
+
+
+_SHOW_JOB = ["systemctl", "show", "--property=ActiveState,Job"]
+
+
+def _value(unit: str, run: Runner) -> Result:
+    return run(["systemctl", "show", "--property=ActiveState", "--value", unit])
+
+
+def _parse(text: str) -> State:
+    found = dict(line.split("=", 1) for line in text.split() if "=" in line)
+    # systemd 262 prints an empty value for a unit without a job
+    return State(found.get("ActiveState", ""), found.get("Job", "") not in ("", "0"))
+
+
+def _reported(unit: str, found: str, result: Result) -> str:
+    if result.status != 0 or not found:
+        raise Failed(f"systemctl does not report the state of {unit}: {last_words(result)}")
+    return found
 
 
 def notify_ready(address: str | None) -> None:

@@ -8,6 +8,7 @@ from millrace import paths
 from millrace.errors import Failed, Refused
 from millrace.system.documents import Contract, write_model
 from millrace.system.run import Runner, last_words, must
+from millrace.system.units import is_under_way
 from millrace.system.users import invoking_user, only_root
 from millrace.tuner.model import State
 from millrace.tuner.run import guard, live, store
@@ -34,8 +35,7 @@ def file() -> Path:
 
 def active(run: Runner) -> bool:
     """Whether a run is active, or puts its settings back."""
-    state = run(["systemctl", "show", "--property=ActiveState", "--value", UNIT]).out.strip()
-    return state in ("active", "activating", "deactivating", "reloading")
+    return is_under_way(UNIT, run)
 
 
 def estimate(request: Request, run: Runner) -> Estimate:

@@ -89,6 +89,11 @@ def progress_file() -> Path:
     return run_dir() / "bench/progress.jsonl"
 
 
+def tuner_progress_file() -> Path:
+    """The progress of the newest run of the tuner of this boot."""
+    return run_dir() / "tuner/progress.json"
+
+
 def tuner_journal_file() -> Path:
     """What a run of the tuner has changed, until all of it is restored: its write-ahead journal."""
     return state_dir() / "tuner/journal.json"

@@ -1264,7 +1264,7 @@ export interface Inventory {
  * `bytes_per_second` is the rate of a rebuild or check on each drive.
  */
 export interface Job {
-    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "rescue" | "benchmark";
+    name: "provision" | "first synchronisation" | "rebuild" | "check" | "repair" | "reshape" | "drive change" | "rescue" | "benchmark" | "tuner";
     what: string;
     progress: number | null;
     seconds_left: number | null;
@@ -3250,11 +3250,16 @@ export interface TunerOutcome {
     standings: Standing[];
 }
 
-/** One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`. */
+/**
+ * One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`.
+ *
+ * `started` is the time of day, null where the run did not begin.
+ */
 export interface TunerProgress {
     schema_version: 1;
     run: string;
     time: number;
+    started: string | null;
     state: TunerState;
     what: string;
     phase: "baseline" | "screen" | "refine" | "confirm" | "guard" | null;

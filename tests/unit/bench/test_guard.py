@@ -49,7 +49,7 @@ def md(root: Path, attribute: str, value: str) -> None:
 
 
 def look(
-    wanted: dict[str, Any] | None = None, running: bool = False, host: str = "", vm: str = "none", **here: Any
+    wanted: dict[str, Any] | None = None, running: bool | None = False, host: str = "", vm: str = "none", **here: Any
 ) -> guard.Verdict:
     answers = {
         "smbstatus": Result(0, smbstatus(host), ""),
@@ -99,6 +99,15 @@ def test_one_run_at_a_time(root: Path) -> None:
         look(running=True).demand()
     with order.only_run(), pytest.raises(Refused, match="already running"), order.only_run():
         raise AssertionError("two runs at once")
+
+
+def test_benchmark_is_refused_while_the_tuner_runs(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard.unit, "active", lambda: False)
+    monkeypatch.setattr(guard.unit, "tuner_active", lambda: True)
+    with pytest.raises(Refused, match=r"^the tuner is running: .*`millrace tuner stop` ends it$"):
+        look(running=None).demand()
+    monkeypatch.setattr(guard.unit, "tuner_active", lambda: False)
+    assert look(running=None).demand() == []
 
 
 def test_a_pool_that_is_read_only_is_not_measured(root: Path) -> None:

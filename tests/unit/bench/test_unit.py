@@ -12,13 +12,15 @@ from tests.fakes.commands import Commands
 from tests.fakes.tools import stand_in
 
 NAME = "millrace-bench.service"
+TUNER = "millrace-tuner.service"
 
 
 class Systemd(Commands):
-    """Knows the one unit."""
+    """Knows the unit, and that of the tuner."""
 
     TAKEN = (
         f"systemctl show --property=ActiveState --value {NAME}",
+        f"systemctl show --property=ActiveState --value {TUNER}",
         f"systemctl revert {NAME}",
         f"systemctl set-property --runtime {NAME} ...",
         f"systemctl stop {NAME}",
@@ -48,6 +50,7 @@ def systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Systemd:
 def test_a_run_is_on_until_its_unit_has_cleaned_up(systemd: Systemd, state: str, active: bool) -> None:
     systemd.broken["systemctl show"] = Result(0, f"{state}\n", "")
     assert unit.active() is active
+    assert unit.tuner_active() is active
 
 
 def test_a_run_that_writes_no_drive_is_allowed_none(systemd: Systemd) -> None:

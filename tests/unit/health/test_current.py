@@ -17,6 +17,10 @@ from millrace.health.jobs import jobs
 from millrace.health.model import Level
 from millrace.health.status import Status, lines, status
 from millrace.health.write import publish
+from millrace.tuner.model import State as TunerState
+from millrace.tuner.run import live as tuner_live
+from millrace.tuner.run import order
+from millrace.tuner.run.outputs import Progress as TunerProgress
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
@@ -112,6 +116,26 @@ def test_a_benchmark_is_a_job_while_it_speaks(box: Box) -> None:
     live.write(said.model_copy(update={"time": time.time() - 600}))
     assert look().jobs == []
     live.write(said.model_copy(update={"state": State.DONE}))
+    assert look().jobs == []
+
+
+def test_a_tuner_run_is_a_job_with_its_start_while_its_unit_is_active(
+    box: Box, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    active = True
+    monkeypatch.setattr(order, "active", lambda run: active)
+    at = "2026-11-24T16:00:00+00:00"
+    # a reading takes longer than a benchmark may be silent
+    said = TunerProgress(run="r1", time=time.time() - 600, started=at, state=TunerState.RUNNING, what="reading 4")
+    tuner_live.write(said)
+    [job] = look().jobs
+    assert (job.name, job.what) == ("tuner", "reading 4, since 2026-11-24 16:00 UTC")
+    [line] = [one for one in lines(look()) if "tuner" in one]
+    assert "tuner, reading 4, since 2026-11-24 16:00 UTC" in line
+    active = False
+    assert look().jobs == []
+    active = True
+    tuner_live.write(said.model_copy(update={"state": TunerState.DONE}))
     assert look().jobs == []
 
 

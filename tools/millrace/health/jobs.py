@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Jobs that run by themselves: building the pool, rebuilds, checks, changes of drives, a rescue, benchmarks."""
+"""Jobs that run by themselves: building the pool, rebuilds, changes of drives, a rescue, benchmarks, the tuner."""
 
 import time
 from typing import Literal
@@ -11,6 +11,7 @@ from millrace.provision.devices import array_device, block
 from millrace.provision.model import Pool, Transaction
 from millrace.system.documents import Contract, read_model
 from millrace.system.run import quickly
+from millrace.system.text import moment
 
 JobName = Literal[
     "provision",
@@ -22,6 +23,7 @@ JobName = Literal[
     "drive change",
     "rescue",
     "benchmark",
+    "tuner",
 ]
 
 SILENT_SECONDS = 60
@@ -43,7 +45,11 @@ class Job(Contract):
 
 def jobs(pool: Pool | None) -> list[Job]:
     """Return the running jobs; needs no privileges."""
-    return _provisioning() if pool is None else [*_synchronising(pool), *_changing(), *_rescuing(), *_benchmark()]
+    return (
+        _provisioning()
+        if pool is None
+        else [*_synchronising(pool), *_changing(), *_rescuing(), *_benchmark(), *_tuner()]
+    )
 
 
 def _provisioning() -> list[Job]:
@@ -104,6 +110,21 @@ def _benchmark() -> list[Job]:
     if last is None or last.state is not State.RUNNING or time.time() - last.time > SILENT_SECONDS:
         return []
     return [Job(name="benchmark", what=last.what, progress=last.progress, seconds_left=last.seconds_left)]
+
+
+def _tuner() -> list[Job]:
+    if not paths.tuner_progress_file().exists():
+        return []
+    # like a benchmark: there is hardly ever one
+    from millrace.tuner.model import State
+    from millrace.tuner.run import live, order
+
+    last = live.latest()
+    # a reading takes minutes, in which nothing is reported: the unit is asked
+    if last is None or last.state is not State.RUNNING or not order.active(quickly):
+        return []
+    since = f", since {moment(last.started)}" if last.started else ""
+    return [Job(name="tuner", what=f"{last.what}{since}", progress=last.progress, seconds_left=last.seconds_left)]
 
 
 def _synchronising(pool: Pool) -> list[Job]:

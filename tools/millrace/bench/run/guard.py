@@ -15,6 +15,7 @@ from millrace.system import sysfs
 from millrace.system.mounts import mounted
 from millrace.system.run import Runner
 
+TUNER_RUNNING = "the tuner is running: `millrace tuner status` shows it, `millrace tuner stop` ends it"
 LOCAL = ("127.", "::1")
 VIRTUAL = {"none", ""}
 
@@ -36,13 +37,16 @@ class Verdict:
 def check(
     request: RunRequest, site: Site, run: Runner, running: bool | None = None, *, connected: bool = False
 ) -> Verdict:
-    """Return what prevents a run now; `running`: whether another one is active, where that is known.
+    """Return what prevents a run now; `running`: whether another one is active, where that is known, and then nor is
+    the tuner asked for.
 
     `connected`: the caller has its connections to the clients already, and a client takes one.
     """
     verdict = Verdict()
     if unit.active() if running is None else running:
         verdict.obstacles.append("a benchmark is already running: `millrace bench follow` watches it, `stop` ends it")
+    if running is None and unit.tuner_active():
+        verdict.obstacles.append(TUNER_RUNNING)
     _writable(site.mountpoint, verdict)
     _arrays(request, site, verdict)
     _clients(request, site, run, verdict)

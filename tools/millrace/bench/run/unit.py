@@ -8,11 +8,18 @@ from millrace.system.run import attempt, must
 from millrace.system.units import is_under_way
 
 NAME = "millrace-bench.service"
+TUNER = "millrace-tuner.service"
+"""The other one that measures: it takes the lock of the benchmark, so one of them runs at a time."""
 
 
 def active() -> bool:
     """Whether a run is active."""
     return is_under_way(NAME, attempt)
+
+
+def tuner_active() -> bool:
+    """Whether a run of the tuner is active, or puts its settings back."""
+    return is_under_way(TUNER, attempt)
 
 
 def allow_writing(devices: Sequence[str]) -> None:

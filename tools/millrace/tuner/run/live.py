@@ -18,7 +18,7 @@ KILLED = "the program was killed, or the power was cut"
 
 def file() -> Path:
     """The progress of the newest run of this boot."""
-    return paths.run_dir() / "tuner/progress.json"
+    return paths.tuner_progress_file()
 
 
 def write(progress: Progress) -> None:

@@ -2,9 +2,11 @@
 """From the verb to the unit of a run, which does not end with the terminal that started it."""
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 
 from millrace import paths
+from millrace.bench.run import unit
 from millrace.errors import Failed, Refused
 from millrace.system.documents import Contract, write_model
 from millrace.system.run import Runner, last_words, must
@@ -15,7 +17,7 @@ from millrace.tuner.run import guard, live, store
 from millrace.tuner.run.outputs import Estimate, Progress, Request, Started
 from millrace.tuner.run.plan import DEFAULT, Prepared, prepare
 
-UNIT = "millrace-tuner.service"
+UNIT = unit.TUNER
 RUNNING = "the tuner is already running: `millrace tuner status` shows it, `millrace tuner stop` ends it"
 
 
@@ -67,7 +69,8 @@ def start(ready: Prepared, run: Runner) -> Started:
     request = ready.request
     profile = None if request.goals is not None else request.profile or DEFAULT
     order = Order(run=store.new_id(), by=invoking_user(), request=request, profile=profile)
-    live.write(Progress(run=order.run, time=time.time(), state=State.RUNNING, what="starting"))
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    live.write(Progress(run=order.run, time=time.time(), started=now, state=State.RUNNING, what="starting"))
     write_model(file(), order)
     result = run(["systemctl", "start", UNIT])
     if result.status != 0:

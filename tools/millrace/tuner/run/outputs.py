@@ -45,11 +45,15 @@ class Estimate(Contract):
 
 
 class Progress(Contract):
-    """One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`."""
+    """One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`.
+
+    `started` is the time of day, null where the run did not begin.
+    """
 
     schema_version: Literal[1] = 1
     run: str
     time: float
+    started: str | None = None
     state: State
     what: str
     phase: Phase | None = None

@@ -175,6 +175,7 @@ class Session:
         return Progress(
             run=self.result.id,
             time=time.time(),
+            started=self.result.started,
             state=state,
             what=what,
             readings=len(self.result.readings),

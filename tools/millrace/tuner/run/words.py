@@ -38,7 +38,8 @@ def status(found: Status) -> Iterator[str]:
     last = found.progress
     if found.running and last is not None:
         left = "" if last.seconds_left is None else f", {last.seconds_left / 60:.0f} minutes left"
-        yield f"Run {last.run} is active: {last.what}{left}."
+        since = f" since {moment(last.started)}" if last.started else ""
+        yield f"Run {last.run} is active{since}: {last.what}{left}."
     elif last is not None:
         yield f"Run {last.run} ended: {last.state}: {last.what}"
     else:

@@ -14,6 +14,7 @@ export function jobTitle(name: Job["name"]): string {
     case "drive change": return _("Change of drives");
     case "rescue": return _("Rescue of the pool");
     case "benchmark": return _("Benchmark");
+    case "tuner": return _("Tuner");
     default: return name;
     }
 }

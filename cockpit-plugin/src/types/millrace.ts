@@ -124,6 +124,12 @@ export interface ArrayScrub {
     retired: RetiredRows[];
 }
 
+/** A certificate that a route trusts. `not_after` is ISO 8601 in UTC. */
+export interface Authority {
+    subject: string;
+    not_after: string;
+}
+
 /**
  * What settings are computed from: the hardware, the arrays of the pool and the policy in force.
  *
@@ -1477,7 +1483,11 @@ export interface ListedAlert {
     acknowledged: string | null;
 }
 
-/** A route and how it does. `to` is where it leads, without secrets; `secure` is false where it is not encrypted. */
+/**
+ * A route and how it does. `to` is where it leads, without secrets; `secure` is false where it is not encrypted.
+ *
+ * `authorities` are those of its own; without them the public ones verify its receiver.
+ */
 export interface ListedRoute {
     name: string;
     kind: "mail" | "webhook" | "syslog";
@@ -1487,6 +1497,7 @@ export interface ListedRoute {
     delivered: string | null;
     problem: string | null;
     waiting: number;
+    authorities: Authority[];
 }
 
 /**

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A receiver with a certificate of a private authority is verified against that, and no route skips the verification."""
+"""A receiver of a private authority is verified against its certificate, and no route skips the verification."""
 
 import json
 import threading
@@ -20,6 +20,7 @@ from millrace.alert.send import Parcel, deliver
 from millrace.certificate import x509
 from millrace.cli import millrace
 from millrace.errors import BadInput, Failed
+from millrace.system.text import shown
 from tests.unit.alert.receivers import MailServer, encryption, serving
 from tests.unit.alert.samples import HOOK, LOG, URL, mail_route, message
 from tests.unit.alert.test_routes import Systemd
@@ -166,7 +167,7 @@ def test_what_cannot_be_an_authority_is_refused_and_nothing_is_kept(systemd: Sys
         error = typed("add", *server).exception
         assert isinstance(error, BadInput) and str(error).startswith(sentence), text[:100]
     path.unlink()
-    assert str(typed("add", *server).exception) == f"'{path}' cannot be read: No such file or directory"
+    assert str(typed("add", *server).exception) == f"{shown(str(path))} cannot be read: No such file or directory"
     assert routes.load() == [] and systemd.calls == []
 
 

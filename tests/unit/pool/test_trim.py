@@ -231,8 +231,9 @@ def test_nothing_is_trimmed_beside_an_array_that_works(kernel: Kernel, array: st
     assert kernel.slices == []
 
 
-def test_benchmark_stops_it_and_the_same_window_goes_on(kernel: Kernel) -> None:
-    kernel.during = lambda: kernel.active.add("millrace-bench.service")
+@pytest.mark.parametrize("unit", ["millrace-bench.service", "millrace-tuner.service"])
+def test_benchmark_stops_it_and_the_same_window_goes_on(kernel: Kernel, unit: str) -> None:
+    kernel.during = lambda: kernel.active.add(unit)
     assert stopped_by(carry_on(kernel)) == "benchmark"
     kernel.active.clear()
     kernel.during = lambda: None

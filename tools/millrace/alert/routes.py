@@ -4,7 +4,6 @@
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TypeVar
 
 from millrace import paths
 from millrace.alert import addresses, authority, webhook
@@ -26,7 +25,6 @@ from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
 
-Made = TypeVar("Made", MailRoute, WebhookRoute, SyslogRoute)
 
 UNIT = "millrace-alert.service"
 MOST = 20
@@ -90,7 +88,7 @@ def syslog_route(name: str, server: str | None, security: Security, daily: str |
     return SyslogRoute(name=addresses.route_name(name), daily=_daily(daily), host=host, port=port, security=security)
 
 
-def trusting(route: Made, text: str) -> Made:
+def trusting(route: Route, text: str) -> Route:
     """Return the route with the authorities in PEM text, which alone verify its receiver from then on.
 
     ValueError, BadInput: there is no certificate in it, or the route leads to nothing that has one.
@@ -99,7 +97,8 @@ def trusting(route: Made, text: str) -> Made:
         raise ValueError("the journal of this server has no certificate: use --ca with --server")
     if not _is_secure(route):
         raise ValueError("a receiver without encryption has no certificate: use --ca with TLS or STARTTLS, or https")
-    return route.model_copy(update={"ca": authority.normal(text)})
+    trusting: Route = route.model_copy(update={"ca": authority.normal(text)})
+    return trusting
 
 
 def add(route: Route, secret: str | None, run: Runner) -> None:

@@ -14,7 +14,7 @@ _REDIRECTS = range(300, 400)
 
 
 def send(url: str, message: Message, host: str, ca: str | None = None) -> None:
-    """Deliver a message; `ca` is as in the route. Failed: the receiver does not accept it. OSError: there is no reply."""
+    """Deliver a message; `ca` is as in the route. Failed: the receiver refuses it. OSError: there is no reply."""
     parts = urlsplit(url)
     body = text.payload(message, host).model_dump_json().encode()
     headers = {"Content-Type": "application/json", "User-Agent": "millrace"}

@@ -17,7 +17,7 @@ from millrace.system.run import Runner
 from millrace.system.units import is_active
 from millrace.tune import check
 
-BENCHMARK, CHECKING = "millrace-bench.service", "millrace-scrub.service"
+BENCHMARK, TUNER, CHECKING = "millrace-bench.service", "millrace-tuner.service", "millrace-scrub.service"
 
 # A month is four windows of a week, so that a check begins at the same hour of the same day.
 DAYS = {"week": 7, "month": 28, "quarter": 84}
@@ -76,7 +76,7 @@ def obstacle(
     pool: Pool, run: Runner, now: datetime, allowed: Sequence[str] = (check.IDLE, check.CHECK)
 ) -> ScrubStop | None:
     """Return what keeps any array from being checked now: one that is degraded or works, a change of drives that is to
-    begin or to go on, or a benchmark. What md may do meanwhile is `allowed`.
+    begin or to go on, a benchmark, or the tuner. What md may do meanwhile is `allowed`.
     """
     if sentence := _changing():
         return _stopped("array", sentence, now)
@@ -85,6 +85,8 @@ def obstacle(
             return _stopped("array", sentence, now)
     if is_active(BENCHMARK, run):
         return _stopped("benchmark", "a benchmark is running", now)
+    if is_active(TUNER, run):
+        return _stopped("benchmark", "the tuner is running", now)
     return None
 
 

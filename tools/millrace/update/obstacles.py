@@ -45,6 +45,8 @@ def of_server(run: Runner, degraded: bool = False) -> str | None:
         return "the pool is being rescued; finish that first: millrace pool rescue"
     if is_under_way("millrace-bench.service", run):
         return "a benchmark is running; wait for it, or stop it: millrace bench stop"
+    if is_under_way("millrace-tuner.service", run):
+        return "the tuner is running; wait for it, or stop it: millrace tuner stop"
     if is_under_way("millrace-clone.service", run):
         return "a share is being cloned, which a restart would end; wait for it: millrace share clone-status"
     return _of_pool(degraded)

@@ -32,13 +32,18 @@ def set_up(appliance: Appliance, name: str) -> list[str]:
     return server.count([first.model_copy(update={"name": name, "path": f"/srv/pool/{name}", "project": 1002})])
 
 
+def limits_of(appliance: Appliance, project: int) -> list[str]:
+    """The commands that set limits of this project; the first change sets those of the share that is there, too."""
+    return [line for line in appliance.called("xfs_quota -x -c limit") if line.endswith(f" {project} /srv/pool")]
+
+
 def names() -> list[str]:
     return [one.name for one in store.load().shares]
 
 
 def test_share_is_a_project_with_its_limits(appliance: Appliance) -> None:
     create(appliance, "train", size="1T", soft_size="900G")
-    [line] = appliance.called("xfs_quota -x -c limit")
+    [line] = limits_of(appliance, 1002)
     limits = "limit -p bsoft=943718400k bhard=1073741824k ihard=67108864 1002"
     assert line == f"xfs_quota -x -c {limits} /srv/pool"
     assert appliance.projects.of("train") == 1002
@@ -52,8 +57,8 @@ def test_tree_is_walked_once(appliance: Appliance) -> None:
     appliance.calls.clear()
     set_share("train", {"size": "2T"}, appliance.server)
     create(appliance, "other")
-    assert appliance.projects.calls == [("train", 1002), ("other", 1003)]
-    assert len([line for line in appliance.called("xfs_quota -x -c limit") if line.endswith(" 1002 /srv/pool")]) == 1
+    assert sorted(appliance.projects.calls) == [("data", 1001), ("other", 1003), ("train", 1002)]
+    assert len(limits_of(appliance, 1002)) == 1
 
 
 def test_limit_is_removed(appliance: Appliance) -> None:
@@ -74,7 +79,7 @@ def test_limit_is_removed(appliance: Appliance) -> None:
 )
 def test_number_of_files_is_limited_too(appliance: Appliance, limits: dict[str, str], inodes: int) -> None:
     create(appliance, "train", **limits)
-    [line] = appliance.called("xfs_quota -x -c limit")
+    [line] = limits_of(appliance, 1002)
     assert f" ihard={inodes} 1002 " in line
 
 

@@ -25,7 +25,6 @@ from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
 
-
 UNIT = "millrace-alert.service"
 MOST = 20
 LONGEST_SECRET = 2000

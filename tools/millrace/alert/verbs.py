@@ -15,9 +15,8 @@ from millrace.system.run import attempt
 from millrace.system.text import one_line, shown
 
 if TYPE_CHECKING:
-    from millrace.alert.model import AlertList, MailRoute, RouteList, SyslogRoute, TestReport, WebhookRoute
+    from millrace.alert.model import AlertList, Route, RouteList, TestReport
 
-AnyRoute = TypeVar("AnyRoute", "MailRoute", "WebhookRoute", "SyslogRoute")
 Made = TypeVar("Made")
 
 _alerts = prints("millrace.alert.model:AlertList")
@@ -188,7 +187,7 @@ def remove(name: str, show: Output) -> None:
     _show_routes(show)
 
 
-def _trusting(route: AnyRoute, ca: str | None) -> AnyRoute:
+def _trusting(route: "Route", ca: str | None) -> "Route":
     """The route with the authority in the file `ca`. BadInput: it cannot be read, or holds none that is valid."""
     from millrace.alert import authority, routes
 

@@ -14,6 +14,7 @@ import Server from "./pages/server";
 import Settings from "./pages/settings";
 import Shares from "./pages/shares";
 import Storage from "./pages/storage";
+import Volumes from "./pages/volumes";
 
 /** The first part of the address names the page; what follows is the page's own. */
 const PAGES: Record<string, ComponentType> = {
@@ -21,6 +22,7 @@ const PAGES: Record<string, ComponentType> = {
     server: Server,
     storage: Storage,
     shares: Shares,
+    volumes: Volumes,
     clients: Clients,
     benchmark: Benchmark,
     settings: Settings,
@@ -49,6 +51,7 @@ export function App(): JSX.Element {
                         { id: "server", title: _("Server"), href: link("server") },
                         { id: "storage", title: _("Storage"), href: link("storage") },
                         { id: "shares", title: _("Shares"), href: link("shares") },
+                        { id: "volumes", title: _("Volumes"), href: link("volumes") },
                         { id: "clients", title: _("Clients"), href: link("clients") },
                         { id: "benchmark", title: _("Benchmark"), href: link("benchmark") },
                         { id: "settings", title: _("Settings"), href: link("settings") },

@@ -3476,7 +3476,8 @@ export interface VolumeReport {
 /**
  * One volume. `size` and `allocated` in bytes: what is not allocated was discarded by its host.
  *
- * `export` None: it is not exported. `problem`: why it is not served as it should be, in words.
+ * `export` None: it is not exported. `connect`: the line that connects it on a host, for each address; what stands
+ * for the secret is to be replaced there. `problem`: why it is not served as it should be, in words.
  */
 export interface VolumeRow {
     name: string;
@@ -3490,6 +3491,7 @@ export interface VolumeRow {
     export: Export | null;
     authenticated: boolean;
     addresses: string[];
+    connect: string[];
     connected: ConnectedHost[];
     problem: string | null;
 }

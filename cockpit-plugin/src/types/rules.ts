@@ -20,12 +20,21 @@ export const comment = rule(
     ["[^\\\\%]*", () => _("a comment cannot hold a backslash or a percent sign: Samba would read them as commands")],
 );
 
+export const dhchapSecret = rule(
+    [".{1,120}", () => _("a DH-HMAC-CHAP secret has 1 to 120 characters, this one has $1")],
+);
+
 export const hostAddress = rule(
     ["[0-9.]+|[0-9A-Fa-f.]*:[0-9A-Fa-f:.]*", () => _("$0 is not an address: write it like 10.0.0.1")],
 );
 
 export const hostName = rule(
     ["(?=.{1,253}$)[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?(?:\\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*", () => _("$0 is not a host name: use letters, digits, - and dots")],
+);
+
+export const hostNqn = rule(
+    ["nqn\\.[0-9]{4}-(?:0[1-9]|1[0-2])\\.[A-Za-z0-9.-]+(?::[!-.0-~]+)?", () => _("$0 is not an NQN: write the NQN of the host as its /etc/nvme/hostnqn has it, nqn.2014-08.org.nvmexpress:uuid:…")],
+    [".{1,223}", () => _("an NQN has at most 223 characters, this one has $1")],
 );
 
 export const joiningAccount = rule(
@@ -80,6 +89,14 @@ export const smbAccount = rule(
     ["[^\\\\]*|[A-Za-z0-9](?:[A-Za-z0-9-]{0,13}[A-Za-z0-9])?\\\\.*", () => _("$0 cannot be a name in a domain: use 1 to 15 of a-z, 0-9 and -")],
 );
 
+export const volumeName = rule(
+    ["[a-z0-9][a-z0-9_-]{0,63}", () => _("$0 cannot be the name of a volume: use 1 to 64 of a-z, 0-9, - and _, first a letter or a digit")],
+);
+
+export const volumeSize = rule(
+    ["[0-9]{1,15}[KMGTPkmgtp]?(?:[iI]?[bB])?", () => _("$0 is not the size of a volume: write it like 500G or 10T, 1 MiB at least")],
+);
+
 export const ACCELERATORS = ["b200", "mi355"] as const;
 
 export const GPUS = ["nvidia", "amd"] as const;
@@ -95,5 +112,7 @@ export const SHARE_TYPES = ["training", "checkpoint", "dataset-ro", "home", "mix
 export const SQUASHES = ["root", "all", "none"] as const;
 
 export const TRANSPORTS = ["none", "tls", "mtls"] as const;
+
+export const VOLUME_TRANSPORTS = ["tcp", "rdma"] as const;
 
 export const WORKLOADS = ["training", "checkpoint", "dataloader", "kvcache", "mixed"] as const;

@@ -31,6 +31,7 @@ def row(allocated: int = 2 << 20, exported: bool = True) -> VolumeRow:
         export=Export(transport="tcp", port=4420, hosts=[HOST]) if exported else None,
         authenticated=False,
         addresses=[],
+        connect=[],
         connected=[],
         problem=None,
     )

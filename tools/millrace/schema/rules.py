@@ -9,8 +9,10 @@ TEXTS = {
     "accountName": "millrace.system.names:account_name",
     "client": "millrace.system.names:client",
     "comment": "millrace.system.names:comment",
+    "dhchapSecret": "millrace.volume.model:dhchap_secret",
     "hostAddress": "millrace.system.names:host_address",
     "hostName": "millrace.system.names:host_name",
+    "hostNqn": "millrace.volume.model:host_nqn",
     "joiningAccount": "millrace.state.domain_names:joining_account",
     "mailAddress": "millrace.alert.addresses:mail_address",
     "metricsReader": "millrace.metrics.endpoint:reader",
@@ -23,6 +25,8 @@ TEXTS = {
     "shareName": "millrace.system.names:share_name",
     "size": "millrace.share.options:SIZE",
     "smbAccount": "millrace.state.domain_names:smb_account",
+    "volumeName": "millrace.volume.model:volume_name",
+    "volumeSize": "millrace.volume.model:volume_size",
 }
 
 # "NAME": "module:enumeration"
@@ -35,5 +39,6 @@ CHOICES = {
     "SHARE_TYPES": "millrace.state.choices:Profile",
     "SQUASHES": "millrace.state.choices:Squash",
     "TRANSPORTS": "millrace.state.choices:Transport",
+    "VOLUME_TRANSPORTS": "millrace.volume.model:Transport",
     "WORKLOADS": "millrace.client.choices:Profile",
 }

@@ -223,9 +223,9 @@ def _project(uuid: UUID) -> int:
 
 
 def _size(text: str, volumes: Volumes) -> int:
-    found = parsed_size(text)
+    found = None if model.volume_size.problem(text) else parsed_size(text)
     if found is None or found < SMALLEST:
-        raise BadInput(f"{shown(text)} is not the size of a volume: write it like 500G or 10T, 1 MiB at least")
+        raise BadInput(model.volume_size.checks[0].sentence_for(text))
     return carrier.rounded(found, volumes.server.pool.filesystem)
 
 

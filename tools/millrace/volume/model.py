@@ -29,6 +29,13 @@ volume_name = Rule(
     )
 )
 
+volume_size = Rule(
+    Check(
+        "[0-9]{1,15}[KMGTPkmgtp]?(?:[iI]?[bB])?",
+        "$0 is not the size of a volume: write it like 500G or 10T, 1 MiB at least",
+    )
+)
+
 _NQN = "write the NQN of the host as its /etc/nvme/hostnqn has it, nqn.2014-08.org.nvmexpress:uuid:…"
 host_nqn = Rule(
     # NVM Express Base 2.0, 4.7: at most 223 bytes. It becomes the name of a directory: no slash.
@@ -109,7 +116,8 @@ class ConnectedHost(Contract):
 class VolumeRow(Contract):
     """One volume. `size` and `allocated` in bytes: what is not allocated was discarded by its host.
 
-    `export` None: it is not exported. `problem`: why it is not served as it should be, in words.
+    `export` None: it is not exported. `connect`: the line that connects it on a host, for each address; what stands
+    for the secret is to be replaced there. `problem`: why it is not served as it should be, in words.
     """
 
     name: str
@@ -123,6 +131,7 @@ class VolumeRow(Contract):
     export: Export | None
     authenticated: bool
     addresses: list[str]
+    connect: list[str]
     connected: list[ConnectedHost]
     problem: str | None
 

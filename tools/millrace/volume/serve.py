@@ -21,7 +21,7 @@ from millrace.volume import carrier, target
 from millrace.volume.carrier import Xfs
 from millrace.volume.configfs import Configfs, Nvmet
 from millrace.volume.connected import connected
-from millrace.volume.model import Exports, Volume, VolumeList, VolumeRow
+from millrace.volume.model import Export, Exports, Volume, VolumeList, VolumeRow
 from millrace.volume.store import Store
 from millrace.volume.target import Subsystem, Wanted
 
@@ -158,6 +158,8 @@ def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, 
             hosts = connected(export, volumes.run)
         except MillraceError as error:
             problem = problem or str(error)
+    addresses = target.addresses(served, volumes.tree) if served is not None else []
+    authenticated = export is not None and all(host in exports.secrets for host in export.hosts)
     return VolumeRow(
         name=name,
         uuid=volume.uuid,
@@ -168,11 +170,18 @@ def _row(name: str, volume: Volume, served: Subsystem | None, exports: Exports, 
         created=volume.created,
         by=volume.by,
         export=export,
-        authenticated=export is not None and all(host in exports.secrets for host in export.hosts),
-        addresses=target.addresses(served, volumes.tree) if served is not None else [],
+        authenticated=authenticated,
+        addresses=addresses,
+        connect=_connect(volume.nqn, export, addresses, authenticated) if export is not None else [],
         connected=hosts,
         problem=problem,
     )
+
+
+def _connect(nqn: str, export: Export, addresses: Sequence[str], authenticated: bool) -> list[str]:
+    secret = " --dhchap-secret=…" if authenticated else ""
+    where = f"-s {export.port} -n {nqn}{secret}"
+    return [f"nvme connect -t {export.transport} -a {address} {where}" for address in addresses]
 
 
 def _allocated(path: Path) -> str:

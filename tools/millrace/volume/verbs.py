@@ -194,7 +194,7 @@ def _report(report: "VolumeReport", show: Output) -> None:
     def lines(done: "VolumeReport") -> Iterator[str]:
         yield done.done
         if done.volume is not None and done.volume.export is not None:
-            yield from _connect(done.volume)
+            yield from done.volume.connect
 
     show(report, lines, report.warnings)
 
@@ -232,11 +232,4 @@ def _details(one: "VolumeRow") -> Iterator[str]:
     if one.export is not None:
         yield from (f"allowed host {host}" for host in one.export.hosts)
         yield "hosts authenticate with DH-HMAC-CHAP" if one.authenticated else "hosts are known by their NQN alone"
-        yield from _connect(one)
-
-
-def _connect(one: "VolumeRow") -> Iterator[str]:
-    assert one.export is not None
-    secret = " --dhchap-secret=…" if one.authenticated else ""
-    for address in one.addresses:
-        yield f"nvme connect -t {one.export.transport} -a {address} -s {one.export.port} -n {one.nqn}{secret}"
+        yield from one.connect

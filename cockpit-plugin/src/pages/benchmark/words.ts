@@ -36,7 +36,7 @@ export function profileShort(profile: Rung["workload"]["profile"]): string {
     case "mixed": return _("8 KiB");
     case "fsync": return _("Commits");
     case "meta": return _("Small files");
-    case "unet3d": return _("Volumes");
+    case "unet3d": return _("workload", "Volumes");
     case "retinanet": return _("Images");
     case "checkpoint": return _("Checkpoints");
     case "kvcache": return _("KV cache");

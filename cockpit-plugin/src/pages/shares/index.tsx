@@ -3,6 +3,7 @@ import { useState, type JSX } from "react";
 import { Alert, AlertActionCloseButton } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import type { ChangeReport, Share } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
+import { CheckFindings } from "../../components/CheckFindings";
 import { NfsClosed } from "../../components/NfsClosed";
 import { PageHeader } from "../../components/PageHeader";
 import { Panel } from "../../components/Panel";
@@ -45,18 +46,6 @@ function DoneAlert({ done, onClose }: { done: Done; onClose: () => void }): JSX.
                 <p><a href={`${link("clients")}?share=${encodeURIComponent(done.share)}`}>{_("Mount on a client")}</a></p>
             )}
         </Alert>
-    );
-}
-
-/** What health says about serving: the same words as on Overview. */
-function ServingFindings(): JSX.Element {
-    const findings = useStatus().data?.health.findings.filter(({ check, level }) => SERVING.includes(check) && level !== "OK") ?? [];
-    return (
-        <>
-            {findings.map(({ sentence, todo, level }) => (
-                <Alert key={sentence} isInline variant={level === "FAIL" ? "danger" : "warning"} title={sentence}>{todo}</Alert>
-            ))}
-        </>
     );
 }
 
@@ -126,7 +115,7 @@ export default function Shares(): JSX.Element {
             </PageHeader>
             {done !== undefined && <DoneAlert done={done} onClose={() => setDone(undefined)} />}
             <ErrorAlert error={verify.error} retry={() => void look()} />
-            <ServingFindings />
+            <CheckFindings checks={SERVING} />
             <RunningClone onDone={list.reload} />
             <NfsClosed onDone={({ verified, warnings }) => changed({ title: _("Client networks confirmed."), lines: verified, warnings })} />
             <div className="mr-pair">

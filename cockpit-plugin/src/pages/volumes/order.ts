@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+/** To which hosts a volume is exported: what is typed, checked, and the words and the stdin of the command line. */
+import type { Export } from "../../types/millrace";
+import { _ } from "../../lib/i18n";
+import * as rules from "../../types/rules";
+
+export interface Host {
+    nqn: string;
+    secret: string;
+}
+
+export interface Order {
+    transport: Export["transport"];
+    hosts: Host[];
+    shared: boolean;
+    /** Each host has a secret; it goes to stdin and never on a command line. */
+    authenticated: boolean;
+}
+
+export const NO_HOST: Host = { nqn: "", secret: "" };
+export const NEW_ORDER: Order = { transport: "tcp", hosts: [NO_HOST], shared: false, authenticated: false };
+
+export function fromExport({ transport, hosts, shared }: Export): Order {
+    return { transport, shared, hosts: hosts.map((nqn) => ({ ...NO_HOST, nqn })), authenticated: false };
+}
+
+/** What is wrong with a field that is not empty. */
+export function hostProblem(hosts: Host[], index: number): string | undefined {
+    const nqn = hosts[index]?.nqn ?? "";
+    if (nqn === "") return undefined;
+    return hosts.findIndex((one) => one.nqn === nqn) < index ? _("This host is named twice.") : rules.hostNqn(nqn);
+}
+
+export function secretProblem(secret: string): string | undefined {
+    return secret === "" ? undefined : rules.dhchapSecret(secret);
+}
+
+/** Whether every field is filled in and right, as far as patterns can say. */
+export function complete({ hosts, authenticated }: Order): boolean {
+    return hosts.length > 0 && hosts.every(({ nqn, secret }, index) => nqn !== "" && hostProblem(hosts, index) === undefined
+        && (!authenticated || (secret !== "" && secretProblem(secret) === undefined)));
+}
+
+export function words({ hosts, shared, authenticated }: Order): string[] {
+    return [...hosts.map(({ nqn }) => `--host=${nqn}`), ...(shared ? ["--shared"] : []), ...(authenticated ? ["--dhchap-stdin"] : [])];
+}
+
+/** One secret a line, in the order of the hosts. */
+export function stdin({ hosts, authenticated }: Order): string {
+    return authenticated ? hosts.map(({ secret }) => `${secret}\n`).join("") : "";
+}

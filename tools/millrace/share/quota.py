@@ -69,7 +69,7 @@ def assign(
     """Make the directories of shares their projects, and set their limits; return what XFS did not accept, in words.
 
     What was done is recorded, since it walks over everything in a tree: a walk that was interrupted is repeated. Shares
-    named in `created` are done in any case.
+    named in `created` are done in any case. Failed: it cannot be recorded.
     """
     mountpoint = pool.filesystem.mountpoint
     known = rendered.load().quotas

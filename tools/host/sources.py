@@ -46,13 +46,13 @@ def newer(status: Path, uri: str | None, run: Run = _run) -> list[Newer]:
     if uri is None:
         raise Failed("this host has no Debian package source; set MILLRACE_APT_URI to one")
     with TemporaryDirectory(prefix="millrace-apt-") as directory:
-        options = _options(Path(directory), status, uri)
+        options = isolated(Path(directory), status, uri)
         fetched = run(["apt-get", "update", "--quiet", "--error-on=any", *options])
         if fetched.returncode != 0:
-            raise Failed(_reason(fetched.stderr))
+            raise Failed(reason(fetched.stderr))
         listed = run(["apt", "list", "--upgradable", *options])
         if listed.returncode != 0:
-            raise Failed(_reason(listed.stderr))
+            raise Failed(reason(listed.stderr))
     rows = map(UPGRADABLE.match, listed.stdout.splitlines())
     # A package that was built again under the same version is listed, too.
     return [Newer(row[1], row[3], row[2]) for row in rows if row and row[2] != row[3]]
@@ -65,8 +65,8 @@ def in_words(found: Sequence[Newer]) -> str:
     return f"{len(found)} package{'' if one else 's'} {'is' if one else 'are'} newer: {named}"
 
 
-def _options(root: Path, status: Path, uri: str) -> list[str]:
-    """Options that keep apt to the image's sources and database, and away from the host's."""
+def isolated(root: Path, status: Path, uri: str) -> list[str]:
+    """Return options that keep apt to the image's sources, away from the host's, and to the database `status`."""
     etc = root / "etc"
     for name, text in apt.files(uri).items():
         file = etc / name.relative_to("mkosi.sandbox/etc/apt")
@@ -89,8 +89,8 @@ def _options(root: Path, status: Path, uri: str) -> list[str]:
     return [word for name, value in chosen.items() for word in ("-o", f"{name}={value}")]
 
 
-def _reason(text: str) -> str:
-    """apt's first error in one line, without its mark."""
+def reason(text: str) -> str:
+    """Return the first error of apt or dpkg in one line, without its mark."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     errors = [line[2:].strip() for line in lines if line.startswith("E:")]
     return (errors or lines or ["apt gave no reason"])[0].rstrip(".")

@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compile the sets in their environment.
+
+The compiler runs without a network and sees nothing of the host: the same packages give the same bytes.
+"""
+
+import re
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from host.modules import sets
+from host.modules.environment import BUILD, Packages, Run, checked, run_quietly
+from host.modules.sets import ModuleSet
+from millrace.errors import Failed
+
+UNDEFINED = re.compile(r'modpost: "([^"]+)" \[([^\]]+)\] undefined')
+ERROR = re.compile(r"(?:^|\s)(\S+:\d+:\d+: (?:fatal )?error: .+)$", re.MULTILINE)
+# What stands below `sh -c`: $0 is the environment, the rest is the command in it.
+ENTER = 'mount --bind /dev/null "$0/dev/null" && exec chroot "$0" /usr/bin/env -i "$@"'
+ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "TZ=UTC", "HOME=/")
+
+
+def inside(root: Path, argv: Sequence[str]) -> list[str]:
+    """Return the command that runs `argv` in the environment `root`, without a network."""
+    enter = ["unshare", "--map-root-user", "--mount", "--net", "--", "sh", "-c", ENTER, str(root)]
+    return [*enter, *ENVIRONMENT, *argv]
+
+
+def make(one: ModuleSet, abi: str, jobs: int) -> list[str]:
+    """Return make's command line for a set; `jobs` compilers run at once."""
+    return [
+        "make",
+        f"--directory=/usr/src/linux-headers-{abi}",
+        f"--jobs={jobs}",
+        f"M=/{BUILD}/fs",
+        *one.config,
+        f"KCFLAGS={' '.join(one.macros)}",
+        # needs vmlinux with debugging information, which no package has
+        "CONFIG_DEBUG_INFO_BTF_MODULES=",
+        "modules",
+    ]
+
+
+def reason(text: str) -> str:
+    """Return why the compiler failed: undefined symbols by name, or its first error."""
+    if found := UNDEFINED.findall(text):
+        symbols = sorted({symbol for symbol, _ in found})
+        modules = sorted({module.rpartition("/")[2] for _, module in found})
+        return f"{', '.join(modules)}: this kernel does not export {', '.join(symbols)}"
+    if error := ERROR.search(text):
+        return error[1]
+    return (text.strip().splitlines() or ["make gave no reason"])[-1]
+
+
+def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run = run_quietly) -> None:
+    """Compile a set in the environment `root`. Failed: it does not build, with the symbol or the compiler's error."""
+    lines = [f"obj-m += {name}/\n" for name in one.top]
+    (root / BUILD / "fs/Kbuild").write_text("".join(lines))
+    done = run(inside(root, make(one, found.abi, jobs)))
+    if done.returncode != 0 or UNDEFINED.search(done.stderr):
+        raise Failed(
+            f"The modules of the set {one.name} do not build for kernel {found.version}: "
+            f"{reason(done.stderr)}. Build without --modules, or report this."
+        )
+
+
+def build(root: Path, found: Packages, target: Path, jobs: int, run: Run = run_quietly) -> list[Path]:
+    """Compile all sets and put their modules below `target`, by their path in `updates/`; return these.
+
+    Debugging information is removed. Failed: a set does not build, or a module is missing or for another kernel.
+    """
+    asn1 = ["gcc", "-O2", f"-I/{BUILD}/include", "-o", "/usr/src/asn1_compiler", f"/{BUILD}/{sets.ASN1_COMPILER[0]}"]
+    checked(run, inside(root, asn1), "asn1_compiler was not built")
+    scripts = root / f"usr/src/linux-headers-{found.abi}/scripts"
+    shutil.move(root / "usr/src/asn1_compiler", scripts / "asn1_compiler")
+    for one in sets.SETS:
+        compile_set(one, root, found, jobs, run)
+    kept = []
+    for module in (module for one in sets.SETS for module in one.modules):
+        built, path = root / BUILD / f"{module}.ko", target / f"{module}.ko"
+        if not built.is_file():
+            raise Failed(f"Kernel {found.version} makes no {module}.ko any more; report this as a bug.")
+        checked(run, inside(root, ["strip", "--strip-debug", f"/{BUILD}/{module}.ko"]), f"{module}.ko was not stripped")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(built, path)
+        kept.append(path)
+    return kept

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Verify that rebuilt modules fit Debian's kernel, and sign them.
+
+Without CONFIG_MODVERSIONS the kernel compares nothing but the vermagic: what does not fit is found here or never.
+"""
+
+import lzma
+import re
+import subprocess
+import tarfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from host import tools_tree
+from host.keys import Keys
+from host.modules.sets import SETS
+from millrace.errors import Failed
+
+# MODULE_VERMAGIC: release and flags of the kernel, in one string of the section .modinfo
+VERMAGIC = re.compile(rb"vermagic=([^\0]+)\0")
+SIGNATURE = b"~Module signature appended~\n"
+# Modules of these directories share the structures that a set changes.
+SHARED = ("fs/nfs", "fs/nfsd", "fs/smb")
+
+
+def vermagic(name: str, module: bytes) -> str:
+    """Return which kernel a module, not compressed, is for. Failed: it does not name one."""
+    match = VERMAGIC.search(module)
+    if match is None:
+        raise Failed(f"{name} does not name the kernel that it is for.")
+    return match[1].decode(errors="replace").strip()
+
+
+def debian_modules(deb: Path) -> dict[str, bytes]:
+    """Return Debian's own modules of SHARED from its package linux-modules, by path without suffix.
+
+    Failed: the package cannot be read, or has none of them.
+    """
+    found: dict[str, bytes] = {}
+    argv = ["dpkg-deb", "--fsys-tarfile", str(deb)]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        try:
+            with tarfile.open(fileobj=process.stdout, mode="r|") as archive:
+                for entry in archive:
+                    path = entry.name.partition("/kernel/")[2].removesuffix(".ko.xz")
+                    if entry.isfile() and path.startswith(tuple(f"{one}/" for one in SHARED)):
+                        content = archive.extractfile(entry)
+                        assert content is not None
+                        found[path] = lzma.decompress(content.read())
+        except (tarfile.TarError, lzma.LZMAError) as error:
+            raise Failed(f"{deb.name} cannot be read ({error}); remove it and run tools/build again.") from error
+    if not found:
+        raise Failed(f"{deb.name} has no modules of {', '.join(SHARED)}; report this as a bug.")
+    return found
+
+
+def verify(modules: Sequence[Path], target: Path, debian: dict[str, bytes]) -> None:
+    """Verify rebuilt modules below `target` against Debian's.
+
+    Failed: Debian has a module that shares structures with a set and is not in it, or a module is for another kernel.
+    """
+    if missing := sorted(debian.keys() - {path for one in SETS for path in one.modules}):
+        raise Failed(f"{missing[0]} of Debian's kernel is not rebuilt with its neighbours; report this as a bug.")
+    expected = {vermagic(path, module) for path, module in debian.items()}
+    for path in modules:
+        name = str(path.relative_to(target))
+        if (found := vermagic(name, path.read_bytes())) not in expected:
+            raise Failed(f"{name} is for the kernel {found!r}; the kernel of the image is {min(expected)!r}.")
+
+
+def sign(modules: Iterable[Path], root: Path, abi: str, keys: Keys) -> None:
+    """Sign modules, which are not compressed yet, with the program of the kernel in the environment `root`.
+
+    The signature has no time: the same keys give the same bytes. Failed: it cannot sign.
+    """
+    program = f"src/linux-headers-{abi}/scripts/sign-file"
+    owner = [str(keys.directory / name) for name in ("db.key", "db.crt")]
+    for module in modules:
+        tools_tree.run(root, program, "sha256", *owner, str(module))
+        if not module.read_bytes().endswith(SIGNATURE):
+            raise Failed(f"{module.name} was not signed; report this as a bug.")

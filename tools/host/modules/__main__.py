@@ -43,7 +43,8 @@ def built(work: Path, uri: str | None, run: environment.Run = environment.run_qu
 def main(arguments: list[str]) -> int:
     """Build the modules where they are not in the cache, and print where they are. Failed: as `built`."""
     parser = argparse.ArgumentParser(
-        prog="python -m host.modules", description="Build the kernel modules that Debian leaves out. No image takes them."
+        prog="python -m host.modules",
+        description="Build the kernel modules that Debian leaves out. No image takes them.",
     )
     parser.parse_args(arguments)
     cache, begin = caches(), time.monotonic()

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modules that Debian leaves out are built for exactly one kernel, and what does not fit it stops the build."""
+
+import io
+import lzma
+import subprocess
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from host import build
+from host.modules import compile as compiler
+from host.modules import environment, sets, verify
+from host.modules.environment import Packages
+from millrace.errors import Failed, Refused
+
+ABI, VERSION = "7.2.12+deb14-amd64", "7.2.12-1"
+MAGIC = f"{ABI} SMP preempt mod_unload modversions "
+FILES = (
+    f"linux-headers-{ABI}_{VERSION}_amd64.deb",
+    f"linux-headers-amd64_{VERSION}_amd64.deb",
+    f"linux-headers-7.2.12+deb14-common_{VERSION}_all.deb",
+    f"linux-modules-{ABI}_{VERSION}_amd64.deb",
+    f"linux-source-7.2_{VERSION}_all.deb",
+    f"linux-source_{VERSION}_all.deb",
+)
+MODULES = [module for one in sets.SETS for module in one.modules]
+
+
+def module(magic: str = MAGIC) -> bytes:
+    return b"\x7fELF\0license=GPL\0vermagic=" + magic.encode() + b"\0name=x\0"
+
+
+def answer(argv: Sequence[str], status: int = 0, out: str = "", err: str = "") -> subprocess.CompletedProcess[str]:
+    return subprocess.CompletedProcess(argv, status, out, err)
+
+
+def found(directory: Path = Path("/packages")) -> Packages:
+    return environment.packages(FILES, directory)
+
+
+def test_packages_name_their_kernel() -> None:
+    one = found()
+    assert (one.abi, one.version, one.source) == (ABI, VERSION, "7.2")
+    assert one.debian == Path("/packages") / FILES[3]
+
+
+def test_headers_without_their_source_are_refused() -> None:
+    newer = [*FILES[:4], "linux-source-7.2_7.2.13-1_all.deb"]
+    with pytest.raises(Failed, match=r"kernel headers 7\.2\.12-1 and kernel source 7\.2\.13-1"):
+        environment.packages(newer, Path())
+    with pytest.raises(Failed, match="headers and source of one kernel"):
+        environment.packages(FILES[1:], Path())
+    with pytest.raises(Failed, match="linux-modules-7"):
+        _ = environment.packages([*FILES[:3], *FILES[4:]], Path()).debian
+
+
+def test_key_follows_the_content_of_packages(tmp_path: Path) -> None:
+    for name in FILES:
+        (tmp_path / name).write_text(name)
+    before = found(tmp_path).key
+    assert environment.packages(FILES[::-1], tmp_path).key == before
+    (tmp_path / FILES[0]).write_text("rebuilt under the same version")
+    assert found(tmp_path).key != before
+
+
+class Apt:
+    """apt-get of a source that has FILES."""
+
+    def __init__(self, update: tuple[int, str] = (0, "")) -> None:
+        self.update = update
+        self.directory = Path()
+
+    def __call__(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        match [word for word in argv if word != "-o" and "::" not in word]:
+            case ["apt-get", "update", "--quiet", "--error-on=any"]:
+                return answer(argv, self.update[0], err=self.update[1])
+            case ["apt-get", "install", "--print-uris", "-qq", *names]:
+                assert not any(word == f"Dir::Cache::archives={self.directory}" for word in argv)
+                files = [file for file in FILES if file != FILES[3] or f"linux-modules-{ABI}" in names]
+                return answer(argv, out="".join(f"'http://mirror.example/{f}' {f} 1 MD5Sum:0\n" for f in files))
+            case ["apt-get", "install", "--download-only", "--yes", "-qq", *names]:
+                assert f"Dir::Cache::archives={self.directory}" in argv
+                assert {*environment.PACKAGES, f"linux-modules-{ABI}"} == set(names)
+                for file in FILES:
+                    (self.directory / file).touch()
+                return answer(argv)
+        raise AssertionError(argv)
+
+
+def test_packages_of_an_earlier_kernel_are_removed(tmp_path: Path) -> None:
+    apt = Apt()
+    apt.directory = tmp_path
+    (tmp_path / "linux-source-7.1_7.1.8-1_all.deb").touch()
+    assert environment.fetch(tmp_path, "http://mirror.example/", apt) == found(tmp_path)
+    assert sorted(path.name for path in tmp_path.glob("*.deb")) == sorted(FILES)
+
+
+def test_unreachable_sources_are_named(tmp_path: Path) -> None:
+    with pytest.raises(Failed, match=r"source cannot be fetched: Unable to connect\.$"):
+        environment.fetch(tmp_path, "http://mirror.example/", Apt((100, "E: Unable to connect.\n")))
+    with pytest.raises(Failed, match="set MILLRACE_APT_URI"):
+        environment.fetch(tmp_path, None, Apt())
+
+
+def test_compiler_has_no_network_and_no_environment_of_the_host() -> None:
+    argv = compiler.inside(Path("/root"), ["make"])
+    assert argv[:4] == ["unshare", "--map-root-user", "--mount", "--net"]
+    assert "env -i" in argv[argv.index("-c") + 1]
+    assert argv[-1] == "make"
+
+
+def test_macros_follow_the_configuration() -> None:
+    assert sets.SMB.macros == [
+        "-DCONFIG_SMBDIRECT_MODULE=1",
+        "-DCONFIG_SMB_SERVER_SMBDIRECT=1",
+        "-DCONFIG_CIFS_SMB_DIRECT=1",
+    ]
+    argv = compiler.make(sets.NFS, ABI, 2)
+    assert "CONFIG_NFSD_V4_2_INTER_SSC=y" in argv
+    assert any(word.startswith("KCFLAGS=") and "-DCONFIG_NFSD_V4_2_INTER_SSC=1" in word for word in argv)
+
+
+@pytest.mark.parametrize(
+    ("err", "reason"),
+    [
+        ('ERROR: modpost: "svc_gone" [/build/fs/nfsd/nfsd.ko] undefined!\n', "nfsd.ko: this kernel .* svc_gone"),
+        ("fs/nfsd/vfs.c:7:3: error: unknown type name 'x'\nmake: *** [vfs.o] Error 1\n", "vfs.c:7:3: error: unknown"),
+        ("make: No rule\n", "make: No rule"),
+        ("", "make gave no reason"),
+    ],
+)
+def test_kernel_that_modules_do_not_build_for_fails_by_name(tmp_path: Path, err: str, reason: str) -> None:
+    (tmp_path / "build/fs").mkdir(parents=True)
+    with pytest.raises(Failed, match=rf"nfs do not build for kernel 7\.2\.12-1: .*{reason}"):
+        compiler.compile_set(sets.NFS, tmp_path, found(), 2, lambda argv: answer(argv, 2, err=err))
+
+
+def test_undefined_symbol_fails_where_make_only_warns(tmp_path: Path) -> None:
+    (tmp_path / "build/fs").mkdir(parents=True)
+    warning = 'WARNING: modpost: "svc_gone" [/build/fs/nfsd/nfsd.ko] undefined!\n'
+    with pytest.raises(Failed, match="svc_gone"):
+        compiler.compile_set(sets.NFS, tmp_path, found(), 2, lambda argv: answer(argv, 0, err=warning))
+
+
+def environment_of(root: Path, made: Sequence[str]) -> None:
+    (root / "usr/src" / f"linux-headers-{ABI}" / "scripts").mkdir(parents=True)
+    (root / "usr/src/asn1_compiler").touch()
+    for name in made:
+        path = root / f"build/{name}.ko"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(module())
+
+
+def test_only_modules_of_the_sets_are_kept(tmp_path: Path) -> None:
+    environment_of(tmp_path / "root", [*MODULES, "fs/nfs_common/grace"])
+    kept = compiler.build(tmp_path / "root", found(), tmp_path / "new", 2, answer)
+    assert [str(path.relative_to(tmp_path / "new")) for path in kept] == [f"{name}.ko" for name in MODULES]
+    assert not list((tmp_path / "new").rglob("grace.ko"))
+
+
+def test_module_that_was_not_made_is_named(tmp_path: Path) -> None:
+    environment_of(tmp_path, MODULES[:-1])
+    with pytest.raises(Failed, match="makes no fs/smb/smbdirect/smbdirect.ko"):
+        compiler.build(tmp_path, found(), tmp_path / "new", 2, answer)
+
+
+def rebuilt(target: Path, magic: str = MAGIC) -> list[Path]:
+    paths = [target / f"{name}.ko" for name in MODULES]
+    for path in paths:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(module(magic))
+    return paths
+
+
+def test_modules_for_another_kernel_are_refused(tmp_path: Path) -> None:
+    debian = {"fs/nfsd/nfsd": module()}
+    verify.verify(rebuilt(tmp_path), tmp_path, debian)
+    with pytest.raises(Failed, match=r"blocklayoutdriver\.ko is for the kernel '7\.2\.13 SMP'"):
+        verify.verify(rebuilt(tmp_path, "7.2.13 SMP"), tmp_path, debian)
+
+
+def test_neighbour_that_is_not_rebuilt_is_refused(tmp_path: Path) -> None:
+    debian = {"fs/nfsd/nfsd": module(), "fs/nfs/nfsv5": module()}
+    with pytest.raises(Failed, match="fs/nfs/nfsv5 of Debian's kernel is not rebuilt"):
+        verify.verify(rebuilt(tmp_path), tmp_path, debian)
+
+
+def test_modules_of_debian_are_read_from_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w") as archive:
+        for name in ("fs/nfsd/nfsd", "fs/nfs_common/grace", "fs/xfs/xfs"):
+            entry = tarfile.TarInfo(f"./usr/lib/modules/{ABI}/kernel/{name}.ko.xz")
+            content = lzma.compress(module())
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content))
+    (tmp_path / "tar").write_bytes(data.getvalue())
+    program = tmp_path / "dpkg-deb"
+    program.write_text(f"#!/bin/sh\nexec cat {tmp_path}/tar\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    assert verify.debian_modules(tmp_path / "x.deb") == {"fs/nfsd/nfsd": module()}
+    (tmp_path / "tar").write_bytes(b"")
+    with pytest.raises(Failed, match=r"x\.deb"):
+        verify.debian_modules(tmp_path / "x.deb")
+
+
+def test_image_with_rebuilt_modules_is_refused() -> None:
+    with pytest.raises(Refused, match="build without --modules"):
+        build.main(["--modules"])

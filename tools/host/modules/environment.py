@@ -119,7 +119,7 @@ def fetch(directory: Path, uri: str | None, run: Run = run_quietly) -> Packages:
 
 
 def _names(run: Run, options: Sequence[str], wanted: Sequence[str], failed: str) -> list[str]:
-    """The files of packages and of what they depend on. apt lists what its cache lacks: the one of `options` is empty."""
+    """The files of packages and their dependencies: apt lists what its cache lacks, and that of `options` is empty."""
     listed = checked(run, ["apt-get", "install", "--print-uris", "-qq", *options, *wanted], failed)
     return [match[1] for line in listed.splitlines() if (match := URI.match(line))]
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 class ModuleSet:
     """Modules that are replaced together.
 
-    `sources` are directories of the kernel source. `config` goes on the command line of make, for kbuild; the macros that
-    follow from it go to the compiler, because the autoconf.h of Debian's headers lacks them. `top` is the Kbuild file above
-    the directories that have modules. `modules` are shipped, by their path below `kernel/`; other modules that the compiler
-    makes are not: Debian's stay.
+    `sources` are directories of the kernel source. `config` goes on the command line of make, for kbuild; the macros
+    that follow from it go to the compiler, because the autoconf.h of Debian's headers lacks them. `top` is the Kbuild
+    file above the directories that have modules. `modules` are shipped, by their path below `kernel/`; other modules
+    that the compiler makes are not: Debian's stay.
     """
 
     name: str
@@ -57,5 +57,7 @@ SMB = ModuleSet(
     modules=("fs/smb/client/cifs", "fs/smb/server/ksmbd", "fs/smb/smbdirect/smbdirect"),
 )
 SETS = (NFS, SMB)
+# Debian's stay: hashing and compression of buffers, without a structure that a set changes.
+KEPT = ("fs/smb/common/cifs_md4", "fs/smb/common/smb_compress")
 # kbuild makes parsers of cifs and ksmbd with it; the package linux-kbuild does not ship it.
 ASN1_COMPILER = ("scripts/asn1_compiler.c", "include/linux/asn1.h", "include/linux/asn1_ber_bytecode.h")

@@ -258,7 +258,7 @@ def print_cves() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Build what the command line asks for."""
+    """Build what the command line asks for. Refused: it asks for rebuilt kernel modules, which no image takes yet."""
     parser = argparse.ArgumentParser(prog="tools/build", description="Build the Millrace image into mkosi.output/.")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")

@@ -128,6 +128,7 @@ def test_macros_follow_the_configuration() -> None:
     [
         ('ERROR: modpost: "svc_gone" [/build/fs/nfsd/nfsd.ko] undefined!\n', "nfsd.ko: this kernel .* svc_gone"),
         ("fs/nfsd/vfs.c:7:3: error: unknown type name 'x'\nmake: *** [vfs.o] Error 1\n", "vfs.c:7:3: error: unknown"),
+        ("error: objtool: fopen failed\nmake: *** Error 2\n", "error: objtool: fopen failed"),
         ("make: No rule\n", "make: No rule"),
         ("", "make gave no reason"),
     ],

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Compile the sets in their environment.
 
-The compiler runs without a network and sees nothing of the host: the same packages give the same bytes.
+The compiler runs without a network and sees no file of the host: the same packages give the same bytes.
 """
 
 import re
@@ -15,9 +15,10 @@ from host.modules.sets import ModuleSet
 from millrace.errors import Failed
 
 UNDEFINED = re.compile(r'modpost: "([^"]+)" \[([^\]]+)\] undefined')
-ERROR = re.compile(r"(?:^|\s)(\S+:\d+:\d+: (?:fatal )?error: .+)$", re.MULTILINE)
+ERROR = re.compile(r"^((?:\S+:\d+:(?:\d+:)? )?(?:fatal )?error: .+)$", re.MULTILINE)
 # What stands below `sh -c`: $0 is the environment, the rest is the command in it.
-ENTER = 'mount --bind /dev/null "$0/dev/null" && exec chroot "$0" /usr/bin/env -i "$@"'
+# objtool reads its limits from /proc.
+ENTER = 'mount --bind /dev/null "$0/dev/null" && mount --rbind /proc "$0/proc" && exec chroot "$0" /usr/bin/env -i "$@"'
 ENVIRONMENT = ("PATH=/usr/bin:/usr/sbin", "LC_ALL=C", "TZ=UTC", "HOME=/")
 
 

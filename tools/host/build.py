@@ -30,7 +30,7 @@ from host import (
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
 from host.progress import clock
-from millrace.errors import BadInput, Failed, Refused
+from millrace.errors import BadInput, Failed
 
 BUILDING = ".building"
 LOG = "build.log"
@@ -258,7 +258,7 @@ def print_cves() -> None:
 
 
 def main(arguments: list[str]) -> int:
-    """Build what the command line asks for. Refused: it asks for rebuilt kernel modules, which no image takes yet."""
+    """Build what the command line asks for."""
     parser = argparse.ArgumentParser(prog="tools/build", description="Build the Millrace image into mkosi.output/.")
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--client", action="store_true", help="build the image of the tests' client VM")
@@ -268,9 +268,6 @@ def main(arguments: list[str]) -> int:
         "--lock", type=Path, metavar="DIR", help="build with empty caches, and keep all packages that it takes"
     )
     what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
-    parser.add_argument(
-        "--modules", action="store_true", help="replace modules of NFS and SMB by rebuilt ones (not supported yet)"
-    )
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     parser.add_argument(
         "--release", type=Path, nargs=2, metavar=("KEYDIR", "DIR"), help="write what servers update from to DIR"
@@ -280,11 +277,6 @@ def main(arguments: list[str]) -> int:
         parser.error("--sign is for the image; leave --client, --cves and --lock out.")
     if chosen.release is not None and (chosen.client or chosen.cves or chosen.lock or chosen.check):
         parser.error("--release is for the image; leave --client, --cves, --lock and --check out.")
-    if chosen.modules:
-        raise Refused(
-            "Rebuilt kernel modules were not tested in a booted server yet; build without --modules, "
-            "the image has Debian's modules then."
-        )
     # Before the build: it takes minutes.
     releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)

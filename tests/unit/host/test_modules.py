@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from host import build
 from host.modules import compile as compiler
 from host.modules import environment, sets, verify
 from host.modules.environment import Packages
-from millrace.errors import Failed, Refused
+from millrace.errors import Failed
 
 ABI, VERSION = "7.2.12+deb14-amd64", "7.2.12-1"
 MAGIC = f"{ABI} SMP preempt mod_unload modversions "
@@ -206,8 +205,3 @@ def test_modules_of_debian_are_read_from_the_package(tmp_path: Path, monkeypatch
     (tmp_path / "tar").write_bytes(b"")
     with pytest.raises(Failed, match=r"x\.deb"):
         verify.debian_modules(tmp_path / "x.deb")
-
-
-def test_image_with_rebuilt_modules_is_refused() -> None:
-    with pytest.raises(Refused, match="build without --modules"):
-        build.main(["--modules"])

@@ -142,7 +142,10 @@ def test_update_is_not_written_where_two_drives_are_of_one_image(
     assert server.entries == ["millrace_0.1.0.efi"]
 
 
-@pytest.mark.parametrize(("job", "word"), [("bench", "millrace bench stop"), ("clone", "millrace share clone-status")])
+@pytest.mark.parametrize(
+    ("job", "word"),
+    [("bench", "millrace bench stop"), ("tuner", "millrace tuner stop"), ("clone", "millrace share clone-status")],
+)
 @pytest.mark.parametrize("state", ["activating", "active", "deactivating"])
 def test_job_that_a_restart_would_end_comes_first(server: Server, job: str, word: str, state: str) -> None:
     server.states[f"millrace-{job}.service"] = state

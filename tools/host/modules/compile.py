@@ -62,7 +62,7 @@ def compile_set(one: ModuleSet, root: Path, found: Packages, jobs: int, run: Run
     if done.returncode != 0 or UNDEFINED.search(done.stderr):
         raise Failed(
             f"The modules of the set {one.name} do not build for kernel {found.version}: "
-            f"{reason(done.stderr)}. Build without --modules, or report this."
+            f"{reason(done.stderr)}. Report this as a bug."
         )
 
 

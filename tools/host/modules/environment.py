@@ -48,7 +48,7 @@ class Packages:
         """Return the package of Debian's own modules for this kernel. Failed: it was not fetched."""
         names = [name for name in self.files if DEBIAN.match(name)]
         if len(names) != 1:
-            raise Failed(f"The package sources do not have linux-modules-{self.abi}; run tools/build again later.")
+            raise Failed(f"The package sources do not have linux-modules-{self.abi}; run host.modules again later.")
         return self.directory / names[0]
 
     @property
@@ -81,11 +81,11 @@ def packages(names: Sequence[str], directory: Path) -> Packages:
     headers = [match for name in names if (match := HEADERS.match(name))]
     source = [match for name in names if (match := SOURCE.match(name))]
     if len(headers) != 1 or len(source) != 1:
-        raise Failed("The package sources do not have headers and source of one kernel; run tools/build again later.")
+        raise Failed("The package sources do not have headers and source of one kernel; run host.modules again later.")
     if headers[0][2] != source[0][2]:
         raise Failed(
             f"The package sources have kernel headers {headers[0][2]} and kernel source {source[0][2]}; "
-            "run tools/build again when both are of one version."
+            "run host.modules again when both are of one version."
         )
     return Packages(directory, tuple(sorted(names)), headers[0][1], headers[0][2], source[0][1])
 
@@ -114,7 +114,7 @@ def fetch(directory: Path, uri: str | None, run: Run = run_quietly) -> Packages:
         if file.name not in names:
             file.unlink()
     if missing := [one for one in names if not (directory / one).is_file()]:
-        raise Failed(f"apt did not fetch {missing[0]}; run tools/build again.")
+        raise Failed(f"apt did not fetch {missing[0]}; run host.modules again.")
     return packages(names, directory)
 
 

@@ -49,7 +49,7 @@ def debian_modules(deb: Path) -> dict[str, bytes]:
                         assert content is not None
                         found[path] = lzma.decompress(content.read())
         except (tarfile.TarError, lzma.LZMAError) as error:
-            raise Failed(f"{deb.name} cannot be read ({error}); remove it and run tools/build again.") from error
+            raise Failed(f"{deb.name} cannot be read ({error}); remove it and run host.modules again.") from error
     if not found:
         raise Failed(f"{deb.name} has no modules of {', '.join(SHARED)}; report this as a bug.")
     return found

@@ -117,6 +117,13 @@ class Box:
             SERVING_SECONDS,
         )
 
+    def see_stopped_whole(self) -> None:
+        """See that the last shutdown stopped every unit: with a cycle systemd drops a job, and the pool stays mounted."""
+        assert self.say("journalctl -b -o cat _PID=1 | grep 'ordering cycle'; true") == ""
+        before = "journalctl -b -1 -o cat _PID=1"
+        assert self.say(f"{before} | grep 'ordering cycle'; true") == ""
+        assert "Unmounted srv-pool.mount" in self.say(f"{before} | grep srv-pool.mount; true")
+
     def failed_units(self) -> list[str]:
         return [unit["unit"] for unit in self.read_json("systemctl --failed --output=json")]
 

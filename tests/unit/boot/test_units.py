@@ -6,7 +6,7 @@ import re
 import pytest
 
 from millrace import paths
-from tests.unit.boot.units import ADDED, OWN, SHARED, settings, unit
+from tests.unit.boot.units import ADDED, OWN, SHARED, names, settings, unit
 
 UNITS = sorted(path.name for path in OWN.glob("millrace-*.*") if path.is_file())
 SERVICES = [name for name in UNITS if name.endswith(".service")]
@@ -43,6 +43,16 @@ def test_unit_does_not_wait_by_sleeping() -> None:
         commands = [command for key in found if key.startswith("Exec") for command in found[key]]
         assert commands
         assert [command for command in commands if re.search(r"/sleep |/sh ", command)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in UNITS if name.endswith((".path", ".socket"))])
+def test_watch_that_follows_a_service_is_in_no_cycle_with_the_basic_system(name: str) -> None:
+    """systemd.path(5), Default Dependencies: basic.target waits for it, and each service for that."""
+    found = unit(name)
+    follows = [one for one in names(found, "After") if one.endswith((".service", ".target"))]
+    assert not follows or found["DefaultDependencies"] == ["no"]
+    # as it would have been stopped by default
+    assert not follows or (found["Conflicts"], found["Before"]) == (["shutdown.target"], ["shutdown.target"])
 
 
 @pytest.mark.parametrize("name", ["millrace-retune", "millrace-retune-arrays"])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One cable and one client, which outlive the servers of a story."""
+"""One cable and one client, which outlive the servers of a story; a release to update to."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,11 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.vm.box import CLIENT_ADDRESSES, MTU
+from tests.vm.lives.release import release
 from vm.accel import Accel
 from vm.client import client as client_machine
 from vm.client import give_addresses
 from vm.link import Cables
 from vm.machine import Machine
+
+__all__ = ["release"]
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """Another version is installed under a client, accepted, rolled back; one that does not serve goes back by itself."""
 
-import base64
 import shutil
-import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import pytest
 
-from host import keys, layout, stage
-from host import release as releases
-from host.layout import REPO
 from tests.vm.box import Box
-from tests.vm.lives.test_adopt import LOCKED, SERVER, WHERE, lock, started
+from tests.vm.lives.release import CHANGED, GONE, KEYS, LISTED, MASKED, MINE, NEW, OLD, Made, served
+from tests.vm.lives.test_adopt import SERVER, WHERE, lock, see_reclaimed, started
 from tests.vm.shares.words import PASSWORD
 from vm.accel import Accel
 from vm.link import Cables
@@ -28,68 +18,10 @@ from vm.machine import Machine
 # a second image, and nine boots
 pytestmark = pytest.mark.soak
 
-OLD, NEW = "0.1.0", "0.1.1"
-TOOLS = layout.caches().stages / "image" / "mkosi.tools"
-LEFT_OUT = ("mkosi.output", ".git", "node_modules", "site", "out", "__pycache__")
-# The host, as QEMU's own network has it.
-HOST = "10.0.2.2"
-KEYS = "/etc/millrace/update-keys.pgp"
 # nfsd starts in the old version only.
 FAULT = f"[Service]\nExecStartPre=/bin/sh -c '. /usr/lib/os-release; test $IMAGE_VERSION != {NEW}'\n"
 DROP_INS = "/etc/systemd/system/nfs-server.service.d"
-CHANGED, MINE, GONE = "etc/inputrc", "etc/networks", "etc/issue.net"
-MASKED = "e2scrub_reap.service"
 BOOT = "/proc/sys/kernel/random/boot_id"
-LISTED = "ls $(bootctl --print-boot-path)/EFI/Linux"
-
-
-@dataclass(frozen=True)
-class Made:
-    """A release of the next version, one of this version, and the public key for their signatures, in base64."""
-
-    directory: Path
-    older: Path
-    archive: Path
-    public: str
-
-
-@pytest.fixture(scope="module")
-def release(image: Path, tmp_path_factory: pytest.TempPathFactory) -> Made:
-    """This tree with another version, built and released; the image that is there is the older one."""
-    work = tmp_path_factory.mktemp("release")
-    owner = keys.make(work / "keys", datetime.now(UTC))
-    tree = work / "tree"
-    shutil.copytree(REPO, tree, symlinks=True, ignore=shutil.ignore_patterns(*LEFT_OUT))
-    (tree / "mkosi.version").write_text(f"{NEW}\n")
-    news = tree / "NEWS.md"
-    news.write_text(news.read_text().replace("\n## ", f"\n## {NEW}\n\n- A test of updates.\n\n## ", 1))
-    # what is changed in /etc, new in it, changed here as well, and gone
-    for name in (CHANGED, MINE):
-        (tree / "mkosi.extra" / name).write_text(f"# of {NEW}\n")
-    (tree / "mkosi.extra/etc/systemd/system" / MASKED).symlink_to("/dev/null")
-    with (tree / "mkosi.conf").open("a") as file:
-        file.write(f"        /{GONE}\n")
-    subprocess.run([tree / "tools/build", "--release", owner.directory, work / "www"], check=True, cwd=tree)
-    shutil.rmtree(tree)
-    releases.write(layout.OUTPUT, owner, TOOLS, OLD, REPO / "NEWS.md", work / "older", stage.epoch(REPO))
-    public = base64.b64encode((owner.directory / keys.UPDATE_PUBLIC).read_bytes()).decode()
-    return Made(work / "www", work / "older", work / f"www/millrace_{NEW}.tar", public)
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    def log_message(self, format: str, *args: object) -> None:
-        """Say nothing."""
-
-
-@contextmanager
-def served(directory: Path) -> Iterator[str]:
-    """The URL of a directory, as the server reaches it."""
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(directory))) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://{HOST}:{server.server_port}/"
-        server.shutdown()
-        thread.join()
 
 
 @pytest.fixture(scope="module")
@@ -183,8 +115,7 @@ def test_update_is_installed_under_a_client_and_accepted(box: Box, client: Machi
     assert "# of this server" in box.say(f"cat /{MINE}")
     assert box.say("exportfs -s | grep -o '^/srv/pool/models.*fsid=[^,]*'") == fsid
     client.run(f"while [ $(wc -l < {WHERE}/counted) -le {before + 2} ]; do sleep 1; done", seconds=900)
-    box.machine.wait_command(LOCKED, "the reclaimed lock", 300)
-    assert client.run("dmesg | grep -iE 'stale file handle|lock reclaim failed|lost lock'; true").out == ""
+    see_reclaimed(box, client)
     assert box.failed_units() == []
 
 

@@ -14,28 +14,14 @@ from itertools import pairwise
 import pytest
 
 from tests.vm.box import Box
-from tests.vm.lives.test_update import (
-    BOOT,
-    DROP_INS,
-    FAULT,
-    KEYS,
-    LISTED,
-    NEW,
-    OLD,
-    Made,
-    box,
-    rebooted,
-    release,
-    served,
-    version,
-    written,
-)
+from tests.vm.lives.release import KEYS, LISTED, NEW, OLD, Made, served
+from tests.vm.lives.test_update import BOOT, DROP_INS, FAULT, box, rebooted, version, written
 from vm.machine import Machine
 
 # an image, and six boots for each cycle
 pytestmark = pytest.mark.soak
 
-__all__ = ["box", "release"]
+__all__ = ["box"]
 
 CYCLES = int(os.environ.get("CYCLES", "50"))
 BACK = "grep -q failed /var/lib/millrace/update/last.json && ! test -e /var/lib/millrace/update/before.json"

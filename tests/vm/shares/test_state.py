@@ -133,6 +133,7 @@ def test_reboot_with_damaged_state_later_release_and_moved_drives_serves_every_s
     box.wait_serving()
     alone.serving_did_not_wait_for_the_inventory(box)
     box.wait_booted()
+    box.see_stopped_whole()
     assert box.failed_units() == []
     assert box.uuids() == uuids
     # the last policy that could be read stays in force, and tuning says so

@@ -74,9 +74,10 @@ def test_volume_outlives_a_reboot_grows_and_is_cloned(box: Box, client: Machine,
     assert wrong.status == 1
     assert "volume tank is connected by" in wrong.err
 
-    box.machine.run("systemctl --no-block reboot")
-    box.machine.wait_agent()
+    box.machine.reboot()
     box.wait_serving()
+    # nvmet had let go of the files in time
+    box.see_stopped_whole()
     again = box.shown("volume show tank --json")["volume"]
     assert {key: again[key] for key in ("uuid", "nqn", "size", "export")} == {
         key: tank[key] for key in ("uuid", "nqn", "size", "export")

@@ -118,7 +118,7 @@ class Box:
         )
 
     def see_stopped_whole(self) -> None:
-        """See that the last shutdown stopped every unit: with a cycle systemd drops a job, and the pool stays mounted."""
+        """See that the last shutdown stopped all: of a cycle systemd drops a job, and the pool stays mounted."""
         assert self.say("journalctl -b -o cat _PID=1 | grep 'ordering cycle'; true") == ""
         before = "journalctl -b -1 -o cat _PID=1"
         assert self.say(f"{before} | grep 'ordering cycle'; true") == ""

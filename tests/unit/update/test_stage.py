@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nothing of a release is used before its signature and its checksums are verified, wherever it comes from."""
 
+import os
 import tarfile
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -63,6 +65,24 @@ def test_what_the_download_said_is_the_sentence(server: Server) -> None:
     server.broken[f"systemctl start {stage.FETCHER}"] = Result(1, "", "")
     with pytest.raises(Failed, match=r"^files\.example does not have it: 404"):
         staged(server, None)
+
+
+def test_kernel_image_without_room_is_refused_before_it_is_brought(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its place is that of other versions, never that of the one that runs."""
+    made = make_release(tmp_path / "new")
+    kernel = len(b"kernel" * 9)
+
+    def statvfs(path: Path) -> SimpleNamespace:
+        return SimpleNamespace(f_bavail=kernel - 1 if "boot" in path.parts else 1 << 40, f_frsize=1)
+
+    monkeypatch.setattr(os, "statvfs", statvfs)
+    with pytest.raises(Refused, match=r"^the boot partition has 53 B free, the kernel image needs 54 B; remove from "):
+        staged(server, made)
+    assert not (paths.update_staged_dir() / layout.file_name("kernel", "0.2.0", ROOTHASH)).exists()
+    server.entry("millrace_0.0.9.efi")
+    assert staged(server, made).version == "0.2.0"
 
 
 def test_without_a_source_the_command_for_one_is_named(server: Server) -> None:

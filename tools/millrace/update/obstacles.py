@@ -2,6 +2,7 @@
 """Why no update can be installed now, and why one version is not installed as it is."""
 
 import os
+from pathlib import Path
 
 from millrace import paths
 from millrace.adopt import journal
@@ -11,10 +12,11 @@ from millrace.pool.arrays import live_arrays
 from millrace.provision import change_journal
 from millrace.provision.pool_file import known_pool
 from millrace.system import mounts
+from millrace.system.os_release import image_version
 from millrace.system.run import Runner
 from millrace.system.text import size
 from millrace.system.units import is_under_way
-from millrace.update import records
+from millrace.update import boot_entries, records
 from millrace.update.model import Release
 from millrace.update.release import number
 
@@ -84,13 +86,33 @@ def of_version(version: str, running: str, older: bool = False, again: bool = Fa
     return None
 
 
-def of_space(release: Release) -> str | None:
-    """Return why the files of a release cannot be staged; None where there is room."""
+def of_space(release: Release, run: Runner) -> str | None:
+    """Return why the files of a release have no room on the boot drive; None where they have.
+
+    Failed: the boot partition cannot be read.
+    """
     needed = sum(one.size for one in release.files) + KEPT_FREE
     directory = paths.update_dir()
     directory.mkdir(parents=True, exist_ok=True)
-    found = os.statvfs(directory)
-    free = found.f_bavail * found.f_frsize
+    free = _free(directory)
+    if free < needed:
+        remedy = "remove files from /var/tmp or /home"
+        return f"the boot drive has {size(free)} free, the update needs {size(needed)}; {remedy}"
+    return _of_boot_partition(release, run)
+
+
+def _of_boot_partition(release: Release, run: Runner) -> str | None:
+    """The kernel image has to fit beside that of the running version; those of others make room for it."""
+    needed = sum(one.size for one in release.files if one.kind == "kernel")
+    where = boot_entries.directory(run)
+    others = [one for one in boot_entries.entries(run) if one.version != image_version()]
+    free = _free(where) + sum(one.path.stat().st_size for one in others)
     if free >= needed:
         return None
-    return f"the boot drive has {size(free)} free, the update needs {size(needed)}; remove files from /var/tmp or /home"
+    remedy = f"remove from {where.parents[1]} what is not of Millrace"
+    return f"the boot partition has {size(free)} free, the kernel image needs {size(needed)}; {remedy}"
+
+
+def _free(directory: Path) -> int:
+    found = os.statvfs(directory)
+    return found.f_bavail * found.f_frsize

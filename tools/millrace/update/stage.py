@@ -78,7 +78,7 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
 
     BadInput: one is wrong. Refused: there is no room for them, or this server would not start with the kernel image.
     """
-    make_room(found)
+    see_room(found, run)
     directory = paths.update_staged_dir()
     sums = release.signed_sums(directory, run)
     done, total = 0, sum(one.size for one in found.files)
@@ -90,9 +90,9 @@ def complete(found: Release, bring: Bring, run: Runner) -> None:
         done += one.size
 
 
-def make_room(found: Release) -> None:
-    """Verify that the files of a release fit. Refused: there is no room for them."""
-    problem = of_space(found)
+def see_room(found: Release, run: Runner) -> None:
+    """Verify that the files of a release fit. Refused: there is no room for them. Failed: that cannot be seen."""
+    problem = of_space(found, run)
     if problem:
         raise Refused(problem)
 

@@ -80,7 +80,7 @@ class _Entries:
 
 def _staged(entries: _Entries, run: Runner) -> Release:
     found = stage.describe(entries.take, run)
-    stage.make_room(found)
+    stage.see_room(found, run)
     directory = paths.update_staged_dir()
     sums = release.signed_sums(directory, run)
     missing = {one.name: one for one in found.files if not (directory / one.name).exists()}

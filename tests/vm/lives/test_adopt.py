@@ -20,12 +20,19 @@ from vm.disks import BASE
 from vm.link import Cables
 from vm.machine import Machine
 from vm.qemu import Files
-from vm.server import Nic, Server
+from vm.server import Nic, Node, Server
 
 # four boots of the server, one of which builds a pool
 pytestmark = pytest.mark.soak
 
 SERVER = dataclasses.replace(server_named("5equal"), nics=[Nic(node=0)])
+# Another chassis, in which a drive is missing: two processors, and drives and port are in other slots.
+CHASSIS = dataclasses.replace(
+    SERVER,
+    nodes=(Node(cpus=1, memory=SERVER.memory // 2),) * 2,
+    drives=tuple(dataclasses.replace(drive, node=1) for drive in reversed(SERVER.drives[:-1])),
+    nics=(Nic(node=1),),
+)
 ONCE = b"[Timer]\nOnUnitInactiveSec=\nOnBootSec=1s\n"
 KEEP = "/srv/pool/.millrace/keep"
 WHERE = "/mnt/models"
@@ -184,7 +191,7 @@ def test_adopted_server_is_the_same_and_a_client_goes_on(box: Box, client: Machi
     assert box.failed_units() == []
 
 
-def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
+def test_adopted_by_credential_in_another_chassis_without_a_drive_and_with_a_torn_state(
     box: Box, image: Path, accelerator: Accel, cables: Cables, directory: Path, before: dict[str, str]
 ) -> None:
     # two generations at least, of which the newest is torn
@@ -195,8 +202,7 @@ def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
     box.say(f"truncate -s 1000 {newest}; sync -f /srv/pool")
     box.machine.power_cut()
     lose_boot_drive(directory)
-    server = dataclasses.replace(SERVER, drives=SERVER.drives[:-1])
-    with started(image, accelerator, cables, directory, server, millrace__adopt=b"auto") as new:
+    with started(image, accelerator, cables, directory, CHASSIS, millrace__adopt=b"auto") as new:
         new.wait_serving()
         took = float(new.say("cut -d' ' -f1 /proc/uptime"))
         print(f"adopted and serving {took:.0f} s after the boot ({accelerator.name})")
@@ -215,11 +221,10 @@ def test_adopted_by_credential_without_a_drive_and_with_a_torn_state(
 def test_server_with_a_pool_takes_no_credential_that_it_was_not_set_up_with(
     image: Path, accelerator: Accel, cables: Cables, directory: Path, before: dict[str, str]
 ) -> None:
-    server = dataclasses.replace(SERVER, drives=SERVER.drives[:-1])
     made, unit = b"f /run/from-outside 0644 root root - -\n", b"[Service]\nExecStart=/bin/touch /run/from-outside\n"
     more = {"tmpfiles__extra": made, "systemd__extra_unit__outside__service": unit}
     more |= {"systemd__unit_dropin__nfs_server__service": b"[Unit]\nConditionPathExists=/nowhere\n"}
-    with started(image, accelerator, cables, directory, server, **more) as box:
+    with started(image, accelerator, cables, directory, CHASSIS, **more) as box:
         box.wait_serving()
         assert box.say("ls /run/from-outside 2>/dev/null; true") == ""
         assert box.say("systemctl show -P LoadState outside.service") == "not-found"

@@ -384,6 +384,11 @@ def alert_dir() -> Path:
     return state_dir() / "alert"
 
 
+def alert_routes_file() -> Path:
+    """Where alerts go; millrace-alert.service runs where this file is."""
+    return alert_dir() / "routes.json"
+
+
 def alert_state_file() -> Path:
     """Open alerts and the queue, of millrace-alert.service alone."""
     return ROOT / "var/lib/millrace-alert/state.json"

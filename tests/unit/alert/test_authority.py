@@ -149,7 +149,7 @@ def test_added_route_keeps_its_authority_and_the_list_shows_it(systemd: Systemd,
 def test_secret_and_authority_both_come_through_standard_input(systemd: Systemd) -> None:
     done = typed("add", "webhook", "chat", "--url-stdin", "--ca", "-", stdin=f"{URL}\n{made('Corp')}")
     assert "verified against CN=Corp" in done.stdout
-    assert URL in routes.secrets_file().read_text() and "s3cret" not in routes.routes_file().read_text()
+    assert URL in routes.secrets_file().read_text() and "s3cret" not in paths.alert_routes_file().read_text()
 
 
 def test_what_cannot_be_an_authority_is_refused_and_nothing_is_kept(systemd: Systemd, tmp_path: Path) -> None:

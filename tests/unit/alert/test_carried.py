@@ -58,7 +58,7 @@ def test_no_secret_is_exported(exported: Any) -> None:
 
 
 def test_new_server_has_the_routes_and_names_each_without_its_secret(systemd: Systemd, exported: Any) -> None:
-    for file in (routes.routes_file(), routes.secrets_file()):
+    for file in (paths.alert_routes_file(), routes.secrets_file()):
         file.unlink()
     chat, mail = PART.take(exported, systemd)
     assert chat == (
@@ -92,7 +92,7 @@ def test_routes_that_the_file_does_not_have_are_removed_with_their_secrets(syste
     PART.take(exported[2:], systemd)
     assert secrets() == {}
     PART.take([], systemd)
-    assert not routes.routes_file().exists() and not routes.secrets_file().exists()
+    assert not paths.alert_routes_file().exists() and not routes.secrets_file().exists()
     assert systemd.calls[-1] == ["systemctl", "stop", "millrace-alert.service"]
     PART.take([], systemd)
     assert len(systemd.calls) == 2

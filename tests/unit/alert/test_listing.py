@@ -8,7 +8,7 @@ from typing import ClassVar
 import pytest
 
 from millrace import paths
-from millrace.alert import listing, routes
+from millrace.alert import listing
 from millrace.alert.model import Alert, Report, Routes, TestRequest, TestResult
 from millrace.errors import BadInput, Failed, Refused
 from millrace.health.model import Level
@@ -123,7 +123,7 @@ def test_key_that_is_not_open_is_refused_and_nothing_is_kept() -> None:
 
 
 def test_test_is_done_by_the_service_and_leaves_no_request(monkeypatch: pytest.MonkeyPatch) -> None:
-    write_model(routes.routes_file(), Routes(routes=[HOOK, LOG]))
+    write_model(paths.alert_routes_file(), Routes(routes=[HOOK, LOG]))
     asked: list[TestRequest] = []
 
     def serve(_: float) -> None:
@@ -139,7 +139,7 @@ def test_test_is_done_by_the_service_and_leaves_no_request(monkeypatch: pytest.M
 
 
 def test_service_that_says_nothing_or_does_not_run_is_a_failure() -> None:
-    write_model(routes.routes_file(), Routes(routes=[HOOK]))
+    write_model(paths.alert_routes_file(), Routes(routes=[HOOK]))
     systemd = Systemd()
     with pytest.raises(Failed, match=r"did not report in 75 s: journalctl -u millrace-alert\.service"):
         listing.test(["chat"], systemd, [])

@@ -4,7 +4,8 @@
 from datetime import datetime, timedelta
 
 from millrace.alert import queue
-from millrace.alert.model import Delivery, State
+from millrace.alert.model import State
+from millrace.health.deliveries import MOST, Delivery
 from millrace.health.model import Level
 from tests.unit.alert.samples import BEGAN, HOOK, LOG, finding, health, stamp
 
@@ -105,12 +106,12 @@ def test_clock_that_was_put_back_holds_nothing() -> None:
 
 def test_queue_is_bounded_and_says_what_it_dropped() -> None:
     state = known()
-    for _ in range(queue.MOST + 5):
+    for _ in range(MOST + 5):
         state = queue.say(state, "opened", stamp(), [], ["chat"])
     numbers = [one.message.number for one in state.queue]
-    assert len(numbers) == queue.MOST
+    assert len(numbers) == MOST
     # the first may be on its way; of the others the oldest go
-    assert numbers[:2] == [1, 7] and numbers[-1] == queue.MOST + 5
+    assert numbers[:2] == [1, 7] and numbers[-1] == MOST + 5
     assert [one.dropped for one in state.deliveries] == [5, 0]
 
 

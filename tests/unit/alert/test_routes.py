@@ -9,8 +9,9 @@ import pytest
 
 from millrace import paths
 from millrace.alert import routes
-from millrace.alert.model import Delivery, Report, Security
+from millrace.alert.model import Report, Security
 from millrace.errors import BadInput, Failed, LaterRelease, Refused
+from millrace.health.deliveries import Delivery
 from millrace.system.run import Result
 from tests.fakes.commands import Commands
 from tests.unit.alert.samples import HOOK, LOG, URL, mail_route
@@ -30,7 +31,7 @@ def test_secret_is_in_the_file_of_root_alone(systemd: Systemd) -> None:
     routes.add(HOOK, URL, systemd)
     assert URL in routes.secrets_file().read_text()
     assert stat.S_IMODE(routes.secrets_file().stat().st_mode) == 0o600
-    assert "s3cret" not in routes.routes_file().read_text()
+    assert "s3cret" not in paths.alert_routes_file().read_text()
     assert "s3cret" not in str(systemd.calls) + str(systemd.stdin)
     assert systemd.calls == [["systemctl", "restart", "millrace-alert.service"]]
 
@@ -43,7 +44,7 @@ def test_removed_route_leaves_no_secret(systemd: Systemd) -> None:
     text = routes.secrets_file().read_text()
     assert "s3cret" not in text and "pass-word" in text
     routes.remove("ops", systemd)
-    assert not routes.secrets_file().exists() and not routes.routes_file().exists()
+    assert not routes.secrets_file().exists() and not paths.alert_routes_file().exists()
     assert systemd.calls[-1] == ["systemctl", "stop", "millrace-alert.service"]
 
 

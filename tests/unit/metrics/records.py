@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Records of a server that sources of metrics read."""
 
-from millrace.alert.model import Alert, Delivery, Report
+from millrace.alert.model import Alert, Report
+from millrace.health.deliveries import Delivery
 from millrace.health.model import Level
 from millrace.system.mounts import mounted
 from tests.fakes.files.box import Box

@@ -16,9 +16,10 @@ import pytest
 from click.testing import CliRunner
 
 from millrace import paths
-from millrace.alert.model import Delivery, Report
+from millrace.alert.model import Report
 from millrace.cli import millrace
 from millrace.domain.join import join
+from millrace.health.deliveries import Delivery
 from millrace.share.server import Server
 from millrace.system.documents import write_model
 from millrace.system.run import Result

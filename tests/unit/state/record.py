@@ -17,7 +17,6 @@ from millrace.alert.model import (
     Acknowledgement,
     Acknowledgements,
     Alert,
-    Delivery,
     MailRoute,
     Message,
     Queued,
@@ -35,6 +34,7 @@ from millrace.drive.history import KnownDrive, KnownDrives
 from millrace.drive.media_errors import Counter, Counters
 from millrace.drive.wear import WearStep
 from millrace.etc.rendered import Rendered
+from millrace.health.deliveries import Delivery
 from millrace.health.model import Level
 from millrace.keep.model import KeepStatus, KeyFile, Manifest, Member, Seal
 from millrace.metrics.model import MetricsSettings, TokenHash

@@ -21,6 +21,7 @@ from millrace.alert.model import (
 )
 from millrace.alert.service import TEST_FILE
 from millrace.errors import Failed, MillraceError, Refused
+from millrace.health.deliveries import UNIT
 from millrace.health.host import BOOT_SECONDS
 from millrace.health.model import SEVERITY, Health
 from millrace.state.store import config_lock
@@ -93,8 +94,8 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
     if not known:
         raise Refused("there is no route yet: millrace alert route add --help")
     with locks.held(paths.alert_dir() / "test.lock"):
-        if not is_active(routes.UNIT, run):
-            raise Failed(f"{routes.UNIT} does not run: systemctl status {routes.UNIT}")
+        if not is_active(UNIT, run):
+            raise Failed(f"{UNIT} does not run: systemctl status {UNIT}")
         request = TestRequest(id=uuid.uuid4().hex, routes=list(names) or known)
         file = paths.alert_dir() / TEST_FILE
         write_model(file, request)
@@ -105,7 +106,7 @@ def test(names: Sequence[str], run: Runner, pauses: Sequence[float] = (1.0,) * T
         finally:
             file.unlink()
     if len(results) < len(set(request.routes)):
-        raise Failed(f"{routes.UNIT} did not report in {TEST_SECONDS} s: journalctl -u {routes.UNIT}")
+        raise Failed(f"{UNIT} did not report in {TEST_SECONDS} s: journalctl -u {UNIT}")
     return TestReport(results=results)
 
 

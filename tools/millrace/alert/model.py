@@ -7,10 +7,10 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from millrace.alert.authority import Authority
+from millrace.health.deliveries import Deliveries, Delivery, RouteName
 from millrace.health.model import Level
 from millrace.system.documents import Contract, Count
 
-RouteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
 Clock = Annotated[str, Field(pattern=r"^([01][0-9]|2[0-3]):[0-5][0-9]$")]
 
 
@@ -135,16 +135,6 @@ class Queued(Contract):
     not_before: float = 0.0
 
 
-class Delivery(Contract):
-    """How a route does: when it delivered last, and since then why not. `dropped` were too many for the queue."""
-
-    route: str
-    delivered: str | None = None
-    problem: str | None = None
-    dropped: Count = 0
-    daily: str | None = None
-
-
 class State(Contract):
     """What millrace-alert.service keeps over a restart.
 
@@ -181,17 +171,10 @@ class TestResult(Contract):
     problem: str | None
 
 
-class Report(Contract):
-    """What everybody may read of millrace-alert.service (`/run/millrace-alert/report.json`).
+class Report(Deliveries):
+    """What everybody may read of millrace-alert.service (`/run/millrace-alert/report.json`)."""
 
-    By route: `queued` messages, and `oldest`, when the first of them was made.
-    """
-
-    schema_version: Literal[1] = 1
     open: list[Alert]
-    deliveries: list[Delivery]
-    queued: dict[str, Count]
-    oldest: dict[str, str] = Field(default_factory=dict)
     tests: list[TestResult]
 
 

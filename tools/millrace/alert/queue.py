@@ -5,11 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 
 from millrace.alert.diff import Difference, difference, grouped
-from millrace.alert.model import Alert, Delivery, Event, Message, Queued, Route, State
+from millrace.alert.model import Alert, Event, Message, Queued, Route, State
+from millrace.health.deliveries import MOST, Delivery
 from millrace.health.model import Health, Level
 
-# Messages of one route: a mail server that is dead for weeks does not fill the boot drive.
-MOST = 200
 # A message that was lost on the way is tried again after 15 s, then after twice as long each time, at most 5 minutes:
 # a receiver that is back after a night has what it missed before an administrator asks for it.
 FIRST_SECONDS, LONGEST_SECONDS = 15.0, 300.0

@@ -20,19 +20,14 @@ from millrace.alert.model import (
     WebhookRoute,
 )
 from millrace.errors import BadInput, LaterRelease, Refused
+from millrace.health.deliveries import UNIT
 from millrace.state.store import config_lock
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
 from millrace.system.text import shown
 
-UNIT = "millrace-alert.service"
 MOST = 20
 LONGEST_SECRET = 2000
-
-
-def routes_file() -> Path:
-    """The routes; the service starts where this file is."""
-    return paths.alert_dir() / "routes.json"
 
 
 def secrets_file() -> Path:
@@ -42,7 +37,7 @@ def secrets_file() -> Path:
 
 def load() -> list[Route]:
     """Return all routes. BadInput: their file cannot be read."""
-    return read_model(routes_file(), Routes).routes if routes_file().exists() else []
+    return read_model(paths.alert_routes_file(), Routes).routes if paths.alert_routes_file().exists() else []
 
 
 def mail_route(
@@ -127,7 +122,7 @@ def remove(name: str, run: Runner) -> None:
             must(run, ["systemctl", "restart", UNIT])
             return
         # Without the file the unit does not start; what it knew is of no use to a later route.
-        routes_file().unlink()
+        paths.alert_routes_file().unlink()
         secrets_file().unlink(missing_ok=True)
         must(run, ["systemctl", "stop", UNIT])
 
@@ -148,7 +143,7 @@ def replace(wanted: list[Route], run: Runner) -> list[Route]:
             _keep(wanted, kept)
             must(run, ["systemctl", "restart", UNIT])
         elif old:
-            routes_file().unlink()
+            paths.alert_routes_file().unlink()
             secrets_file().unlink(missing_ok=True)
             must(run, ["systemctl", "stop", UNIT])
         return [one for one in wanted if one.needs_secret and one.name not in kept]
@@ -234,4 +229,4 @@ def _keep(routes: list[Route], secrets: Mapping[str, str]) -> None:
     # The secrets first: a route never waits for one.
     kept = {name: secret for name, secret in secrets.items() if name in names}
     write_model(secrets_file(), Secrets(secrets=kept), 0o600)
-    write_model(routes_file(), Routes(routes=routes))
+    write_model(paths.alert_routes_file(), Routes(routes=routes))

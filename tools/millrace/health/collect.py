@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 
 from millrace.errors import MillraceError
 from millrace.health.checks import (
+    alerts,
     arrays,
     certificate,
     cockpit,
@@ -72,6 +73,7 @@ CHECKS: Mapping[str, Check] = {
     "cockpit": cockpit.check,
     "certificate": certificate.check,
     "journal": journal.check,
+    "alerts": alerts.check,
 }
 
 NOT_RUN = "not-run"

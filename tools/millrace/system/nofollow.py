@@ -6,6 +6,7 @@ action (path_resolution(7), symlink(7)).
 """
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -89,3 +90,24 @@ def replace_file(name: str, content: bytes, at: int, mode: int, owner: tuple[int
         os.fsync(at)
     except OSError as error:
         raise Failed(f"{name} cannot be written: {error.strerror}") from error
+
+
+def read_file(path: Path, largest: int) -> bytes:
+    """Return a file of another user, at most `largest` bytes; its name may be that of anything else by now.
+
+    FileNotFoundError: there is none. Failed: it is no plain file, it is larger, or it cannot be read.
+    """
+    try:
+        # a pipe would be waited for
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        with open(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise Failed(f"{path} is no plain file")
+            content = file.read(largest + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise Failed(f"{path} cannot be read: {error.strerror}") from error
+    if len(content) > largest:
+        raise Failed(f"{path} has more than {largest >> 20} MiB")
+    return content

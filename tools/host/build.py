@@ -29,6 +29,8 @@ from host import (
 )
 from host.entry import finish
 from host.layout import CLIENT_OUTPUT, OUTPUT, REPO, Caches, caches
+from host.modules import image, package
+from host.modules.prepare import prepare
 from host.progress import clock
 from millrace.errors import BadInput, Failed
 
@@ -58,10 +60,12 @@ class Target:
     initrd: Path | None
     # repart.d of installed machines, whose slots the partitions must fit; None for an image that is not installed.
     slots: Path | None
+    # The package of rebuilt kernel modules, alone in its directory; None for an image with Debian's.
+    modules: Path | None = None
 
 
-def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
-    """Return the appliance image."""
+def appliance(cache: Caches, output: Path = OUTPUT, modules: Path | None = None) -> Target:
+    """Return the appliance image; with the package `modules` it has rebuilt kernel modules."""
     name = artefacts.image_name(REPO)
     return Target(
         title=name,
@@ -75,6 +79,7 @@ def appliance(cache: Caches, output: Path = OUTPUT) -> Target:
         tools_tree=None,
         initrd=None,
         slots=SLOTS,
+        modules=modules,
     )
 
 
@@ -112,13 +117,24 @@ def options(target: Target, cache: Caches, output: Path) -> list[str]:
         chosen.append(f"--tools-tree={target.tools_tree}")
     if target.initrd is not None and target.initrd.is_file():
         chosen.append(f"--initrd={target.initrd}")
-    return chosen
+    return chosen + module_options(target.modules)
+
+
+def module_options(modules: Path | None) -> list[str]:
+    """Return mkosi's options that install the package `modules`.
+
+    As a volatile package it is no part of the incremental image, which images with Debian's modules are made from, too.
+    """
+    if modules is None:
+        return []
+    return [f"--volatile-package={package.NAME}", f"--volatile-package-directory={modules.parent}"]
 
 
 def up_to_date(target: Target) -> tuple[bool, str]:
     """Return whether `target` was built from what its inputs are now, and their key."""
     inputs = [*target.inputs, reference.SOURCE, Path(NEWS)] if target.with_program else target.inputs
-    key = stage.key(target.root, inputs, mkosi.VERSION, *release_files(target).values())
+    own = [] if target.modules is None else [artefacts.sha256(target.modules)]
+    key = stage.key(target.root, inputs, mkosi.VERSION, *release_files(target).values(), *own)
     return artefacts.up_to_date(target.output, key, target.artefacts), key
 
 
@@ -178,6 +194,8 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
         seconds = mkosi.run(tool, target.stage, chosen, target.output / LOG)
         if target.slots is not None:
             report.check_slots(new, target.title, target.slots)
+            if target.modules is not None:
+                verify_modules(new, target.title, target.stage / "mkosi.tools")
             number = version.current(target.root)
             epoch = stage.epoch(target.root)
             sbom.write(new / sources.STATUS, target.title, number, epoch)
@@ -190,6 +208,13 @@ def _build(target: Target, cache: Caches, tool: mkosi.Mkosi, files: Mapping[Path
     finally:
         shutil.rmtree(new, ignore_errors=True)
     return seconds
+
+
+def verify_modules(output: Path, name: str, tools: Path) -> None:
+    """Verify that the image `name` in `output` loads the rebuilt modules. Failed: as `image.kernel`, `image.verify`."""
+    release = image.kernel(output / sources.STATUS)
+    partition = output / f"{name}.usr-x86-64.raw"
+    image.verify(image.dependencies(partition, release, tools).splitlines())
 
 
 def _outdated(status: Path, uri: str | None) -> bool:
@@ -205,10 +230,13 @@ def _outdated(status: Path, uri: str | None) -> bool:
     return bool(found)
 
 
-def build_appliance(look: bool = False) -> None:
-    """Bring the appliance image up to date with the tree; with `look` also with the package sources."""
+def build_appliance(look: bool = False, modules: bool = False) -> None:
+    """Bring the appliance image up to date with the tree; with `look` also with the package sources.
+
+    With `modules` it has rebuilt kernel modules, otherwise Debian's.
+    """
     cache = caches()
-    target = appliance(cache)
+    target = appliance(cache, modules=prepare(cache, apt.archive_uri()) if modules else None)
     status = target.output / sources.STATUS
     current = up_to_date(target)[0]
     again = look and current and _outdated(status, apt.archive_uri())
@@ -268,6 +296,9 @@ def main(arguments: list[str]) -> int:
         "--lock", type=Path, metavar="DIR", help="build with empty caches, and keep all packages that it takes"
     )
     what.add_argument("--locked", type=Path, metavar="DIR", help="build from these packages, without a network")
+    parser.add_argument(
+        "--modules", action="store_true", help="replace Debian's modules of NFS and SMB by rebuilt ones"
+    )
     parser.add_argument("--sign", type=Path, metavar="KEYDIR", help="sign for Secure Boot, with keys of tools/keys")
     parser.add_argument(
         "--release", type=Path, nargs=2, metavar=("KEYDIR", "DIR"), help="write what servers update from to DIR"
@@ -277,6 +308,12 @@ def main(arguments: list[str]) -> int:
         parser.error("--sign is for the image; leave --client, --cves and --lock out.")
     if chosen.release is not None and (chosen.client or chosen.cves or chosen.lock or chosen.check):
         parser.error("--release is for the image; leave --client, --cves, --lock and --check out.")
+    if chosen.modules and (chosen.client or chosen.cves or chosen.lock or chosen.locked):
+        parser.error("--modules is for the image; leave --client, --cves, --lock and --locked out.")
+    if chosen.modules and chosen.sign is not None:
+        parser.error(
+            "--modules is for servers without Secure Boot, where the kernel loads unsigned modules; omit --sign."
+        )
     # Before the build: it takes minutes.
     releaser = None if chosen.release is None else keys.load(chosen.release[0])
     owner = None if chosen.sign is None else keys.load(chosen.sign)
@@ -286,7 +323,7 @@ def main(arguments: list[str]) -> int:
     from host.locked import collect, rebuild
 
     if chosen.check:
-        check.check(owner)
+        check.check(owner, chosen.modules)
     elif chosen.lock is not None:
         found = collect.collect(chosen.lock.absolute())
         print(f"{chosen.lock} has the {len(found.files)} packages of {found.image_name}; tools/build --locked uses it.")
@@ -301,7 +338,7 @@ def main(arguments: list[str]) -> int:
     elif chosen.cves:
         print_cves()
     else:
-        build_appliance(look=True)
+        build_appliance(look=True, modules=chosen.modules)
         if owner is not None:
             sign(owner, caches())
     if releaser is not None:

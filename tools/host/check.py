@@ -14,6 +14,7 @@ from pathlib import Path
 
 from host import apt, artefacts, build, compare, keys, lock, mkosi, pages, reference, secure_boot, stage
 from host.layout import REPO, Caches, caches
+from host.modules.prepare import prepare
 from host.progress import clock
 from millrace.errors import Failed
 
@@ -42,7 +43,9 @@ def _umask(mask: int) -> Iterator[None]:
         os.umask(before)
 
 
-def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadata: Path | None) -> Path:
+def _build(
+    variant: Variant, work: Path, cache: Caches, uri: str | None, metadata: Path | None, modules: Path | None
+) -> Path:
     """Build one variant of the tree in `work` with cold image caches; return its output directory."""
     source = work / SOURCE
     place = work / variant.directory
@@ -51,6 +54,7 @@ def _build(variant: Variant, work: Path, cache: Caches, uri: str | None, metadat
         directory.mkdir(parents=True)
     chosen = ["--incremental=no", f"--cache-directory={images}", f"--package-cache-directory={cache.packages}"]
     chosen += [f"--output-directory={output}", f"--tools-tree={cache.stages / 'image' / 'mkosi.tools'}"]
+    chosen += build.module_options(modules)
     if metadata is not None:
         shutil.copytree(metadata, images, symlinks=True, dirs_exist_ok=True)
         chosen.append("--cache-only=metadata")
@@ -69,16 +73,18 @@ def _sign(outputs: tuple[Path, Path], name: str, owner: keys.Keys, tools: Path) 
     return compare.compare(first, second, name, tools)
 
 
-def check(owner: keys.Keys | None = None) -> None:
+def check(owner: keys.Keys | None = None, modules: bool = False) -> None:
     """Build twice and compare, and with the keys of `owner` sign both and compare again.
 
+    With `modules` both have the same package of rebuilt kernel modules: like the tools tree it is an input.
     Failed with the name of what differs.
     """
     cache = caches()
     artefacts.need_space(cache.root, SPACE)
     # Makes mkosi's tools tree, which both builds share: it is an input.
-    build.build_appliance()
+    build.build_appliance(modules=modules)
     uri = apt.archive_uri()
+    own = prepare(cache, uri) if modules else None
     name = artefacts.image_name(REPO)
     work = cache.root / "check"
     shutil.rmtree(work, ignore_errors=True)
@@ -86,9 +92,9 @@ def check(owner: keys.Keys | None = None) -> None:
         # Both builds are of one moment: the tree may be edited meanwhile.
         stage.stage(REPO, stage.image_inputs(REPO), work / SOURCE, {})
         with _umask(VARIANTS[0].umask):
-            first = _build(VARIANTS[0], work, cache, uri, None)
+            first = _build(VARIANTS[0], work, cache, uri, None, own)
         with _umask(VARIANTS[1].umask):
-            second = _build(VARIANTS[1], work, cache, uri, work / VARIANTS[0].directory / "cache")
+            second = _build(VARIANTS[1], work, cache, uri, work / VARIANTS[0].directory / "cache", own)
         tools = cache.stages / "image" / "mkosi.tools"
         different = compare.compare(first, second, name, tools)
         if owner is not None and not different:

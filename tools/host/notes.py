@@ -2,17 +2,20 @@
 """The notes of a build: what is new, what it is made of, and by what it is known."""
 
 import re
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
 from debian.deb822 import Deb822
 
+from host.modules import package
 from millrace.errors import BadInput
 
 SUFFIX = ".notes.md"
 # The version of the kernel's package has the kernel's; nfs-utils is the source of nfs-kernel-server.
 COMPONENTS = {
     "Linux": r"linux-image-\d.*",
+    "rebuilt modules of NFS and SMB": package.NAME,
     "systemd": "systemd",
     "mdadm": "mdadm",
     "xfsprogs": "xfsprogs",
@@ -55,7 +58,7 @@ def write(status: Path, name: str, version: str, epoch: int, root_hash: str, new
     lines = [
         f"# Millrace {version}",
         "",
-        f"{day}, {len(versions)} packages of Debian, all in `{name}.cdx.json`.",
+        f"{day}, {_origins(versions)}, all in `{name}.cdx.json`.",
         f"Root hash of `/usr`: `{root_hash}`",
         "",
         *("## News", "", news(news_file.read_text(), version), ""),
@@ -64,3 +67,9 @@ def write(status: Path, name: str, version: str, epoch: int, root_hash: str, new
     target = status.with_name(name + SUFFIX)
     target.write_text("\n".join(lines) + "\n")
     return target
+
+
+def _origins(versions: Mapping[str, str]) -> str:
+    if package.NAME not in versions:
+        return f"{len(versions)} packages of Debian"
+    return f"{len(versions) - 1} packages of Debian and {package.NAME}"

@@ -215,8 +215,11 @@ def tested_manual() -> Count:
 
 
 @contextmanager
-def building(parts: Sequence[str]) -> Iterator[Images]:
-    """Bring the images of these parts up to date while the context lasts, nicer than what runs meanwhile."""
+def building(parts: Sequence[str], modules: bool = False) -> Iterator[Images]:
+    """Bring the images of these parts up to date while the context lasts, nicer than what runs meanwhile.
+
+    With `modules` the appliance's has rebuilt kernel modules.
+    """
 
     def build_client() -> None:
         appliance.result()
@@ -225,7 +228,7 @@ def building(parts: Sequence[str]) -> Iterator[Images]:
     pool = ThreadPoolExecutor(1, initializer=os.nice, initargs=(NICE,))
     images: Images = {}
     if set(parts) & set(IMAGE_NEEDED):
-        appliance = pool.submit(build.build_appliance)
+        appliance = pool.submit(build.build_appliance, modules=modules)
         images = dict.fromkeys(IMAGE_NEEDED, appliance)
     if clients := {"vm", "soak"} & set(parts):
         images |= dict.fromkeys(clients, pool.submit(build_client))
@@ -263,12 +266,14 @@ def main(arguments: list[str]) -> int:
         return mutants.main(arguments[1:])
     parser = argparse.ArgumentParser(prog="tools/test", description="Run the tests.", epilog=MUTANTS)
     parser.add_argument("part", nargs="*", help=f"{', '.join(PARTS)} (default: all), or by hand {', '.join(BY_HAND)}")
-    chosen = parser.parse_args(arguments).part or list(PARTS)
+    parser.add_argument("--modules", action="store_true", help="test the image with rebuilt kernel modules")
+    parsed = parser.parse_args(arguments)
+    chosen = parsed.part or list(PARTS)
     if unknown := [part for part in chosen if part not in (*PARTS, *BY_HAND)]:
         parser.error(f"there is no part {unknown[0]!r}, only {', '.join((*PARTS, *BY_HAND))}")
     first, *beside = lanes(chosen, free_memory(), os.cpu_count() or 1)
     # A build takes one processor, so do the parts that need none.
-    with building(chosen) as images, run_beside(beside, images) as counts:
+    with building(chosen, parsed.modules) as images, run_beside(beside, images) as counts:
         total = sum((run_step(step, images) for step in first.steps), Count())
     total = sum(counts, total)
     print(total)

@@ -28,9 +28,11 @@ def test_generator_of_the_manual_belongs_to_the_image_with_the_program(
 def built(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What the command line lets be done, in order."""
     done: list[str] = []
-    monkeypatch.setattr(build, "build_appliance", lambda look: done.append("build"))
+    monkeypatch.setattr(
+        build, "build_appliance", lambda look, modules: done.append(f"build{' with modules' * modules}")
+    )
     monkeypatch.setattr(build, "sign", lambda owner, cache: done.append(f"sign with {owner}"))
-    monkeypatch.setattr(build.check, "check", lambda owner: done.append(f"check with {owner}"))
+    monkeypatch.setattr(build.check, "check", lambda owner, modules: done.append(f"check with {owner}"))
     return done
 
 
@@ -52,4 +54,32 @@ def test_keys_that_are_missing_are_known_before_the_build(built: list[str], tmp_
 def test_only_the_image_is_signed(built: list[str], tmp_path: Path, other: str) -> None:
     with pytest.raises(SystemExit) as ended:
         build.main([other, "--sign", str(tmp_path)])
+    assert (ended.value.code, built) == (2, [])
+
+
+def test_image_with_rebuilt_modules_is_another_image(tmp_path: Path) -> None:
+    deb = tmp_path / "cache/x.deb"
+    deb.parent.mkdir()
+    deb.write_text("one")
+    stock, own = (build.appliance(Caches(tmp_path), tmp_path, modules) for modules in (None, deb))
+    key = build.up_to_date(own)[1]
+    assert key != build.up_to_date(stock)[1]
+    deb.write_text("two")
+    assert key != build.up_to_date(own)[1]
+    options = ["--volatile-package=millrace-modules", f"--volatile-package-directory={deb.parent}"]
+    assert build.options(own, Caches(tmp_path), tmp_path) == [
+        *build.options(stock, Caches(tmp_path), tmp_path),
+        *options,
+    ]
+
+
+def test_rebuilt_modules_are_asked_for(built: list[str]) -> None:
+    build.main(["--modules"])
+    assert built == ["build with modules"]
+
+
+@pytest.mark.parametrize("other", ["--client", "--cves", "--lock=new", "--locked=old", "--sign=keys"])
+def test_rebuilt_modules_are_refused_where_they_cannot_be(built: list[str], other: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        build.main([other, "--modules"])
     assert (ended.value.code, built) == (2, [])

@@ -3,6 +3,7 @@
 
 import io
 import lzma
+import os
 import subprocess
 import tarfile
 from collections.abc import Sequence
@@ -10,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from host.layout import Caches
 from host.modules import compile as compiler
-from host.modules import environment, sets, verify
+from host.modules import environment, image, package, prepare, sets, verify
 from host.modules.environment import Packages
 from millrace.errors import Failed
 
@@ -205,3 +207,135 @@ def test_modules_of_debian_are_read_from_the_package(tmp_path: Path, monkeypatch
     (tmp_path / "tar").write_bytes(b"")
     with pytest.raises(Failed, match=r"x\.deb"):
         verify.debian_modules(tmp_path / "x.deb")
+
+
+class Tools:
+    """The environment's xz, and the host's own dpkg-deb."""
+
+    def __init__(self) -> None:
+        self.argv: list[Sequence[str]] = []
+
+    def __call__(self, argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        self.argv.append(argv)
+        if argv[0] == "env":
+            return environment.run_quietly(argv)
+        root, command = Path(argv[argv.index("-c") + 2]), argv[argv.index("HOME=/") + 1 :]
+        assert tuple(command[:4]) == package.XZ
+        for name in command[4:]:
+            path = root / name.lstrip("/")
+            path.with_suffix(".ko.xz").write_bytes(lzma.compress(path.read_bytes(), check=lzma.CHECK_CRC32))
+            path.unlink()
+        return answer(argv)
+
+
+EPOCH = 1577836800
+
+
+def packed(directory: Path) -> Path:
+    built, root = directory / "new", directory / "root"
+    root.mkdir(parents=True)
+    return package.make(rebuilt(built), built, root, found(), EPOCH, Tools())
+
+
+def test_package_depends_on_exactly_its_kernel(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    assert deb == tmp_path / f"new/millrace-modules_{VERSION}+millrace1_amd64.deb"
+    fields = subprocess.run(
+        ["dpkg-deb", "--field", deb], capture_output=True, text=True, check=True
+    ).stdout.splitlines()
+    assert f"Depends: linux-image-{ABI} (= {VERSION})" in fields
+    # Debian's security tracker knows the source package
+    assert f"Source: linux ({VERSION})" in fields
+    subprocess.run(["dpkg-deb", "--control", deb, tmp_path / "control"], check=True)
+    assert f"depmod {ABI}" in (tmp_path / "control/postinst").read_text()
+
+
+def test_package_has_the_modules_where_depmod_prefers_them(tmp_path: Path) -> None:
+    deb = packed(tmp_path)
+    subprocess.run(["dpkg-deb", "--extract", deb, tmp_path / "image"], check=True)
+    files = [path for path in (tmp_path / "image").rglob("*") if path.is_file()]
+    place = tmp_path / "image/usr/lib/modules" / ABI
+    assert sorted(files) == sorted(place / package.installed(name) for name in MODULES)
+    assert {lzma.decompress(path.read_bytes()) for path in files} == {module()}
+    assert {(path.stat().st_mode & 0o777, path.stat().st_mtime) for path in files} == {(0o644, EPOCH)}
+
+
+def test_same_modules_give_the_same_package(tmp_path: Path) -> None:
+    before = os.umask(0o077)
+    try:
+        first = packed(tmp_path / "one")
+    finally:
+        os.umask(before)
+    assert packed(tmp_path / "the-other").read_bytes() == first.read_bytes()
+
+
+class Built:
+    """How often the modules were compiled, by a build that leaves them where they belong."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.times = 0
+        monkeypatch.setattr(environment, "fetch", lambda work, uri, run: found(work))
+        monkeypatch.setattr(Packages, "key", property(lambda one: "a key"))
+        monkeypatch.setattr(environment, "unpack", lambda one, root, run: root.mkdir())
+        monkeypatch.setattr(compiler, "build", self.build)
+        monkeypatch.setattr(verify, "debian_modules", lambda deb: {"fs/nfsd/nfsd": module()})
+
+    def build(self, root: Path, one: Packages, new: Path, jobs: int, run: environment.Run) -> list[Path]:
+        self.times += 1
+        return rebuilt(new)
+
+
+def test_modules_are_compiled_once_for_the_same_kernel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = Built(monkeypatch)
+    cache, tools = Caches(tmp_path), Tools()
+    first = prepare.prepare(cache, "http://mirror.example/", tools)
+    assert [first] == list(first.parent.iterdir())
+    assert (prepare.prepare(cache, "http://mirror.example/", tools), built.times) == (first, 1)
+    monkeypatch.setattr(Packages, "key", property(lambda one: "of newer packages"))
+    assert prepare.prepare(cache, "http://mirror.example/", tools) != first
+    assert built.times == 2
+    assert not (tmp_path / "modules/environment").exists()
+    first.unlink()
+    monkeypatch.setattr(Packages, "key", property(lambda one: "a key"))
+    with pytest.raises(Failed, match="has 0 packages instead of 1; remove it"):
+        prepare.prepare(cache, "http://mirror.example/", tools)
+
+
+def status(*packages: tuple[str, str]) -> str:
+    return "\n".join(f"Package: {name}\nVersion: {version}\n" for name, version in packages)
+
+
+OWN = ("millrace-modules", f"{VERSION}+millrace1")
+KERNEL = (f"linux-image-{ABI}", VERSION)
+
+
+def test_image_has_one_kernel_and_the_modules_for_it(tmp_path: Path) -> None:
+    file = tmp_path / "dpkg.status"
+    file.write_text(status(KERNEL, ("linux-image-amd64", VERSION), OWN))
+    assert image.kernel(file) == ABI
+    file.write_text(status(KERNEL, ("linux-image-7.2.13+deb14-amd64", "7.2.13-1"), OWN))
+    with pytest.raises(Failed, match=r"2 kernels \(7\.2\.12\+deb14-amd64, 7\.2\.13\+deb14-amd64\)"):
+        image.kernel(file)
+    file.write_text(status((KERNEL[0], "7.2.12-2"), OWN))
+    with pytest.raises(Failed, match=r"kernel 7\.2\.12-2 and millrace-modules 7\.2\.12-1\+millrace1"):
+        image.kernel(file)
+    file.write_text(status(KERNEL))
+    with pytest.raises(Failed, match="millrace-modules not at all"):
+        image.kernel(file)
+
+
+LISTED = [f"{package.installed(name)}: kernel/net/sunrpc/sunrpc.ko.xz" for name in MODULES]
+
+
+@pytest.mark.parametrize(
+    ("lines", "chosen"),
+    [
+        ([line.replace("updates/millrace", "kernel") for line in LISTED], "kernel/fs/nfs/blocklayout/blocklayoutdr"),
+        (LISTED[1:], "load no blocklayoutdriver.ko"),
+        ([*LISTED, "kernel/fs/x/x.ko.xz: kernel/fs/nfsd/nfsd.ko.xz"], "kernel/fs/nfsd/nfsd.ko.xz, updates"),
+    ],
+)
+def test_image_that_would_load_modules_of_debian_is_refused(lines: list[str], chosen: str) -> None:
+    image.verify([*LISTED, "kernel/fs/nfs_common/nfs_acl.ko.xz: kernel/net/sunrpc/sunrpc.ko.xz"])
+    with pytest.raises(Failed, match=chosen):
+        image.verify(lines)

@@ -44,6 +44,14 @@ def test_notes_have_news_components_and_the_root_hash(tmp_path: Path) -> None:
     assert not any("nano" in line for line in lines)
 
 
+def test_notes_name_rebuilt_modules(tmp_path: Path) -> None:
+    (tmp_path / "dpkg.status").write_text(f"{STATUS}\nPackage: millrace-modules\nVersion: 7.2.12-1+millrace1\n")
+    (tmp_path / "NEWS.md").write_text(NEWS)
+    text = notes.write(tmp_path / "dpkg.status", "x", "1.2.0", 0, "abc", tmp_path / "NEWS.md").read_text()
+    assert "3 packages of Debian and millrace-modules, all in" in text
+    assert "| rebuilt modules of NFS and SMB | 7.2.12-1+millrace1 |" in text
+
+
 def test_release_of_a_version_has_its_news() -> None:
     assert notes.news(NEWS, "1.1.0.20261201.0800") == "- The first."
     with pytest.raises(BadInput):

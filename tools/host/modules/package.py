@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rebuilt modules as one package of Debian's format, which mkosi installs like any other.
+
+It depends on exactly the kernel that it was built for. The modules are below `updates/`, which depmod(8) prefers to
+`kernel/` where depmod.d does not say otherwise; Debian's own stay in the image and are not loaded.
+"""
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from host.modules.compile import inside
+from host.modules.environment import Packages, Run, checked, run_quietly
+
+NAME = "millrace-modules"
+PLACE = "updates/millrace"
+# What Debian's modules are compressed with; the kernel reads no other check and no larger dictionary.
+XZ = ("xz", "--check=crc32", "--lzma2=dict=1MiB", "--threads=1")
+# Where the files of the package are in the environment.
+TREE = Path("package")
+CONTROL = """\
+Package: {name}
+Source: linux ({kernel})
+Version: {version}
+Architecture: amd64
+Maintainer: Millrace
+Installed-Size: {size}
+Depends: linux-image-{abi} (= {kernel})
+Section: kernel
+Priority: optional
+Description: modules of NFS and SMB, rebuilt with features that Debian leaves out
+ NFS with LOCALIO and inter-server copy, SMB with SMB Direct; compiled from
+ Debian's source of this kernel.
+"""
+# As that of linux-modules: the one of mkosi runs only where a module is newer than the lists.
+POSTINST = """\
+#!/bin/sh
+set -e
+if [ "$1" = configure ]; then
+    depmod {abi}
+fi
+"""
+
+
+def version_for(kernel: str) -> str:
+    """Return the version of the package for a version of the kernel's: with a mark that it is not Debian's."""
+    return f"{kernel}+millrace1"
+
+
+def installed(module: str) -> str:
+    """Return where a module of a set is below `/usr/lib/modules/KERNEL`."""
+    return f"{PLACE}/{module}.ko.xz"
+
+
+def make(modules: Sequence[Path], built: Path, root: Path, found: Packages, epoch: int, run: Run = run_quietly) -> Path:
+    """Make the package of `modules`, which are below `built`, in the directory `built`; return its file.
+
+    They are compressed in the environment `root`. `epoch` is the time of all files, in seconds: the same modules give
+    the same bytes. Failed: a tool fails.
+    """
+    tree = root / TREE
+    shutil.rmtree(tree, ignore_errors=True)
+    place = tree / "usr/lib/modules" / found.abi / PLACE
+    for module in modules:
+        target = place / module.relative_to(built)
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(module, target)
+    names = sorted(f"/{path.relative_to(root)}" for path in place.rglob("*.ko"))
+    checked(run, inside(root, [*XZ, *names]), "The rebuilt modules were not compressed")
+    _describe(tree, found)
+    for path in sorted(tree.rglob("*"), reverse=True):
+        path.chmod(0o755 if path.is_dir() or path.name == "postinst" else 0o644)
+        os.utime(path, (epoch, epoch))
+    tree.chmod(0o755)
+    os.utime(tree, (epoch, epoch))
+    target = built / f"{NAME}_{version_for(found.version)}_amd64.deb"
+    # The modules are compressed; so the version of the host's compressor plays no part.
+    argv = ["dpkg-deb", "--build", "--root-owner-group", "--uniform-compression", "-Znone", str(tree), str(target)]
+    checked(run, ["env", f"SOURCE_DATE_EPOCH={epoch}", *argv], f"{target.name} was not made")
+    return target
+
+
+def _describe(tree: Path, found: Packages) -> None:
+    files = [path for path in tree.rglob("*") if path.is_file()]
+    size = sum((path.stat().st_size + 1023) // 1024 for path in files)
+    control = tree / "DEBIAN"
+    control.mkdir()
+    fields = {
+        "name": NAME,
+        "kernel": found.version,
+        "version": version_for(found.version),
+        "size": size,
+        "abi": found.abi,
+    }
+    (control / "control").write_text(CONTROL.format(**fields))
+    (control / "postinst").write_text(POSTINST.format(abi=found.abi))

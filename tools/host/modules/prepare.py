@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package of rebuilt modules for the kernel of the package sources, from the cache where it is not new."""
+
+import os
+import shutil
+import time
+from pathlib import Path
+
+from host import artefacts, lock, stage
+from host.layout import REPO, Caches
+from host.modules import compile as compiler
+from host.modules import environment, package, verify
+from host.progress import clock
+from millrace.errors import Failed
+
+SPACE = 3 << 30
+# What the package depends on beside the packages that it is built from.
+SOURCES = [Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")]
+
+
+def prepare(cache: Caches, uri: str | None, run: environment.Run = environment.run_quietly) -> Path:
+    """Return the package file for the kernel of the sources at `uri`; it is alone in its directory.
+
+    The packages that it is built from are fetched and the modules are compiled where they or the build changed. Failed:
+    as `environment.fetch`, `environment.unpack`, `compile.build` and `verify.verify`.
+    """
+    work = cache.root / "modules"
+    with lock.held(work / ".lock", "Another build of the modules is running; waiting for it."):
+        artefacts.need_space(work, SPACE)
+        begin = time.monotonic()
+        found = environment.fetch(work / "packages", uri, run)
+        epoch = stage.epoch(REPO)
+        target = work / stage.key(REPO, SOURCES, found.key, str(epoch))
+        if not target.is_dir():
+            print(f"Fetched the kernel's source in {clock(time.monotonic() - begin)}.", flush=True)
+            begin = time.monotonic()
+            _build(found, target, epoch, run)
+            print(f"Built the modules for kernel {found.version} in {clock(time.monotonic() - begin)}.", flush=True)
+    return only(target)
+
+
+def only(target: Path) -> Path:
+    """Return the package in a directory of the cache. Failed: there is not exactly one."""
+    debs = list(target.glob("*.deb"))
+    if len(debs) != 1:
+        raise Failed(f"{target} has {len(debs)} packages instead of 1; remove it and try again.")
+    return debs[0]
+
+
+def _build(found: environment.Packages, target: Path, epoch: int, run: environment.Run) -> None:
+    root, new = target.parent / "environment", target.parent / ".new"
+    shutil.rmtree(new, ignore_errors=True)
+    try:
+        environment.unpack(found, root, run)
+        modules = compiler.build(root, found, new, os.cpu_count() or 1, run)
+        verify.verify(modules, new, verify.debian_modules(found.debian))
+        made = package.make(modules, new, root, found, epoch, run)
+        for left in new.iterdir():
+            if left != made:
+                shutil.rmtree(left)
+        new.rename(target)
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+        shutil.rmtree(root, ignore_errors=True)

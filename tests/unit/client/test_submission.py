@@ -2,6 +2,7 @@
 """The server's half of a submission to MLPerf Storage."""
 
 import re
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -212,6 +213,48 @@ def test_what_does_not_fit_into_the_pool_is_said() -> None:
     assert sheet("kvcache").fits is None
 
 
+def test_checkpoint_with_too_many_clients_names_the_most() -> None:
+    def spread(clients: int) -> str:
+        found = sheet("llama3-8b", replace(ASKED, clients=clients))
+        return next(note.text for note in found.notes if "processes" in note.text)
+
+    assert spread(2).startswith("8 processes, 4 on each client.")
+    assert spread(3).startswith("8 processes are too few for 3 clients: use at most 2.")
+    assert sheet("llama3-70b", replace(ASKED, clients=3)).notes[0].text.startswith("64 processes, 21 or 22 on each")
+
+
+# What mlpstorage 3.0 takes: mlpstorage_py/cli/*_args.py, the options of CLOSED that the sheets use.
+EVERYWHERE = {"--hosts", "--results-dir", "--systemname"}
+OPTIONS = {
+    "training datasize": {"--accelerator-type", "--max-accelerators", "--client-host-memory-in-gb", "--data-dir"},
+    "training datagen": {"--num-processes", "--data-dir", "--param"},
+    "training run": {"--accelerator-type", "--num-accelerators", "--client-host-memory-in-gb", "--data-dir", "--param"},
+    "checkpointing run": {
+        *("--model", "--num-processes", "--accelerator-type", "--client-host-memory-in-gb", "--checkpoint-folder"),
+        *("--num-checkpoints-read", "--num-checkpoints-write"),
+    },
+    "kvcache run": {"--cache-dir"},
+}
+
+
+def test_commands_have_the_options_that_mlpstorage_takes() -> None:
+    seen = set()
+    for one in submission(replace(ASKED, memory=64 * GIB)).sheets + submission().sheets:
+        for command in (each for each in one.commands if "mlpstorage" in each):
+            words = shlex.split(re.sub(r"^for .*; do (.*); done$", r"\1", command))
+            assert words[:2] == ["mlpstorage", "closed"]
+            step = next(word for word in words if word in ("datasize", "datagen", "run"))
+            name = f"{words[2]} {step}"
+            options = {word for word in words if word.startswith("--")}
+            assert options <= EVERYWHERE | OPTIONS[name], name
+            # all that is needed is there; a number of checkpoints only where there are two runs
+            assert EVERYWHERE | OPTIONS[name] <= options | {"--num-checkpoints-read", "--num-checkpoints-write"}, name
+            assert ("file" in words) is (name not in ("training datasize", "kvcache run"))
+            seen.add(name)
+        assert any("mlpstorage init ORGANIZATION /var/tmp/results" in note.text for note in one.notes)
+    assert seen == set(OPTIONS)
+
+
 def test_results_are_elsewhere() -> None:
     for one in submission().sheets:
         assert all("/var/tmp/results" in command for command in one.commands if "mlpstorage" in command)
@@ -265,6 +308,11 @@ def test_run_that_cannot_be_read_is_no_obstacle(server: Path) -> None:
         ({"memory": 0}, "the memory of a client is at least 1G"),
         ({"name": "../x"}, "cannot be the name of a system"),
         ({"name": "a b"}, "cannot be the name of a system"),
+        ({"results": ""}, "'' is not a directory of the clients for results"),
+        ({"results": "results"}, "'results' is not a directory of the clients for results"),
+        ({"results": "/var\nrm"}, r"'/var\\nrm' is not a directory of the clients for results"),
+        ({"results": "/mnt/models"}, "'/mnt/models', which is on this server: name a directory outside /mnt/models"),
+        ({"results": "/mnt/../mnt/models/x"}, "'/mnt/models/x', which is on this server"),
     ],
 )
 def test_wrong_number_or_name_is_one_sentence(changed: dict[str, Any], words: str) -> None:

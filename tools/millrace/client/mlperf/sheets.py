@@ -16,6 +16,8 @@ from millrace.system.text import GIB, binary, size
 
 RULES = f"MLPerf Storage {rules.EDITION}, Rules.md"
 HIGHEST_FIRST = ("L3", "L2", "L1")
+LEAST_PROCESSES = 4
+"""Processes of a checkpoint on each client."""
 
 
 @dataclass(frozen=True)
@@ -59,8 +61,10 @@ def training(one: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: S
         fits=bytes_ <= asked.free,
         forecast=found,
         commands=[
-            f"{start} datasize --accelerator-type {one.accelerator} --max-accelerators {count} {memory} {where}",
-            f"{start} datagen file {hosts} --num-processes {count} {memory} {data} {where} {files}",
+            # without the clients it counts the memory of one; the run is held to the directory that is named here
+            f"{start} datasize {hosts} --accelerator-type {one.accelerator} --max-accelerators {count} {memory} "
+            f"{data} {where}",
+            f"{start} datagen file {hosts} --num-processes {count} {data} {where} {files}",
             f"for run in $(seq {rules.RUNS}); do {start} run file {hosts} --accelerator-type {one.accelerator} "
             f"--num-accelerators {count} {memory} {data} {where} {files}; done",
         ],
@@ -73,6 +77,7 @@ def training(one: rules.Training, asked: Asked, runs: Sequence[Run], outcomes: S
             ),
             Note(text=f"{rules.RUNS} runs without a pause; the first is a warm-up.", source=f"{RULES} 2.1.17"),
             _results(asked),
+            _initialised(asked),
             *_space(bytes_, asked),
         ],
     )
@@ -90,10 +95,14 @@ def checkpointing(one: rules.Checkpoint, asked: Asked) -> Sheet:
         f"--checkpoint-folder {shlex.quote(f'{asked.mountpoint}/{one.model}')} "
         f"--results-dir {shlex.quote(asked.results)} --systemname {asked.name}"
     )
+    most = one.processes // LEAST_PROCESSES
+    if asked.clients > most:
+        spread = f"{one.processes} processes are too few for {asked.clients} clients: use at most {most}."
+    else:
+        spread = f"{one.processes} processes, {_spread(one.processes, asked.clients)} on each client."
     notes = [
         Note(
-            text=f"{one.processes} processes, {one.processes // asked.clients} on each client; CLOSED takes no other "
-            "number, and at least 4 on each client.",
+            text=f"{spread} CLOSED takes no other number, and at least {LEAST_PROCESSES} on each client.",
             source=f"{RULES} 4.6.1, 4.6.2",
         )
     ]
@@ -129,7 +138,7 @@ def checkpointing(one: rules.Checkpoint, asked: Asked) -> Sheet:
         ]
         if cached
         else [command],
-        notes=[*notes, _results(asked), *_space(bytes_, asked)],
+        notes=[*notes, _results(asked), _initialised(asked), *_space(bytes_, asked)],
     )
 
 
@@ -160,6 +169,7 @@ def kv_cache(asked: Asked) -> Sheet:
                 "server.",
                 source=f"{RULES} 6.3.3.4, 6.4",
             ),
+            _initialised(asked),
         ],
     )
 
@@ -208,6 +218,16 @@ def _hosts(clients: int) -> str:
 def _results(asked: Asked) -> Note:
     text = f"{asked.results} must be on another file system than {asked.mountpoint}."
     return Note(text=text, source=f"{RULES} 3.4.2, 4.4.2")
+
+
+def _initialised(asked: Asked) -> Note:
+    text = f"Before the first command, once: mlpstorage init ORGANIZATION {shlex.quote(asked.results)}"
+    return Note(text=text, source=f"{RULES} 6.3.5")
+
+
+def _spread(processes: int, clients: int) -> str:
+    least, rest = divmod(processes, clients)
+    return f"{least} or {least + 1}" if rest else str(least)
 
 
 def _space(needed: int, asked: Asked) -> list[Note]:

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Everything for a submission, from this server as it is."""
 
+import os
 from collections.abc import Mapping
+from pathlib import Path
 
 from millrace import paths
 from millrace.bench.plan.site import Site
@@ -18,6 +20,7 @@ from millrace.state.model import Config
 from millrace.system import net, sysfs
 from millrace.system.names import share_name
 from millrace.system.run import Runner
+from millrace.system.text import printable, shown
 from millrace.tune.settings import in_force
 
 MOST_CLIENTS = 1024
@@ -35,6 +38,7 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
         raise BadInput(f"{asked.accelerators} is no number of accelerators: use 1 to {MOST_ACCELERATORS}")
     if asked.memory < 1 << 30:
         raise BadInput("the memory of a client is at least 1G: write it like 512G")
+    _verify_results(asked)
     found = _sheets(asked, models, site)
     if not found:
         raise Refused(f"the rules have no {', '.join(models)} for {asked.accelerator}: use --accelerator b200")
@@ -59,6 +63,20 @@ def submission(asked: Asked, models: list[str], site: Site, config: Config, run:
         free=asked.free,
         sheets=found,
     )
+
+
+def _verify_results(asked: Asked) -> None:
+    """BadInput: results cannot be in this directory of the clients."""
+    directory = os.path.normpath(asked.results)
+    if not asked.results.startswith("/") or printable(asked.results) != asked.results:
+        raise BadInput(
+            f"{shown(asked.results)} is not a directory of the clients for results: write it like /var/tmp/results"
+        )
+    if Path(directory).is_relative_to(asked.mountpoint):
+        raise BadInput(
+            f"results cannot be in {shown(directory)}, which is on this server: name a directory outside "
+            f"{asked.mountpoint} with --results"
+        )
 
 
 def _sheets(asked: Asked, models: list[str], site: Site) -> list[Sheet]:

@@ -159,6 +159,16 @@ test("the ladder shows each rung with what it is part of, and the program's diag
     expect(screen.getByTestId("run-environment").textContent).toContain("not an MLPerf result");
 });
 
+test("accelerators of an imported run that were too many are not shown as supported", async () => {
+    const rung = RUN.rungs.find(({ accelerators: [one] }) => one !== undefined && one.au !== null);
+    const [busy] = rung?.accelerators ?? [];
+    if (rung === undefined || busy === undefined) throw new Error("no measured accelerators");
+    says("bench show", { ...RUN, rungs: [{ ...rung, accelerators: [{ ...busy, count: 400, au: 31 }] }] });
+    show(["benchmark", "run", RUN.id]);
+    const table = await screen.findByRole("grid", { name: "Accelerators" });
+    expect(table.textContent).toContain("fewer than 400");
+});
+
 test("large blocks are shown as bandwidth, small ones as operations", () => {
     const unit = (id: string) => { const rung = RUN.rungs.find((one) => one.id === id); return rung && shownOf(rung)?.unit; };
     expect([unit("L1/xfs/seq/read"), unit("L1/xfs/rand/read"), unit("L1/xfs/meta/create")]).toEqual(["bytes/s", "operations/s", "operations/s"]);

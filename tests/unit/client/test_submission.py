@@ -287,6 +287,10 @@ def test_forecast_from_a_measurement_is_marked(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(made, "_runs", lambda: [measured.model_copy(update={"labels": ["emulated"]})])
     emulated = sheet("unet3d").forecast
     assert emulated and emulated.source == "predicted"
+    below = high.model_copy(update={"accelerators": [fed.model_copy(update={"au": 40.0})]})
+    monkeypatch.setattr(made, "_runs", lambda: [run(below)])
+    too_many = sheet("unet3d").forecast
+    assert too_many and too_many.source == "predicted"
 
 
 def test_run_that_cannot_be_read_is_no_obstacle(server: Path) -> None:

@@ -32,8 +32,8 @@ def pool(box: Box, monkeypatch: pytest.MonkeyPatch) -> Pool:
     return made
 
 
-def measured(name: str, started: str, *labels: str, count: int = 24) -> Run:
-    busy = Accelerators(accelerator="H100", count=count, floor=90.0, au=92.0, bandwidth=7e10)
+def measured(name: str, started: str, *labels: str, count: int = 24, au: float = 92.0) -> Run:
+    busy = Accelerators(accelerator="H100", count=count, floor=90.0, au=au, bandwidth=7e10)
     rung = done(name).model_copy(update={"accelerators": [busy]})
     made = run(rung, labels=labels)
     rungs = [one.model_copy(update={"binding": "network"}) for one in made.rungs]
@@ -70,6 +70,13 @@ def test_emulated_server_and_another_state_of_the_arrays_say_nothing_of_now(
     monkeypatch.setattr(feeding, "_is_degraded", lambda _: True)
     found = fed(pool)
     assert found is not None and found.counts[0].count == 11 and ", degraded (" in sentence(found)
+
+
+def test_imported_run_below_the_floor_is_not_what_the_server_feeds(pool: Pool) -> None:
+    measured(CLIENTS, "2026-11-20")
+    measured(CLIENTS, "2026-11-21", "imported", count=400, au=31.0)
+    found = fed(pool)
+    assert found is not None and (found.run, found.counts[0].count) == ("20261120-120000", 24)
 
 
 def test_array_with_a_missing_member_is_degraded(box: Box) -> None:

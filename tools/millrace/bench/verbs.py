@@ -258,7 +258,7 @@ def take(file: Path, show: Output) -> None:
 @click.option(
     "--model",
     required=True,
-    type=click.Choice(["unet3d", "retinanet", "llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t"]),
+    type=click.Choice(["unet3d", "retinanet", "llama3-8b", "llama3-70b", "llama3-405b", "llama3-1t", "kvcache"]),
     help="Workload of the run.",
 )
 @click.option("--accelerator", type=click.Choice(["b200", "mi355"]), help="Emulated accelerator of a training run.")

@@ -82,7 +82,11 @@ def _measured(degraded: bool) -> Fed | None:
         rungs = [
             one
             for one in run.rungs
-            if one.workload.profile is Profile.UNET3D and one.state is State.DONE and one.accelerators
+            if one.workload.profile is Profile.UNET3D
+            and one.state is State.DONE
+            and one.accelerators
+            # an imported run has a number of accelerators that was chosen, and may be too large
+            and all(each.enough for each in one.accelerators)
         ]
         best = max(rungs, key=lambda one: (one.layer, one.accelerators[0].bandwidth), default=None)
         if best is None or best.layer is Layer.L0:

@@ -160,7 +160,7 @@ export function Accelerators({ run }: { run: Run }): JSX.Element | null {
             { title: _("Target"), heads: true, cell: ({ rung }) => rungName(rung) },
             { title: _("Load"), cell: ({ rung }) => workloadWord(rung) },
             { title: _("Accelerator"), cell: ({ one }) => (one.retired ? format(_("$0 (retired type, to compare)"), one.accelerator) : one.accelerator) },
-            { title: _("Accelerators supported"), figures: true, cell: ({ one }) => one.count },
+            { title: _("Accelerators supported"), figures: true, cell: ({ one }) => (one.au !== null && one.au < one.floor ? format(_("fewer than $0"), one.count) : one.count) },
             { title: _("Utilisation"), cell: ({ one }) => (one.au === null
                 ? format(_("calculated, minimum $0"), percent(one.floor / 100))
                 : format(_("$0 measured, minimum $1"), percent(one.au / 100, 1), percent(one.floor / 100))) },

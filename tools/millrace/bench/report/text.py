@@ -81,7 +81,13 @@ def accelerators(found: Run) -> list[str]:
         for word, seconds in (("saves", took.save_seconds), ("loads", took.load_seconds)) if took else ():
             if took and seconds is not None:
                 lines.append(f"{rung.id} {word} {took.model} ({size(took.size)}) in {seconds:.1f} s")
-        parts = [f"{one.count} {_name(one)} {_utilised(one.au)}" for one in rung.accelerators]
+        parts = [f"{one.count} {_name(one)} {_utilised(one.au)}" for one in rung.accelerators if one.enough]
+        for one in rung.accelerators:
+            if not one.enough:
+                lines.append(
+                    f"{rung.id} does not keep {one.count} {_name(one)} busy (at least {one.floor:g} %) "
+                    f"{_utilised(one.au)}"
+                )
         if parts:
             lines.append(f"{rung.id} keeps busy (at least {rung.accelerators[0].floor:g} %): {', '.join(parts)}")
     return lines

@@ -169,6 +169,11 @@ class Accelerators(Contract):
     bandwidth: float
     retired: bool = False
 
+    @property
+    def enough(self) -> bool:
+        """Whether they are kept busy: False where a run with a fixed number of them was below the floor."""
+        return self.au is None or self.au >= self.floor
+
 
 class Checkpoint(Contract):
     """What a checkpoint of a whole model takes at the measured speed; `measured` bytes were really moved."""

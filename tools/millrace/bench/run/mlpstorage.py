@@ -4,14 +4,15 @@
 import json
 import math
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from millrace.bench.plan.site import Site
 from millrace.bench.plan.workloads import digest
-from millrace.bench.result import figures, store
+from millrace.bench.result import capacity, figures, store
 from millrace.bench.result.ceilings import with_ceilings
-from millrace.bench.result.choices import Layer, Profile
+from millrace.bench.result.choices import CheckpointModel, Layer, Profile
 from millrace.bench.result.model import (
     IMPORTED,
     Accelerators,
@@ -29,15 +30,32 @@ from millrace.bench.run import guard
 from millrace.bench.run.environment import environment
 from millrace.errors import BadInput
 from millrace.system.run import Runner
-from millrace.system.text import GIB, MIB, one_line
+from millrace.system.text import GIB, MIB, one_line, size
 from millrace.system.users import invoking_user, only_root
+from millrace_client.au import TRAININGS
 
 TARGET = "mlpstorage"
 LARGEST = 4 << 20
 """Bytes of a file that are read; a summary has a few kilobytes."""
-FLOORS = {"unet3d": 90.0, "retinanet": 85.0}
 MOST = 1e12
 """No figure of a server is larger."""
+SAME_SAMPLE = 0.001
+"""DLIO computes the bandwidth from samples of one size: more than this part apart, it is another model."""
+SAME_PACE = 0.1
+"""The first steps count for the samples and not for the utilisation, so both agree to this part only."""
+SAME_SIZE = 0.25
+"""Sizes of checkpoints are rounded in the rules; the next model has several times as much."""
+_LOADS = {one.profile: one for one in TRAININGS if one.accelerator == "B200"}
+"""What the rules emulate; an MI355 takes as many samples of RetinaNet in a second as a B200."""
+_ACCELERATORS = {"unet3d": ("b200",), "retinanet": ("b200", "mi355")}
+_OPTIONS: dict[str, Operation] = {"1": "stress", "2": "throughput", "3": "large"}
+"""The three fixed options of the KV cache, as the ladder names them."""
+_SIZES: dict[str, CheckpointModel] = {
+    "llama3-8b": "8b",
+    "llama3-70b": "70b",
+    "llama3-405b": "405b",
+    "llama3-1t": "1t",
+}
 _HALVES: tuple[tuple[Operation, Direction], ...] = (("save", "write"), ("load", "read"))
 
 
@@ -63,6 +81,17 @@ class _Summary:
         metrics = self.content.get("metric")
         return isinstance(metrics, dict) and name in metrics
 
+    def option(self, number: str, direction: Direction) -> float:
+        """Return the bandwidth of an option of the KV cache in bytes/s. BadInput: it has none."""
+        options = self.content.get("options")
+        option = options.get(number) if isinstance(options, dict) else None
+        name = f"aggregated_{direction}_bandwidth_gbps"
+        value = option.get(name) if isinstance(option, dict) else None
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= MOST:
+            raise self.refuse(f"it has no options.{number}.{name}")
+        # GiB/s, whatever its name says
+        return float(value) * GIB
+
     def count(self, name: str) -> int:
         value = self.content.get(name)
         if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= 1 << 20:
@@ -76,24 +105,29 @@ class _Summary:
             raise self.refuse(f"it has no {name}")
         return one_line(value)
 
+    def moment(self, name: str) -> str:
+        """Return a time of the form 20261120_100000, as ISO 8601 has it. BadInput: it is none."""
+        value = self.content.get(name)
+        try:
+            return datetime.strptime(str(value), "%Y%m%d_%H%M%S").isoformat()
+        except ValueError:
+            raise self.refuse(f"it has no {name}") from None
+
 
 def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runner) -> Run:
-    """Read a summary.json and store it as a run. BadInput: it is none of this version; nothing is stored."""
+    """Read a summary.json and store it as a run.
+
+    BadInput: it is none of this version, of this model or of this accelerator; nothing is stored.
+    """
     only_root()
     summary = _Summary(file, _read(file))
-    training = model in FLOORS
-    if training and accelerator is None:
-        raise BadInput(f"--accelerator is missing: summary.json does not name that of a run of {model}")
-    if training and (summary.has("save_checkpoint_io_mean_GB_per_second") or accelerator not in ("b200", "mi355")):
-        raise summary.refuse(f"it is of a checkpoint, not of {model}")
-    rungs = [_training(summary, model, str(accelerator))] if training else _checkpoint(summary, model)
-    began = summary.time("start")
+    began, ended, processes, rungs = _kv_cache(summary) if model == "kvcache" else _dlio(summary, model, accelerator)
     record = Run(
         id=store.new_id(),
         started=began,
-        ended=summary.time("end"),
+        ended=ended,
         state=State.DONE,
-        reason=f"{model} of mlpstorage with {summary.count('num_accelerators')} processes on clients",
+        reason=f"{model} of mlpstorage with {processes} processes on clients",
         request=RunRequest(layers=[Layer.L3], profiles=list(dict.fromkeys(one.workload.profile for one in rungs))),
         labels=["imported", *(["emulated"] if guard.hypervisor(run) else [])],
         provenance=Provenance(
@@ -110,6 +144,23 @@ def take(file: Path, model: str, accelerator: str | None, site: Site, run: Runne
     )
     store.save(record)
     return record
+
+
+def _dlio(summary: _Summary, model: str, accelerator: str | None) -> tuple[str, str | None, int, list[Rung]]:
+    """When it began and ended, its processes and its rungs, as DLIO writes them."""
+    if "options" in summary.content:
+        raise summary.refuse(f"it is of the KV cache, not of {model}: use --model kvcache")
+    if model in _LOADS:
+        if accelerator is None:
+            raise BadInput(f"--accelerator is missing: summary.json does not name that of a run of {model}")
+        if accelerator not in _ACCELERATORS[model]:
+            raise BadInput(f"the rules have no {model} for {accelerator}: use --accelerator b200")
+        if summary.has("save_checkpoint_io_mean_GB_per_second") or summary.has("load_checkpoint_io_mean_GB_per_second"):
+            raise summary.refuse(f"it is of a checkpoint, not of {model}")
+        rungs = [_training(summary, model, accelerator)]
+    else:
+        rungs = _checkpoint(summary, model)
+    return summary.time("start"), summary.time("end"), summary.count("num_accelerators"), rungs
 
 
 def _read(file: Path) -> dict[str, Any]:
@@ -139,7 +190,7 @@ def _rung(
         "block": None,
         "depth": 1,
         "engine": "mlpstorage",
-        "durable": operation == "save",
+        "durable": operation == "save" or profile is Profile.KVCACHE,
         "equivalent": None,
     }
     return Rung(
@@ -160,18 +211,50 @@ def _training(summary: _Summary, model: str, accelerator: str) -> Rung:
         raise summary.refuse("its utilisation is above 100 %")
     bandwidth = summary.metric("train_io_mean_MB_per_second") * MIB
     count = summary.count("num_accelerators")
+    samples = summary.metric("train_throughput_mean_samples_per_second")
+    load = _LOADS[model]
+    if not samples or abs(bandwidth / samples / load.sample - 1) > SAME_SAMPLE:
+        found = size(round(bandwidth / samples)) if samples else "no size"
+        raise summary.refuse(f"its samples have {found}, those of {model} {size(round(load.sample))}")
+    # older versions wrote the same keys, of slower accelerators
+    pace = samples / count / (utilisation / 100) if utilisation else 0.0
+    wanted = load.batch / load.compute
+    if abs(pace / wanted - 1) > SAME_PACE:
+        raise summary.refuse(
+            f"each of its accelerators takes {pace:.1f} samples/s of {model}, one of the type {accelerator} takes "
+            f"{wanted:.1f}"
+        )
     fed = Accelerators(
-        accelerator=accelerator.upper(), count=count, floor=FLOORS[model], au=utilisation, bandwidth=bandwidth
+        accelerator=accelerator.upper(), count=count, floor=100 * load.floor, au=utilisation, bandwidth=bandwidth
     )
     rung = _rung(Profile(model), "train", model, count, "read", bandwidth)
     return rung.model_copy(update={"accelerators": [fed]})
+
+
+def _kv_cache(summary: _Summary) -> tuple[str, str | None, int, list[Rung]]:
+    """When it began, its processes and a rung for each option; it does not say when it ended."""
+    if "options" not in summary.content:
+        raise summary.refuse("it is not of the KV cache")
+    if summary.content.get("partial_failure") is not False:
+        raise summary.refuse("some of its processes failed")
+    began, processes = summary.moment("run_datetime"), summary.count("total_ranks")
+    rungs = []
+    for number, operation in _OPTIONS.items():
+        read, written = summary.option(number, "read"), summary.option(number, "write")
+        rung = _rung(Profile.KVCACHE, operation, f"option {number} of the KV cache", processes, "read", read)
+        series = [*rung.series, figures.series("bandwidth", "write", [written])]
+        rungs.append(rung.model_copy(update={"series": series}))
+    return began, None, processes, rungs
 
 
 def _checkpoint(summary: _Summary, model: str) -> list[Rung]:
     """Two invocations have a half each; the bandwidth is in GiB/s, whatever its name says."""
     if summary.has("train_au_mean_percentage"):
         raise summary.refuse(f"it is of a training, not of {model}")
-    size = math.floor(summary.metric("checkpoint_size_GB") * GIB) if summary.has("checkpoint_size_GB") else 0
+    total = math.floor(summary.metric("checkpoint_size_GB") * GIB) if summary.has("checkpoint_size_GB") else 0
+    wanted = capacity.CHECKPOINTS[_SIZES[model]]
+    if total and abs(total / wanted - 1) > SAME_SIZE:
+        raise summary.refuse(f"its checkpoint has {size(total)}, that of {model} {size(wanted)}")
     found = []
     for operation, direction in _HALVES:
         if not summary.has(f"{operation}_checkpoint_io_mean_GB_per_second"):
@@ -187,9 +270,9 @@ def _checkpoint(summary: _Summary, model: str) -> list[Rung]:
             bandwidth,
         )
         took = Checkpoint(
-            model=model.removeprefix("llama3-"),
-            size=size or round(bandwidth * seconds),
-            measured=size or round(bandwidth * seconds),
+            model=_SIZES[model],
+            size=total or round(bandwidth * seconds),
+            measured=total or round(bandwidth * seconds),
             save_seconds=seconds if operation == "save" else None,
             load_seconds=seconds if operation == "load" else None,
         )

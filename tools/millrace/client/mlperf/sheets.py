@@ -183,7 +183,7 @@ def forecast(one: rules.Training, runs: Sequence[Run], outcomes: Sequence[Outcom
                 if rung.state is not State.DONE or rung.layer != layer or rung.workload.profile != Profile(one.model):
                     continue
                 hit = next((each for each in rung.accelerators if each.accelerator == name), None)
-                if hit and "emulated" not in run.labels:
+                if hit and hit.enough and "emulated" not in run.labels:
                     text = f"Forecast from a measurement: {rung.id} of run {run.id}; not an MLPerf result."
                     return Forecast(
                         accelerator=one.accelerator,

@@ -99,7 +99,7 @@ def test_volume_outlives_a_reboot_grows_and_is_cloned(box: Box, client: Machine,
     box.say("systemctl reload millrace-volumes.service", seconds=300)
     assert box.shown("volume show tank --json")["volume"]["allocated"] == 96 * MIB
     assert not [
-        one for one in box.shown("health --json")["findings"] if one["check"] == "volumes" and one["level"] != "ok"
+        one for one in box.shown("health --json")["findings"] if one["check"] == "volumes" and one["level"] != "OK"
     ]
 
 

@@ -54,6 +54,14 @@ def test_without_a_route_the_last_check_is_listed() -> None:
     assert found.waiting == 0
 
 
+def test_with_damaged_routes_the_last_check_is_listed() -> None:
+    write_model(paths.health_file(), health(finding()))
+    write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem="damaged"))
+    assert acknowledged() == {"arrays/data": None}
+    listing.acknowledge(["arrays/data"])
+    assert acknowledged() == {"arrays/data": "ann"}
+
+
 def test_before_the_first_check_nothing_is_guessed() -> None:
     with pytest.raises(BadInput, match=r"health\.json is missing"):
         listing.alerts()

@@ -69,6 +69,42 @@ def test_secrets_of_a_later_release_are_kept(systemd: Systemd) -> None:
     assert routes.secrets_file().read_text() == later
 
 
+DAMAGES = ["", "{", '{"routes": 3}', '{"schema_version": 1, "routes": [{"kind": "fax", "name": "x"}]}', "\x00" * 512]
+
+
+@pytest.mark.parametrize("text", DAMAGES)
+def test_damaged_routes_are_kept_until_an_administrator_removes_them(systemd: Systemd, text: str) -> None:
+    routes.add(HOOK, URL, systemd)
+    secrets, calls = routes.secrets_file().read_text(), len(systemd.calls)
+    paths.alert_routes_file().write_text(text)
+    for change in (
+        lambda: routes.add(LOG, None, systemd),
+        lambda: routes.remove("chat", systemd),
+        lambda: routes.replace([LOG], systemd),
+        lambda: routes.listed(None),
+    ):
+        with pytest.raises(BadInput) as refused:
+            change()
+        sentence = str(refused.value)
+        assert sentence.startswith(f"{paths.alert_routes_file()}: ") and "\n" not in sentence
+        assert sentence.endswith(
+            "; restore the file, or remove it and add the routes again: millrace alert route add --help"
+        )
+    assert paths.alert_routes_file().read_text() == text
+    assert routes.secrets_file().read_text() == secrets and len(systemd.calls) == calls
+    # as the sentence says
+    paths.alert_routes_file().unlink()
+    routes.add(LOG, None, systemd)
+    assert [one.name for one in routes.load()] == ["log"]
+
+
+def test_routes_of_a_later_release_are_not_to_be_removed(systemd: Systemd) -> None:
+    routes.add(LOG, None, systemd)
+    paths.alert_routes_file().write_text('{"schema_version": 2, "routes": []}')
+    with pytest.raises(LaterRelease, match=r"start the later release again$"):
+        routes.add(HOOK, URL, systemd)
+
+
 def test_name_that_is_taken_or_unknown_is_refused(systemd: Systemd) -> None:
     routes.add(LOG, None, systemd)
     with pytest.raises(Refused, match=r"^there is a route log already: millrace alert route remove log$"):

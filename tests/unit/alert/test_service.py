@@ -2,7 +2,7 @@
 """The service follows the health document, survives a restart and a dead receiver, and never waits for anybody."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from millrace.alert import queue, service
 from millrace.alert.model import Report, Route, Routes, Secrets, State, TestRequest
 from millrace.alert.send import Parcel
 from millrace.alert.service import Service
+from millrace.health.deliveries import Delivery as Delivered
 from millrace.health.model import Finding, Level
 from millrace.system.documents import read_model, write_model
-from tests.unit.alert.samples import BEGAN, HOOK, LOG, URL, finding, health
+from tests.unit.alert.samples import BEGAN, HOOK, LOG, URL, finding, health, stamp
 
 
 class Delivery:
@@ -337,3 +338,76 @@ def test_service_has_its_routes_from_its_credentials_whatever_became_of_the_secr
     with pytest.raises(Over):
         service.run()
     assert [one.route for one in world.report.deliveries] == ["log"]
+
+
+class Stopped(Exception):
+    """The service runs for longer than the test looks."""
+
+
+@pytest.fixture
+def damaged(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The credential of a service whose routes are damaged, as their file is."""
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    given = tmp_path / "credentials/routes"
+    for path in (given, paths.alert_routes_file()):
+        path.parent.mkdir(parents=True)
+        path.write_text("{")
+    monkeypatch.setenv("CREDENTIALS_DIRECTORY", str(given.parent))
+    return given
+
+
+def rounds(monkeypatch: pytest.MonkeyPatch, count: int, then: Callable[[], None] | None = None) -> list[float]:
+    """The pauses of a service that runs for so many; then `then` happens, or the test ends it."""
+    pauses: list[float] = []
+
+    def pause(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == count:
+            if then is None:
+                raise Stopped
+            then()
+
+    monkeypatch.setattr("time.sleep", pause)
+    return pauses
+
+
+def test_service_with_damaged_routes_says_so_once_and_waits(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rounds(monkeypatch, 3600)
+    with pytest.raises(Stopped):
+        service.run()
+    [line] = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"millrace: {paths.alert_routes_file()}: the document: Invalid JSON")
+    assert str(damaged) not in line
+    report = read_model(paths.alert_report_file(), Report)
+    assert report.problem is not None and report.problem in line
+
+
+@pytest.mark.parametrize("text", [None, "{}", "[]"])
+def test_service_with_damaged_routes_ends_when_their_file_is_another(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch, text: str | None
+) -> None:
+    """systemd then starts it again with the file of now, or not at all where there is none."""
+    file = paths.alert_routes_file()
+    pauses = rounds(monkeypatch, 5, file.unlink if text is None else lambda: bool(file.write_text(text)) and None)
+    service.run()
+    assert len(pauses) == 5
+
+
+def test_routes_that_were_mended_while_the_service_started_are_not_waited_for(
+    damaged: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_model(paths.alert_routes_file(), Routes(routes=[LOG]))
+    pauses = rounds(monkeypatch, 1)
+    service.run()
+    assert pauses == []
+
+
+def test_queue_outlives_damaged_routes(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = queue.say(State(deliveries=[Delivered(route="chat")]), "opened", stamp(), [], ["chat"])
+    write_model(paths.alert_state_file(), kept)
+    rounds(monkeypatch, 3)
+    with pytest.raises(Stopped):
+        service.run()
+    assert read_model(paths.alert_state_file(), State) == kept

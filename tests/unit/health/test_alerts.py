@@ -127,3 +127,12 @@ def test_report_that_is_nonsense_stops_no_other_check(oldest: str, kind: str) ->
     write_model(paths.alert_report_file(), report)
     [found] = run_check("alerts", alerts.check, host())
     assert found.kind == kind
+
+
+def test_routes_that_cannot_be_read_are_a_warning_with_the_remedy() -> None:
+    problem = f"{paths.alert_routes_file()}: the document: Invalid JSON: EOF while parsing an object at line 1 column 1"
+    write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem=problem))
+    [found] = alerts.check(host())
+    assert (found.key, found.level) == ("alerts/routes", Level.WARN)
+    assert found.sentence == f"No alert is delivered: {problem}."
+    assert found.todo == "Restore the file, or remove it and add the routes again: millrace alert route add --help"

@@ -45,11 +45,12 @@ def acknowledged_file() -> Path:
 
 
 def report() -> Report | None:
-    """Return the report of the service; None where it does not run."""
+    """Return the report of the service; None where it does not run, or cannot read its routes."""
     try:
-        return read_model(paths.alert_report_file(), Report)
+        found = read_model(paths.alert_report_file(), Report)
     except MillraceError:
         return None
+    return None if found.problem else found
 
 
 def alerts() -> AlertList:

@@ -20,7 +20,7 @@ from millrace.alert.model import (
     WebhookRoute,
 )
 from millrace.errors import BadInput, LaterRelease, Refused
-from millrace.health.deliveries import UNIT
+from millrace.health.deliveries import RESTORE, UNIT
 from millrace.state.store import config_lock
 from millrace.system.documents import read_model, write_model
 from millrace.system.run import Runner, must
@@ -36,8 +36,15 @@ def secrets_file() -> Path:
 
 
 def load() -> list[Route]:
-    """Return all routes. BadInput: their file cannot be read."""
-    return read_model(paths.alert_routes_file(), Routes).routes if paths.alert_routes_file().exists() else []
+    """Return all routes. BadInput, LaterRelease: their file cannot be read, and nothing writes over it."""
+    if not paths.alert_routes_file().exists():
+        return []
+    try:
+        return read_model(paths.alert_routes_file(), Routes).routes
+    except LaterRelease:
+        raise
+    except BadInput as error:
+        raise BadInput(f"{error}; {RESTORE}") from error
 
 
 def mail_route(

@@ -35,7 +35,7 @@ from millrace.alert.send import Parcel
 from millrace.errors import MillraceError
 from millrace.health.current import STALE_SECONDS, overdue
 from millrace.health.model import Health, Level
-from millrace.system.documents import read_model, write_model
+from millrace.system.documents import parse_model, read_model, write_model
 
 Document = TypeVar("Document", bound=BaseModel)
 
@@ -207,13 +207,40 @@ class _Watched(Generic[Document]):
 
 
 def run() -> None:
-    """Deliver until the process is ended. BadInput: the routes cannot be read."""
+    """Deliver until the process is ended. Where the routes cannot be read, return when their file is another one."""
     credentials = Path(os.environ["CREDENTIALS_DIRECTORY"])
-    routes = read_model(credentials / ROUTES, Routes)
+    given = (credentials / ROUTES).read_bytes()
+    try:
+        # a sentence names the file that an administrator can mend, and not the credential
+        routes = parse_model(given, paths.alert_routes_file(), Routes)
+    except MillraceError as error:
+        _wait_for_others(given, str(error))
+        return
     service = Service(routes.routes, _secrets(credentials / SECRETS))
     while True:
         service.step()
         time.sleep(PAUSE)
+
+
+def _wait_for_others(given: bytes, problem: str) -> None:
+    """Report the problem of these routes once, and wait until there are others: systemd then starts the service again.
+
+    Ended at once it would be started every ten seconds, each time with a line in the journal.
+    """
+    _log(problem)
+    try:
+        write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem=problem))
+    except OSError as error:
+        _log(f"{paths.alert_report_file()} cannot be written: {error.strerror}")
+    while _routes_now() == given:
+        time.sleep(PAUSE)
+
+
+def _routes_now() -> bytes | None:
+    try:
+        return paths.alert_routes_file().read_bytes()
+    except OSError:
+        return None
 
 
 def _recorded() -> State:

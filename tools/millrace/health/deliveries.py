@@ -17,6 +17,9 @@ UNIT = "millrace-alert.service"
 MOST = 200
 """Messages of one route that wait: a mail server that is dead for weeks does not fill the boot drive."""
 
+RESTORE = "restore the file, or remove it and add the routes again: millrace alert route add --help"
+"""The remedy for a file of routes that cannot be read; no verb writes over it."""
+
 LARGEST = 4 << 20
 """Bytes of a report; some hundred alerts and the routes that are possible have a few hundred kB."""
 
@@ -34,12 +37,16 @@ class Delivery(Contract):
 
 
 class Deliveries(Contract):
-    """How all routes do. By route: `queued` messages, and `oldest`, when the first of them was made (ISO 8601)."""
+    """How all routes do. By route: `queued` messages, and `oldest`, when the first of them was made (ISO 8601).
+
+    `problem` is why the service has no routes: their file cannot be read. It then follows nothing and delivers nothing.
+    """
 
     schema_version: Literal[1] = 1
     deliveries: list[Delivery]
     queued: dict[str, Count]
     oldest: dict[str, str] = Field(default_factory=dict)
+    problem: str | None = None
 
 
 def reported() -> Deliveries | None:

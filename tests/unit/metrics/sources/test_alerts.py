@@ -43,6 +43,13 @@ def test_server_on_which_alerts_never_ran_has_none(tmp_path: Path) -> None:
             alerts.families()
 
 
+def test_service_without_its_routes_counts_nothing(tmp_path: Path) -> None:
+    with server(tmp_path):
+        report = alert_report().model_copy(update={"problem": "routes.json: the document: Invalid JSON"})
+        write_model(paths.alert_report_file(), report)
+        assert alerts.families() == []
+
+
 def test_report_of_the_release_before_has_no_ages(tmp_path: Path) -> None:
     with server(tmp_path):
         write_model(paths.alert_report_file(), alert_report())

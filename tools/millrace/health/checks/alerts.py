@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 
 from millrace import paths
 from millrace.errors import BadInput
-from millrace.health.deliveries import MOST, UNIT, Deliveries, Delivery, reported
+from millrace.health.deliveries import MOST, RESTORE, UNIT, Deliveries, Delivery, reported
 from millrace.health.host import Host
 from millrace.health.model import Finding, Level
 from millrace.system.names import several
@@ -30,6 +30,9 @@ def check(host: Host, now: datetime | None = None) -> list[Finding]:
     found = reported()
     if found is None:
         return _silent(host)
+    if found.problem:
+        sentence = f"No alert is delivered: {one_line(found.problem).rstrip('.')}."
+        return [_warning("routes", "", sentence, f"{RESTORE[0].upper()}{RESTORE[1:]}")]
     at = now or datetime.now(UTC)
     late = [finding for one in found.deliveries for finding in _late(one, found, at)]
     if late or not found.deliveries:

@@ -12,13 +12,16 @@ from millrace.system.documents import read_model
 
 
 def families() -> list[Family]:
-    """Return what is open and what waits to be delivered; none where the service never ran in this boot.
+    """Return what is open and what waits to be delivered; none where the service does not run or has no routes.
 
     BadInput: its report cannot be read.
     """
     if not paths.alert_report_file().exists():
         return []
     found = read_model(paths.alert_report_file(), Report)
+    if found.problem:
+        # health has it; "no alert is open" would be a guess
+        return []
     levels = Counter(one.level for one in found.open)
     routes = [(one, {"route": one.route}) for one in found.deliveries]
     return [

@@ -131,6 +131,36 @@ def closed_port() -> int:
         return int(listener.getsockname()[1])
 
 
+def old_chain(directory: Path) -> ssl.SSLContext:
+    """The context of a server for 127.0.0.1 whose CA, `ca.pem`, is like those that openssl made for many years.
+
+    RFC 5280 wants more: both lack the identifiers of their keys, and the CA says neither what its key is for, nor in a
+    critical field that it is one.
+    """
+    keys = [ec.generate_private_key(ec.SECP256R1()) for _ in range(2)]
+    issuer, subject = (
+        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, one)]) for one in ("Corp CA", "log.example.com")
+    )
+    now = datetime.now(UTC)
+    authority, server = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(extension, False)
+        .sign(keys[0], hashes.SHA256())
+        for name, key, extension in (
+            (issuer, keys[0], x509.BasicConstraints(ca=True, path_length=None)),
+            (subject, keys[1], x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])),
+        )
+    )
+    (directory / "ca.pem").write_bytes(authority.public_bytes(serialization.Encoding.PEM))
+    return _loaded(directory, server, keys[1])
+
+
 def encryption(directory: Path) -> ssl.SSLContext:
     """The context of a server whose certificate is for 127.0.0.1, and is in `directory` as `ca.pem`."""
     key = ec.generate_private_key(ec.SECP256R1())
@@ -149,9 +179,12 @@ def encryption(directory: Path) -> ssl.SSLContext:
         .sign(key, hashes.SHA256())
     )
     (directory / "ca.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
-    (directory / "key.pem").write_bytes(
-        key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-    )
+    return _loaded(directory, made, key)
+
+
+def _loaded(directory: Path, certificate: x509.Certificate, key: ec.EllipticCurvePrivateKey) -> ssl.SSLContext:
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    (directory / "server.pem").write_bytes(certificate.public_bytes(serialization.Encoding.PEM) + pem)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(directory / "ca.pem", directory / "key.pem")
+    context.load_cert_chain(directory / "server.pem")
     return context

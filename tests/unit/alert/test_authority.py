@@ -2,6 +2,7 @@
 """A receiver of a private authority is verified against its certificate, and no route skips the verification."""
 
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from datetime import timedelta
@@ -21,7 +22,7 @@ from millrace.certificate import x509
 from millrace.cli import millrace
 from millrace.errors import BadInput, Failed
 from millrace.system.text import shown
-from tests.unit.alert.receivers import MailServer, encryption, serving
+from tests.unit.alert.receivers import MailServer, encryption, old_chain, serving
 from tests.unit.alert.samples import HOOK, LOG, URL, mail_route, message
 from tests.unit.alert.test_routes import Systemd
 from tests.unit.alert.test_syslog import receiver
@@ -31,6 +32,19 @@ MAIL = ("--server", "smtp.example.com", "--from", "nas@example.com", "--to", "op
 
 def made(name: str = "Example CA", days: float = 100) -> str:
     return x509.issue("authority", x509.new_key(), name, [], [], timedelta(days=days), None)
+
+
+@pytest.fixture(autouse=True)
+def python_of_the_appliance(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contexts are as strict as Python 3.13 makes them, also where the tests run on an older one."""
+    plain = ssl.create_default_context
+
+    def strict(*args: Any, **options: Any) -> ssl.SSLContext:
+        context = plain(*args, **options)
+        context.verify_flags |= ssl.VERIFY_X509_STRICT | ssl.VERIFY_X509_PARTIAL_CHAIN
+        return context
+
+    monkeypatch.setattr(ssl, "create_default_context", strict)
 
 
 @pytest.fixture
@@ -92,6 +106,42 @@ def test_syslog_receiver_of_the_private_authority_gets_its_lines(tmp_path: Path)
                 with pytest.raises(Failed, match=r"127\.0\.0\.1: .*certificate"):
                     deliver(parcel)
                 assert log.said == b""
+
+
+def test_private_authority_without_identifiers_of_keys_is_good_enough(tmp_path: Path) -> None:
+    """One that has worked for years with every other client of the owner."""
+    context = old_chain(tmp_path)
+    own = (tmp_path / "ca.pem").read_text()
+    with receiver(context) as log:
+        route = SyslogRoute(name="log", host="127.0.0.1", port=log.port, ca=own)
+        deliver(Parcel(route=route, secret="", message=message(), host="nas7"))
+    assert len(log.frames) == 1
+
+
+def test_private_authority_vouches_for_the_name_all_the_same(tmp_path: Path) -> None:
+    context = old_chain(tmp_path)
+    own = (tmp_path / "ca.pem").read_text()
+    with receiver(context) as log, pytest.raises(Failed, match=r"Hostname mismatch|not valid for 'localhost'"):
+        route = SyslogRoute(name="log", host="localhost", port=log.port, ca=own)
+        deliver(Parcel(route=route, secret="", message=message(), host="nas7"))
+    assert log.said == b""
+
+
+def test_receiver_is_no_authority_for_others(tmp_path: Path) -> None:
+    """The key of a server that the private authority knows signs nothing."""
+    leaf, key = x509.issue("server", own_key := x509.new_key(), "a", ["a"], [], timedelta(days=9), None), own_key
+    forged = x509.issue("server", other := x509.new_key(), "b", [], ["127.0.0.1"], timedelta(days=9), (leaf, key))
+    (tmp_path / "server.pem").write_text(forged + other)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(tmp_path / "server.pem")
+    with receiver(context) as log, pytest.raises(Failed, match=r"certificate|CERTIFICATE"):
+        route = SyslogRoute(name="log", host="127.0.0.1", port=log.port, ca=leaf)
+        deliver(Parcel(route=route, secret="", message=message(), host="nas7"))
+    assert log.said == b""
+
+
+def test_public_authorities_are_judged_strictly() -> None:
+    assert authority.context(None).verify_flags & ssl.VERIFY_X509_STRICT
 
 
 @pytest.fixture

@@ -1243,7 +1243,7 @@ export interface Installed {
  *
  * `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
  * whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
- * of the kernel's lockdown.
+ * of the kernel's lockdown, `file_modules` the modules of NFS and SMB.
  */
 export interface Inventory {
     schema_version: 1;
@@ -1262,6 +1262,7 @@ export interface Inventory {
     switches: PcieSwitch[];
     kernel_features: Record<string, boolean>;
     lockdown: string | null;
+    file_modules: KernelModule[];
 }
 
 /**
@@ -1372,6 +1373,12 @@ export interface KeptState {
     forgotten: Forgotten | null;
     problems: string[];
     damaged: string[];
+}
+
+/** A kernel module of NFS or SMB: which build of it the kernel loads, Debian's or the rebuilt one of Millrace. */
+export interface KernelModule {
+    name: string;
+    build: "debian" | "millrace";
 }
 
 /** A principal that this server has keys of; `version` is the number of the machine password behind it. */

@@ -24,6 +24,10 @@ from tests.unit.inventory import hardware, images
 pytestmark = pytest.mark.skipif(not shutil.which("zstd"), reason="needs zstd")
 IDENTITY = {"serial", "wwid", "eui64", "nguid", "evidence"}
 MAC = "0015b3a1c2d4"
+MODULES_DEP = """kernel/fs/xfs/xfs.ko.xz:
+updates/millrace/fs/nfsd/nfsd.ko.xz: kernel/x/secret.ko.xz
+kernel/x/secret.ko.xz:
+"""
 
 
 def answers(argv: Sequence[str]) -> Result:
@@ -59,7 +63,7 @@ def server(root: Path) -> Tree:
     hardware.pci_slot(tree, "12", "0000:02:00")
     hardware.dimm(tree, 0, 65536, 5600)
     tree.write("sys/devices/virtual/dmi/id/product_serial", "CZ3042XYZ9\n")
-    tree.write("usr/lib/modules/7.2.12+deb14-amd64/modules.dep", "kernel/fs/xfs/xfs.ko.xz:\nkernel/x/secret.ko.xz:\n")
+    tree.write("usr/lib/modules/7.2.12+deb14-amd64/modules.dep", MODULES_DEP)
     tree.mount("0:55", "/home/alice", "nfs4", "filer.corp.example:/home")
     tree.mount(tree.number_of(tree.partition("sda", 1, "Alice backup")), "/media/alice", "ext4", "/dev/sda1")
     return tree

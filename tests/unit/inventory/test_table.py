@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from millrace.cli import run
-from millrace.inventory.model import Inventory
+from millrace.inventory.model import Inventory, KernelModule
 from millrace.inventory.table import show
 from tests.unit.plan import servers_hw
 
@@ -29,6 +29,13 @@ def test_wear_and_temperature_where_they_are_known(capsys: pytest.CaptureFixture
     assert "97 %" not in shown(servers_hw.one_u_12(), capsys)
 
 
+def test_rebuilt_modules_are_named_where_there_are_any(capsys: pytest.CaptureFixture[str]) -> None:
+    stock = servers_hw.one_u_12()
+    modules = [KernelModule(name="grace", build="debian"), KernelModule(name="nfsd", build="millrace")]
+    assert "rebuilt" not in shown(stock, capsys)
+    assert shown(stock.model_copy(update={"file_modules": modules}), capsys).endswith("instead of Debian's: nfsd")
+
+
 @pytest.mark.parametrize("name", sorted(servers_hw.ALL))
 def test_every_server_survives_json(name: str) -> None:
     inventory = servers_hw.ALL[name]()
@@ -37,7 +44,18 @@ def test_every_server_survives_json(name: str) -> None:
 
 def test_an_inventory_of_the_first_release_still_loads() -> None:
     first = json.loads(servers_hw.one_u_12().model_dump_json())
-    for key in ("smt", "cpu_mhz", "cpu_throttled", "ecc", "dimms", "switches", "kernel_features", "lockdown"):
+    added = (
+        "smt",
+        "cpu_mhz",
+        "cpu_throttled",
+        "ecc",
+        "dimms",
+        "switches",
+        "kernel_features",
+        "lockdown",
+        "file_modules",
+    )
+    for key in added:
         del first[key]
     for key in ("eui64", "lba_formats", "dlfeat", "volatile_write_cache", "wear", "slot", "switch"):
         del first["drives"][0][key]

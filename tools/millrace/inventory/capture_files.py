@@ -162,7 +162,7 @@ def _nodes(root: Path) -> set[str]:
 
 
 def _modules(text: str) -> str:
-    kept = (line.partition(":")[0] for line in text.splitlines() if features.module_name(line) in features.MODULES)
+    kept = (line.partition(":")[0] for line in text.splitlines() if features.is_listed(line))
     return "".join(f"{line}:\n" for line in kept) or "kernel/none.ko:\n"
 
 

@@ -43,6 +43,7 @@ def collect(sysroot: Path = Path("/"), run: Runner = run_tool, read: SurfaceRead
         switches=pci.switches([*pci_functions(sysroot), *port_functions(sysroot)]),
         kernel_features=features.kernel_features(sysroot),
         lockdown=features.lockdown(sysroot),
+        file_modules=features.file_modules(sysroot),
     )
 
 

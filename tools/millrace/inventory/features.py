@@ -4,10 +4,14 @@
 import re
 from pathlib import Path
 
+from millrace.inventory.model import KernelModule
 from millrace.system import sysfs
 
 # What a pool may be made of and how it is served.
 MODULES = ("raid0", "raid1", "raid456", "xfs", "nfsd", "rpcrdma")
+# Clients and servers of NFS and SMB, by the directory of the kernel's source. Those of tools/build --modules are below
+# updates/millrace instead of kernel; depmod lists only the one that is loaded.
+FILE_MODULES = re.compile(r"(kernel|updates/millrace)/fs/(?:nfs|nfs_common|nfsd|smb)/")
 
 
 def module_lists(sysroot: Path) -> list[Path]:
@@ -24,6 +28,20 @@ def kernel_features(sysroot: Path) -> dict[str, bool]:
         return {name: True for name in MODULES if loaded and (sysroot / "sys/module" / name).is_dir()}
     present = {module_name(line) for text in texts for line in (text or "").splitlines()}
     return {name: name in present for name in MODULES}
+
+
+def file_modules(sysroot: Path) -> list[KernelModule]:
+    """Return the modules of NFS and SMB and which build of them is loaded; empty where the list cannot be read."""
+    lines = (sysfs.text(module_lists(sysroot)[0]) or "").splitlines()
+    found = [(module_name(line), match[1]) for line in lines if (match := FILE_MODULES.match(line))]
+    return [
+        KernelModule(name=name, build="debian" if place == "kernel" else "millrace") for name, place in sorted(found)
+    ]
+
+
+def is_listed(line: str) -> bool:
+    """Whether a line of a list of modules is of one that the inventory has."""
+    return module_name(line) in MODULES or FILE_MODULES.match(line) is not None
 
 
 def module_name(line: str) -> str:

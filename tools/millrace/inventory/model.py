@@ -142,12 +142,19 @@ class Dimm(Contract):
     speed: Positive | None
 
 
+class KernelModule(Contract):
+    """A kernel module of NFS or SMB: which build of it the kernel loads, Debian's or the rebuilt one of Millrace."""
+
+    name: str
+    build: Literal["debian", "millrace"]
+
+
 class Inventory(Contract):
     """Everything that the planner may use; what follows `nics` is None or empty where it is not reported.
 
     `cpu_mhz` is the sustained clock, `cpu_throttled` how often a core was slowed down by heat since the boot, `ecc`
     whether memory errors are corrected, `kernel_features` which modules that a pool may need exist, `lockdown` the mode
-    of the kernel's lockdown.
+    of the kernel's lockdown, `file_modules` the modules of NFS and SMB.
     """
 
     schema_version: Literal[1] = 1
@@ -166,3 +173,4 @@ class Inventory(Contract):
     switches: list[PcieSwitch] = Field(default=[])
     kernel_features: dict[str, bool] = Field(default={})
     lockdown: str | None = None
+    file_modules: list[KernelModule] = Field(default=[])

@@ -20,11 +20,13 @@ COLOURS = {
 
 
 def show(inventory: Inventory) -> None:
-    """Print CPUs, drives and network ports on standard output."""
+    """Print CPUs, drives and network ports on standard output, and which kernel modules are not Debian's."""
     console = Console(width=WIDTH, highlight=False)
     console.print(Text(f"{inventory.cpu_model}, sockets: {inventory.sockets}, Linux {inventory.kernel}"))
     for table in (_processors(inventory), _drives(inventory.drives), _nics(inventory.nics)):
         console.print(table)
+    if rebuilt := [module.name for module in inventory.file_modules if module.build == "millrace"]:
+        console.print(Text(f"Kernel modules rebuilt with the image, instead of Debian's: {', '.join(rebuilt)}"))
 
 
 def _processors(inventory: Inventory) -> Table:

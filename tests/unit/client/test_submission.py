@@ -101,6 +101,22 @@ def test_description_is_valid_once_what_is_unknown_is_filled_in() -> None:
     assert Description.model_validate(filled(document))
 
 
+def test_virtual_server_may_be_in_a_cloud_and_then_has_no_rack(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any("in a cloud" in line for line in text.lines(submission()))
+    monkeypatch.setattr(made, "hypervisor", lambda _: "kvm")
+    found = submission()
+    assert any("in a cloud delete rack_units and power" in line for line in text.lines(found))
+    document = filled(yaml.safe_load(found.system.text))
+    tested = document["system_under_test"]
+    tested["deployment"] = "cloud"
+    with pytest.raises(ValidationError, match="neither rack units nor power"):
+        Description.model_validate(document)
+    for node in (*tested["product_nodes"], *tested["clients"]):
+        del node["chassis"]["rack_units"], node["chassis"]["power"]
+    del tested["total_rack_units"]
+    assert Description.model_validate(document)
+
+
 def test_everything_that_is_unknown_is_named_by_the_validation() -> None:
     found = submission()
     with pytest.raises(ValidationError) as error:

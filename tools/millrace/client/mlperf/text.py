@@ -4,6 +4,8 @@
 from millrace.client.mlperf.model import Sheet, Submission
 from millrace.system.text import size
 
+CLOUD = "# deployment is onprem or cloud: in a cloud delete rack_units and power of each node, and total_rack_units."
+
 
 def lines(found: Submission) -> list[str]:
     """Return the description and every sheet."""
@@ -14,6 +16,7 @@ def lines(found: Submission) -> list[str]:
         "",
         f"# Fill in before the validation ({len(found.unknown)} fields): mlpstorage validate names them, too.",
         *(f"# - {path}" for path in found.unknown),
+        *([CLOUD] if "system_under_test.deployment" in found.unknown else []),
     ]
     return [*head, *(line for one in found.sheets for line in ("", *_sheet(one)))]
 

@@ -15,7 +15,9 @@ from millrace.errors import Failed
 
 SPACE = 3 << 30
 # What the package depends on beside the packages that it is built from.
-SOURCES = [Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")]
+SOURCES = [
+    Path("tools/host/modules") / f"{name}.py" for name in ("compile", "environment", "package", "sets", "verify")
+]
 
 
 def prepare(cache: Caches, uri: str | None, run: environment.Run = environment.run_quietly) -> Path:

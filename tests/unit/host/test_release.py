@@ -3,6 +3,7 @@
 
 import shutil
 import tarfile
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 from host import keys, release
 from millrace import paths
 from millrace.errors import BadInput
-from millrace.system.run import attempt
+from millrace.system.run import Result, attempt
 from millrace.update import layout, stage
 from millrace.update.release import staged
 
@@ -49,6 +50,11 @@ def released(output: Path, owner: keys.Keys, name: str = "www") -> Path:
     return release.write(output, owner, Path("tools"), "0.2.0", output.with_name("NEWS.md"), where, EPOCH)
 
 
+def on_server(argv: Sequence[str], stdin: str | None = None) -> Result:
+    """Run a program of the host, which has no boot partition of a server."""
+    return Result(0, "/boot\n", "") if list(argv) == ["bootctl", "--print-boot-path"] else attempt(argv, stdin)
+
+
 def test_server_with_the_public_key_stages_directory_and_archive(
     output: Path, owner: keys.Keys, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -57,11 +63,13 @@ def test_server_with_the_public_key_stages_directory_and_archive(
     ring = paths.ROOT / "usr/lib/millrace/update-keys.pgp"
     ring.parent.mkdir(parents=True)
     shutil.copyfile(owner.directory / keys.UPDATE_PUBLIC, ring)
+    (paths.ROOT / "boot/EFI/Linux").mkdir(parents=True)
+    (paths.ROOT / "usr/lib/os-release").write_text("IMAGE_VERSION=0.1.0\n")
     for path in (archive.parent, archive):
-        with stage.origin(path, attempt) as bring:
-            found = stage.describe(bring, attempt)
-            stage.complete(found, bring, attempt)
-        assert staged(attempt) == found and found.version == "0.2.0"
+        with stage.origin(path, on_server) as bring:
+            found = stage.describe(bring, on_server)
+            stage.complete(found, bring, on_server)
+        assert staged(on_server) == found and found.version == "0.2.0"
         assert "- Faster." in stage.news(found) and "- First." not in stage.news(found)
 
 

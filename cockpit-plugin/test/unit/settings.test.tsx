@@ -3,7 +3,7 @@
 import { render, screen, waitFor, within } from "@testing-library/react";
 import userEvent from "@testing-library/user-event";
 import { beforeEach, expect, test } from "vitest";
-import type { CertificateReport } from "../../src/types/millrace";
+import type { CertificateReport, RouteList } from "../../src/types/millrace";
 import Settings from "../../src/pages/settings";
 import { document, golden } from "../documents";
 import { refuses, says, setAdmin, started } from "../mocks/cockpit";
@@ -231,6 +231,68 @@ test("a syslog receiver is reached by TLS unless another encryption is chosen", 
     await screen.findByText("The route has been added. Send a test.");
     expect(argv("alert route add syslog")).toEqual(
         ["alert", "route", "add", "syslog", "siem", "--server=log.example.com", "--security=tls", "--json"]);
+});
+
+test("the CA of a receiver follows the secret on standard input", async () => {
+    says("alert route add webhook", document("alert-route-list.json"));
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "webhook");
+    await user.type(dialog.getByLabelText(/^Name/), "chat");
+    await user.type(dialog.getByLabelText(/^URL/), "https://chat.example.com/s3cret");
+    const field = dialog.getByLabelText(/^CA certificate/);
+    const add = dialog.getByRole("button", { name: "Add" });
+    await user.click(field);
+    await user.paste("MIIB");
+    expect(dialog.getByText(/no line .*found; use a file in PEM format/)).toBeDefined();
+    expect(add).toHaveProperty("disabled", true);
+    await user.clear(field);
+    await user.click(field);
+    await user.paste(PEM);
+    await user.click(add);
+    await screen.findByText("The route has been added. Send a test.");
+    const [made] = started("alert route add webhook");
+    expect(made?.argv.slice(5)).toEqual(["chat", "--url-stdin", "--ca=-", "--json"]);
+    expect(made?.input).toBe(`https://chat.example.com/s3cret\n${PEM}`);
+});
+
+test("no CA is asked for, nor sent, where nothing is encrypted", async () => {
+    says("alert route add syslog", document("alert-route-list.json"));
+    const user = show();
+    await user.click(await (await panel("alerts")).findByRole("button", { name: "Add a route…" }));
+    const dialog = within(screen.getByRole("dialog"));
+    const asked = () => dialog.queryByLabelText(/^CA certificate/) !== null;
+    expect(asked()).toBe(true);
+    await user.selectOptions(dialog.getByLabelText(/^Encryption/), "none");
+    expect(asked()).toBe(false);
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "webhook");
+    await user.type(dialog.getByLabelText(/^URL/), "http://chat.example.com/");
+    expect(asked()).toBe(false);
+    await user.selectOptions(dialog.getByLabelText(/^Type/), "syslog");
+    expect(asked()).toBe(false);
+    await user.type(dialog.getByLabelText(/^Name/), "siem");
+    await user.type(dialog.getByLabelText(/^Syslog receiver/), "log.example.com");
+    await user.selectOptions(dialog.getByLabelText(/^Encryption/), "tls");
+    await user.click(dialog.getByLabelText(/^CA certificate/));
+    await user.paste(PEM);
+    await user.selectOptions(dialog.getByLabelText(/^Encryption/), "none");
+    await user.click(dialog.getByRole("button", { name: "Add" }));
+    await screen.findByText("The route has been added. Send a test.");
+    const [made] = started("alert route add syslog");
+    expect(made?.argv.slice(5)).toEqual(["siem", "--server=log.example.com", "--security=none", "--json"]);
+    expect(made?.input).toBe("");
+});
+
+test("a route with a CA of its own names it and its end", async () => {
+    const list = document<RouteList>("alert-route-list.json");
+    const authorities = [{ subject: "CN=Corp CA", not_after: "2031-03-04T10:00:00+00:00" }];
+    says("alert route list", { ...list, routes: list.routes.map((one) => (one.name === "ops" ? { ...one, authorities } : one)) });
+    show();
+    const alerts = await panel("alerts");
+    const row = async (name: string) => (await alerts.findByRole("rowheader", { name })).closest("tr")?.textContent;
+    expect(await row("ops")).toMatch(/own CA CN=Corp CA, valid until .*2031/);
+    expect(await row("log")).not.toMatch(/own CA/);
 });
 
 test("a route that exists is refused in the dialog, in the program's words", async () => {

@@ -7,7 +7,7 @@ import { DataTable, type Column } from "../../components/DataTable";
 import { HealthLabel, LevelIcon, type Level } from "../../components/Health";
 import { Panel } from "../../components/Panel";
 import { ErrorAlert, Loaded } from "../../components/States";
-import { moment } from "../../lib/format";
+import { day, moment } from "../../lib/format";
 import { useChange, useVerb } from "../../lib/hooks";
 import { _, format, ngettext } from "../../lib/i18n";
 import { Done, type Did } from "./Done";
@@ -111,6 +111,9 @@ function Destination({ route }: { route: ListedRoute }): JSX.Element {
         <>
             {route.to === JOURNAL ? _("Journal of this server") : route.to}
             {!route.secure && <> <HealthLabel level="WARN">{_("unencrypted")}</HealthLabel></>}
+            {route.authorities.map((one) => (
+                <small key={one.subject} className="mr-subtle"> {format(_("own CA $0, valid until $1"), one.subject, day(one.not_after.slice(0, 10)))}</small>
+            ))}
             {route.daily !== null && <small className="mr-subtle"> {format(_("sign of life at $0"), route.daily)}</small>}
         </>
     );

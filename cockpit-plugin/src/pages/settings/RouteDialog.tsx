@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-/** A route for alerts. Its password or URL goes to the program's standard input, never to its command line. */
+/** A route for alerts. Password, URL and CA go to the program's standard input, never to its command line. */
 import { useState, type JSX } from "react";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import type { ListedRoute } from "../../types/millrace";
 import * as rules from "../../types/rules";
 import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { ChoiceField, TextField } from "../../components/Field";
+import { PemField, pemProblem } from "../../components/PemField";
 import { useChange } from "../../lib/hooks";
 import { _ } from "../../lib/i18n";
 import type { Rule } from "../../lib/rule";
@@ -50,17 +51,25 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
     const [recipients, setRecipients] = useState("");
     const [user, setUser] = useState("");
     const [password, setPassword] = useState("");
+    const [pem, setPem] = useState("");
     const mail = useChange("alert route add mail");
     const webhook = useChange("alert route add webhook");
     const syslog = useChange("alert route add syslog");
     const add = { mail, webhook, syslog }[kind];
+    // a syslog receiver has no STARTTLS
+    const syslogSecurity = security === "starttls" ? "tls" : security;
+    const encrypted = {
+        mail: security !== "none",
+        webhook: !url.startsWith("http:"),
+        syslog: server !== "" && syslogSecurity !== "none",
+    }[kind];
+    const ca = encrypted ? pem : "";
     const problems = {
         name: unlessEmpty(name, rules.routeName),
         sender: unlessEmpty(sender, rules.mailAddress),
         recipients: list(recipients).map(rules.mailAddress).find((one) => one !== undefined),
+        ca: pemProblem(ca),
     };
-    // a syslog receiver has no STARTTLS
-    const syslogSecurity = security === "starttls" ? "tls" : security;
     const complete = {
         mail: server !== "" && sender !== "" && list(recipients).length > 0 && (user === "" || password !== ""),
         webhook: url !== "",
@@ -68,6 +77,7 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
     }[kind];
     const good = name !== "" && complete && Object.values(problems).every((one) => one === undefined);
     const confirm = async () => {
+        const trust = ca === "" ? [] : ["--ca=-"];
         const sign = daily === "" ? [] : [`--daily=${daily}`];
         const signIn = user === "" ? [] : [`--user=${user}`, "--password-stdin"];
         const words = {
@@ -76,7 +86,7 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
             syslog: server === "" ? [] : [`--server=${server}`, `--security=${syslogSecurity}`],
         }[kind];
         const secret = { mail: user === "" ? "" : `${password}\n`, webhook: `${url}\n`, syslog: "" }[kind];
-        if (await add.go([name, ...words, ...sign], secret) !== undefined) onDone();
+        if (await add.go([name, ...words, ...trust, ...sign], `${secret}${ca}`) !== undefined) onDone();
     };
     return (
         <ConfirmDialog title={_("Add a route for alerts")} action={_("Add")} ready={good} busy={add.busy} error={add.error}
@@ -113,6 +123,10 @@ export function RouteDialog({ onDone, onClose }: { onDone: () => void; onClose: 
                 {kind === "webhook" && (
                     <TextField id="route-url" type="password" label={_("URL")} required value={url} onChange={setUrl}
                         help={_("Kept like a password and not shown again.")} />
+                )}
+                {encrypted && (
+                    <PemField id="route-ca" label={_("CA certificate")} rows={3} value={pem} onChange={setPem}
+                        help={_("Paste the private CA of the receiver, in PEM format. If empty, public CAs verify the receiver.")} />
                 )}
                 <TextField id="route-daily" label={_("Daily sign of life at")} value={daily} onChange={setDaily} placeholder="08:00"
                     help={_("Local time of the server. If empty, only problems are reported.")} />

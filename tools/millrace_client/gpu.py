@@ -67,6 +67,9 @@ def check_transport(options: dict[str, str], interface: str, system: System) -> 
     if options.get("sec") in TOUCHED:
         text = f"sec={options['sec']}: the CPU verifies every byte, so none goes to a GPU directly"
         return Finding("direct", FAIL, text, "use a share with sec=sys or sec=krb5")
+    if options.get("xprtsec", "none") != "none":
+        text = f"xprtsec={options['xprtsec']}: the CPU decrypts every byte, so none goes to a GPU directly"
+        return Finding("direct", FAIL, text, "use a share without TLS in a network of its own")
     if interface and gpu_devices.software_rdma(system, interface):
         text = f"RDMA of {interface} is made by the CPU (rxe): nothing goes to a GPU directly"
         return Finding("direct", FAIL, text, "mount over a port with RDMA hardware: rdma link show")

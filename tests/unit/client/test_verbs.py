@@ -104,6 +104,11 @@ def test_the_only_share_need_not_be_named(server: Path, capsys: pytest.CaptureFi
         (["recipe", "--gpu", "nvidia", "--share", "train"], 1, "no RDMA device"),
         (["recipe", "--gpu", "nvidia", "--share", "datasets"], 1, "requires TLS"),
         (["recipe", "--gpu", "intel", "--share", "train"], 2, "'intel' is not one of"),
+        (["kubernetes", "--share", "train", "--class", "Fast_Class"], 2, "'Fast_Class' cannot be the name of a Kuber"),
+        (["kubernetes", "--share", "train", "--namespace", "kube.system"], 2, "cannot be a Kubernetes namespace"),
+        (["kubernetes", "--share", "train", "--dataset", "../etc"], 2, "is not a directory of the share"),
+        (["kubernetes", "--share", "train", "--host", "a b"], 2, "is not a host name"),
+        (["kubernetes", "--share", "datasets"], 1, "requires Kerberos"),
     ],
 )
 def test_what_cannot_be_is_one_sentence(

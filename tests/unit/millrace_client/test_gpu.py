@@ -173,6 +173,7 @@ def test_planted_fault_of_amd_is_named(tmp_path: Path, fault: str) -> None:
         ({"proto": "tcp", "sec": "sys"}, "the mount uses tcp: every byte goes through host memory"),
         ({"proto": "rdma", "sec": "krb5p"}, "sec=krb5p: the CPU verifies every byte"),
         ({"proto": "rdma", "sec": "krb5i"}, "sec=krb5i"),
+        ({"proto": "rdma", "sec": "sys", "xprtsec": "mtls"}, "xprtsec=mtls: the CPU decrypts every byte"),
         ({}, "the mount uses unknown"),
     ],
 )
@@ -181,6 +182,10 @@ def test_mount_that_no_gpu_can_read_directly(tmp_path: Path, maker: str, options
     node = Node(tmp_path, maker)
     found = {one.check: one for one in gpu.examine(maker, node.share, options, INTERFACE, node)}["direct"]
     assert found.status == FAIL and words in found.text
+
+
+def test_mount_that_says_it_has_no_tls_is_direct(tmp_path: Path) -> None:
+    assert examined(Node(tmp_path, "nvidia"), {**MOUNT, "xprtsec": "none"})["direct"].status == OK
 
 
 def test_rdma_made_by_the_cpu_is_found(tmp_path: Path) -> None:

@@ -162,6 +162,31 @@ def test_clone_that_does_not_fit_begins_nothing(appliance: Appliance, data: Path
     assert not data.with_name("x").exists()
 
 
+@pytest.mark.parametrize(
+    ("blocks", "inodes", "words"),
+    [
+        (2, 1000, "writes about 8.19 kB of metadata, and the pool has too little free space"),
+        (1000, 3, "has 4 files and directories, and the pool has 3 free inodes"),
+    ],
+)
+def test_clone_without_room_in_the_pool_begins_nothing(
+    appliance: Appliance,
+    data: Path,
+    links: Reflinks,
+    monkeypatch: pytest.MonkeyPatch,
+    blocks: int,
+    inodes: int,
+    words: str,
+) -> None:
+    space = os.statvfs_result((4096, 4096, 9000, blocks, blocks, 9000, inodes, inodes, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda _: space)
+    ordered(appliance, "data/imagenet", "data/x")
+    with pytest.raises(Failed, match=f"data/imagenet is not cloned: the clone {words}"):
+        clone_run.execute(appliance.server(), links)
+    assert clone_model.load().state == "failed" and rest(appliance) == []  # type: ignore[union-attr]
+    assert not data.with_name("x").exists()
+
+
 def test_target_that_a_client_creates_meanwhile_is_kept(appliance: Appliance, data: Path, links: Reflinks) -> None:
     mine = data.with_name("x")
 

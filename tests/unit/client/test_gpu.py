@@ -44,9 +44,10 @@ def test_address_that_is_none_is_refused(address: str) -> None:
         settings("nvidia", client_addresses=[address])
 
 
-def test_addresses_of_the_client_without_gpus_are_refused() -> None:
-    with pytest.raises(BadInput, match="--client-address is for recipes with --gpu"):
-        recipe(client_addresses=["10.0.0.21"])
+@pytest.mark.parametrize("chosen", [{}, {"protocol": None, "gpu": "amd"}])
+def test_addresses_of_the_client_without_cufile_are_refused(chosen: dict[str, Any]) -> None:
+    with pytest.raises(BadInput, match="--client-address is for cufile"):
+        recipe(client_addresses=["10.0.0.21"], **chosen)
 
 
 def test_trunk_is_chosen_where_the_server_has_several_addresses() -> None:

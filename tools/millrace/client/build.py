@@ -2,7 +2,7 @@
 """From a share and what was chosen to a recipe."""
 
 from millrace.client import gpu, nfs, smb
-from millrace.client.choices import Protocol, Wanted
+from millrace.client.choices import Gpu, Protocol, Wanted
 from millrace.client.model import Recipe
 from millrace.client.served import ServedShare
 from millrace.errors import BadInput, Refused
@@ -13,8 +13,8 @@ def build(served: ServedShare, wanted: Wanted) -> Recipe:
 
     Refused: it cannot work, with what to use instead. BadInput: what was chosen does not fit together.
     """
-    if wanted.client_addresses and not wanted.gpu:
-        raise BadInput("--client-address is for recipes with --gpu")
+    if wanted.client_addresses and wanted.gpu is not Gpu.NVIDIA:
+        raise BadInput("--client-address is for cufile.json, which is in recipes with --gpu nvidia only")
     if wanted.gpu:
         gpu.refuse(served, wanted)
     protocol = wanted.protocol or gpu.best_protocol(served)

@@ -32,8 +32,8 @@ def pool(box: Box, monkeypatch: pytest.MonkeyPatch) -> Pool:
     return made
 
 
-def measured(name: str, started: str, *labels: str, count: int = 24, au: float = 92.0) -> Run:
-    busy = Accelerators(accelerator="H100", count=count, floor=90.0, au=au, bandwidth=7e10)
+def measured(name: str, started: str, *labels: str, count: int = 24, au: float = 92.0, bandwidth: float = 7e10) -> Run:
+    busy = Accelerators(accelerator="H100", count=count, floor=90.0, au=au, bandwidth=bandwidth)
     rung = done(name).model_copy(update={"accelerators": [busy]})
     made = run(rung, labels=labels)
     rungs = [one.model_copy(update={"binding": "network"}) for one in made.rungs]
@@ -77,6 +77,22 @@ def test_imported_run_below_the_floor_is_not_what_the_server_feeds(pool: Pool) -
     measured(CLIENTS, "2026-11-21", "imported", count=400, au=31.0)
     found = fed(pool)
     assert found is not None and (found.run, found.counts[0].count) == ("20261120-120000", 24)
+
+
+@pytest.mark.parametrize(("bandwidth", "shown"), [(2e10, 24), (9e10, 30)])
+def test_imported_run_counts_where_it_fed_more_than_the_clients(pool: Pool, bandwidth: float, shown: int) -> None:
+    measured(CLIENTS, "2026-11-20")
+    measured(LOOPBACK, "2026-11-21", count=40)
+    measured(CLIENTS, "2026-11-22", "imported", count=30, bandwidth=bandwidth)
+    found = fed(pool)
+    assert found is not None and (found.basis, found.counts[0].count) == ("clients", shown)
+
+
+def test_imported_run_comes_before_what_the_server_measured(pool: Pool) -> None:
+    measured(LOOPBACK, "2026-11-21", count=40)
+    measured(CLIENTS, "2026-11-20", "imported", count=3, bandwidth=2e10)
+    found = fed(pool)
+    assert found is not None and (found.basis, found.counts[0].count) == ("clients", 3)
 
 
 def test_array_with_a_missing_member_is_degraded(box: Box) -> None:

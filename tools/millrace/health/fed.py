@@ -70,7 +70,7 @@ def _measured(degraded: bool) -> Fed | None:
     from millrace.bench.result.choices import Layer, Profile
     from millrace.bench.result.model import State
 
-    on_server = None
+    on_server = imported = None
     for name in store.ids()[:NEWEST]:
         try:
             run = store.load(name)
@@ -101,10 +101,14 @@ def _measured(degraded: bool) -> Fed | None:
             at=run.started,
             degraded=degraded,
         )
-        if made.basis == "clients":
-            return made
-        on_server = on_server or made
-    return on_server
+        if "imported" in run.labels:
+            # so many were chosen, and more may be fed
+            imported = max(filter(None, (imported, made)), key=lambda one: one.bandwidth)
+        elif made.basis == "clients":
+            return max(filter(None, (made, imported)), key=lambda one: one.bandwidth)
+        else:
+            on_server = on_server or made
+    return imported or on_server
 
 
 def _predicted(pool: Pool, degraded: bool) -> Fed | None:

@@ -3271,7 +3271,8 @@ export interface TunerOutcome {
 /**
  * One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`.
  *
- * `started` is the time of day, null where the run did not begin.
+ * `started` is the time of day, null where the run did not begin. `combination` is what is measured now, `goal` the
+ * test of it; null while nothing is measured.
  */
 export interface TunerProgress {
     schema_version: 1;
@@ -3281,6 +3282,8 @@ export interface TunerProgress {
     state: TunerState;
     what: string;
     phase: "baseline" | "screen" | "refine" | "confirm" | "guard" | null;
+    combination: Record<string, number | string> | null;
+    goal: Goal | null;
     readings: number;
     progress: number;
     seconds_left: number | null;

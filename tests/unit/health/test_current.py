@@ -21,6 +21,7 @@ from millrace.tuner.model import State as TunerState
 from millrace.tuner.run import live as tuner_live
 from millrace.tuner.run import order
 from millrace.tuner.run.outputs import Progress as TunerProgress
+from millrace.tuner.search.goals import parse
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
@@ -132,6 +133,8 @@ def test_a_tuner_run_is_a_job_with_its_start_while_its_unit_is_active(
     assert (job.name, job.what) == ("tuner", "reading 4, since 2026-11-24 16:00 UTC")
     [line] = [one for one in lines(look()) if "tuner" in one]
     assert "tuner, reading 4, since 2026-11-24 16:00 UTC" in line
+    tuner_live.write(said.model_copy(update={"goal": parse("seq-read")[0]}))
+    assert look().jobs[0].what == "reading 4: sequential reads, over NFS, since 2026-11-24 16:00 UTC"
     active = False
     assert look().jobs == []
     active = True

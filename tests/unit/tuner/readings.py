@@ -4,7 +4,7 @@
 import math
 from collections.abc import Callable
 
-from millrace.tuner.model import Combination, Cost, Effect, Knob, Level, Measured, Reading
+from millrace.tuner.model import Combination, Cost, Effect, Knob, Level, Measured, Phase, Reading
 
 EACH = 60.0
 """Seconds of a reading."""
@@ -31,6 +31,7 @@ class Server:
     def __init__(self, speed: Callable[[Combination], float], readings: int = 50) -> None:
         self.speed = speed
         self.left = readings * EACH
+        self.begun: list[tuple[Combination, Phase]] = []
         self.readings: list[Reading] = []
         self.table: list[Effect] = []
 
@@ -45,6 +46,9 @@ class Server:
 
     def time_left(self) -> float:
         return self.left
+
+    def begins(self, combination: Combination, phase: Phase) -> None:
+        self.begun.append((combination, phase))
 
     def reading(self, one: Reading) -> None:
         self.readings.append(one)

@@ -8,7 +8,7 @@ Log weights of the parameters, four interactions among the six that matter most,
 import math
 from random import Random
 
-from millrace.tuner.model import Combination, Effect, Goal, Knob, Measured, Reading
+from millrace.tuner.model import Combination, Effect, Goal, Knob, Measured, Phase, Reading
 
 LEVELS = (6, 5, 5, 5, 3, 3, 3, 3, 3, 4, 3, 2, 3)
 CATEGORIES = frozenset({4, 7, 9, 11, 12})
@@ -105,8 +105,12 @@ class Kept:
     """Notes that are kept."""
 
     def __init__(self) -> None:
+        self.begun: list[tuple[Combination, Phase]] = []
         self.readings: list[Reading] = []
         self.table: list[Effect] = []
+
+    def begins(self, combination: Combination, phase: Phase) -> None:
+        self.begun.append((combination, phase))
 
     def reading(self, one: Reading) -> None:
         self.readings.append(one)

@@ -77,6 +77,16 @@ def test_budget_shorter_than_one_screen_is_refused_with_what_it_takes(machine: T
     prepared(machine, budget=7200).check_budget()
 
 
+def test_budget_that_is_too_short_is_an_obstacle_of_the_estimate(
+    machine: TunedServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard.unit, "active", lambda: False)
+    monkeypatch.setattr(guard.guard, "check", lambda *_, **__: Verdict(labels=["degraded"]))
+    [short, degraded] = order.estimate(Request(budget=60), machine).obstacles
+    assert "shorter than one screen" in short and degraded.startswith("an array is degraded")
+    assert order.estimate(Request(budget=7200), machine).obstacles == [degraded]
+
+
 @pytest.mark.parametrize(
     ("verdict", "words"),
     [

@@ -17,10 +17,10 @@ from millrace.bench.run.guard import Verdict
 from millrace.bench.run.local import Stopped
 from millrace.errors import Failed
 from millrace.plan.policy import MdPolicy, NfsdPolicy, Policy
-from millrace.tuner.model import Figures, Run, State
+from millrace.tuner.model import Figures, Goal, Run, State
 from millrace.tuner.run import guard, live, session, store
 from millrace.tuner.run.order import Order
-from millrace.tuner.run.outputs import Request
+from millrace.tuner.run.outputs import Progress, Request
 from millrace.tuner.run.plan import Prepared
 from millrace.tuner.search.goals import parse
 from tests.unit.bench.sites import request as bench_request
@@ -65,8 +65,9 @@ class Tuned:
     def _opened(self, *_: Any) -> Iterator[Any]:
         yield SimpleNamespace(figures=self._figures, remote=self.remote)
 
-    def _figures(self) -> Figures:
+    def _figures(self, begins: Callable[[Goal], None]) -> Figures:
         self.readings += 1
+        begins(self.session.ready.goals[0])
         self.hooks.get(self.readings, lambda: None)()
         if self.stop.is_set():
             raise Stopped("the measurement was stopped")
@@ -105,6 +106,27 @@ def test_planted_bad_settings_are_found_and_a_useless_one_is_left_alone(
     assert winner["sysctl.dirty_bytes"] == plan["sysctl.dirty_bytes"]
     assert {one.knob for one in made.effects if one.matters} >= set(KNOBS) - {"sysctl.dirty_bytes"}
     assert len(made.readings) == run.readings and made.profile is None
+
+
+def test_progress_has_the_reading_that_is_measured_with_its_settings_and_test(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Tuned(tmp_path, monkeypatch, BAD, speed)
+    seen: list[Progress] = []
+    run.hooks = dict.fromkeys(range(1, 100), lambda: seen.append(last()))
+    made = run.run_all()
+    assert [one.combination for one in seen] == [one.combination for one in made.readings]
+    assert [one.phase for one in seen] == [one.phase for one in made.readings]
+    assert {one.phase for one in seen} >= {"baseline", "screen", "guard"}
+    assert [one.what for one in seen[:2]] == ["reading 1", "reading 2"]
+    assert seen[1].readings == 1 and seen[1].doing == "reading 2: sequential reads, over NFS"
+    assert (last().combination, last().goal) == (None, None)
+
+
+def last() -> Progress:
+    found = live.latest()
+    assert found is not None
+    return found
 
 
 def test_a_good_plan_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -120,11 +120,11 @@ def _tuner() -> list[Job]:
     from millrace.tuner.run import live, order
 
     last = live.latest()
-    # a reading takes minutes, in which nothing is reported: the unit is asked
+    # a test may take minutes, in which nothing is reported: the unit is asked
     if last is None or last.state is not State.RUNNING or not order.active(quickly):
         return []
     since = f", since {moment(last.started)}" if last.started else ""
-    return [Job(name="tuner", what=f"{last.what}{since}", progress=last.progress, seconds_left=last.seconds_left)]
+    return [Job(name="tuner", what=f"{last.doing}{since}", progress=last.progress, seconds_left=last.seconds_left)]
 
 
 def _synchronising(pool: Pool) -> list[Job]:

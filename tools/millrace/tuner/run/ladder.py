@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The goals of a run as short jobs of the benchmark's ladder: files are laid out once, places stay open."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from threading import Event
@@ -19,7 +19,7 @@ from millrace.bench.run.session import working_directory
 from millrace.bench.run.step_runner import Measurer, StepRunner
 from millrace.errors import Failed
 from millrace.system.run import Runner
-from millrace.tuner.model import Figures
+from millrace.tuner.model import Figures, Goal
 from millrace.tuner.run.plan import Prepared
 from millrace.tuner.search.goals import GOALS
 
@@ -37,10 +37,11 @@ class Ladder:
         """Whether clients drive the load: one that disappears ends the run."""
         return bool(self.ready.site.clients)
 
-    def figures(self) -> Figures:
-        """Measure every goal once. Failed: one was not measured; Full where space ran out, Stopped at a stop."""
+    def figures(self, begins: Callable[[Goal], None]) -> Figures:
+        """Measure every goal once; `begins` is called before each. Failed: one was not measured; Full where space ran out, Stopped at a stop."""
         found: Figures = {}
         for goal, step in zip(self.ready.goals, self.ready.steps, strict=True):
+            begins(goal)
             target, measurer = self.places[step.layer, step.target]
             rung = self.runner.run(pending(step, self.ready.sizes), step, target, measurer, _silent)
             kind = GOALS[goal.name]
@@ -77,4 +78,4 @@ def _one_of_each(steps: Sequence[Step]) -> list[Step]:
 
 
 def _silent(number: int, outcome: Outcome | None) -> None:
-    """The progress of a run counts readings."""
+    """The progress of a run counts readings and tests."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.bench.run import unit
-from millrace.errors import Failed, Refused
+from millrace.errors import BadInput, Failed, Refused
 from millrace.system.documents import Contract, write_model
 from millrace.system.run import Runner, last_words, must
 from millrace.system.units import is_under_way
@@ -46,10 +46,16 @@ def estimate(request: Request, run: Runner) -> Estimate:
     BadInput, Refused: the request cannot be carried out on this server.
     """
     ready = prepare(request, run)
-    running = [RUNNING] if active(run) else []
-    return ready.estimate.model_copy(
-        update={"obstacles": running or guard.obstacles(ready.bench, ready.site, run)},
-    )
+    found = [RUNNING] if active(run) else [*_too_short(ready), *guard.obstacles(ready.bench, ready.site, run)]
+    return ready.estimate.model_copy(update={"obstacles": found})
+
+
+def _too_short(ready: Prepared) -> list[str]:
+    try:
+        ready.check_budget()
+    except BadInput as error:
+        return [str(error)]
+    return []
 
 
 def ready(request: Request, run: Runner) -> Prepared:

@@ -8,7 +8,7 @@ from pydantic import Field
 from millrace.plan.measured import MeasuredPolicy
 from millrace.system.documents import Contract, Count
 from millrace.tuner.knobs.surface import LeftOut
-from millrace.tuner.model import Goal, Knob, Level, Phase, State, Verdict
+from millrace.tuner.model import Combination, Goal, Knob, Level, Phase, State, Verdict
 
 
 class Request(Contract):
@@ -47,7 +47,8 @@ class Estimate(Contract):
 class Progress(Contract):
     """One line of `millrace tuner run --json`. `progress` is 0..1 of the budget; the last line is not `running`.
 
-    `started` is the time of day, null where the run did not begin.
+    `started` is the time of day, null where the run did not begin. `combination` is what is measured now, `goal` the
+    test of it; null while nothing is measured.
     """
 
     schema_version: Literal[1] = 1
@@ -57,10 +58,17 @@ class Progress(Contract):
     state: State
     what: str
     phase: Phase | None = None
+    combination: Combination | None = None
+    goal: Goal | None = None
     readings: Count = 0
     progress: float = 0
     seconds_left: float | None = None
     best: float | None = None
+
+    @property
+    def doing(self) -> str:
+        """What is done now, with the test of a reading."""
+        return f"{self.what}: {self.goal.title}" if self.goal else self.what
 
 
 class Started(Contract):

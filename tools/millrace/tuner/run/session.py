@@ -22,7 +22,7 @@ from millrace.errors import Failed, MillraceError, Refused
 from millrace.system.documents import read_model
 from millrace.system.run import Runner, attempt
 from millrace.tune.originals import tune_lock
-from millrace.tuner.model import Combination, Effect, Measured, Outcome, Reading, Run, State, Versions
+from millrace.tuner.model import Combination, Effect, Goal, Measured, Outcome, Phase, Reading, Run, State, Versions
 from millrace.tuner.run import guard, ladder, live, restore, store
 from millrace.tuner.run.journal import Journal
 from millrace.tuner.run.ladder import Ladder
@@ -67,6 +67,7 @@ class Session:
         self._journal = Journal(order.run)
         self._monitor: Monitor = monitor_of(ready.site, stop)
         self._ladder: Ladder | None = None
+        self._measuring: tuple[Combination, Phase] | None = None
         self.result = Run(
             id=order.run,
             started=_now(),
@@ -86,7 +87,7 @@ class Session:
     def run_all(self) -> Run:
         """Search; at the end the settings are back and only the result remains, in any case."""
         self._keep()
-        self._report("files are written")
+        live.write(self._line(State.RUNNING, "files are written"))
         state, reason, outcome = State.FAILED, None, None
         try:
             with ladder.opened(self.ready, self._monitor, self._stop, self._run) as self._ladder:
@@ -119,7 +120,7 @@ class Session:
             return _failed(started, began, error)
         assert self._ladder is not None
         try:
-            figures = self._ladder.figures()
+            figures = self._ladder.figures(self._report_reading)
         except (Stopped, Full):
             raise
         except (Failed, OSError) as error:
@@ -134,11 +135,15 @@ class Session:
         """Return the seconds of the budget that are left."""
         return self.ready.request.budget - (time.monotonic() - self._began)
 
+    def begins(self, combination: Combination, phase: Phase) -> None:
+        """Report the reading that begins."""
+        self._measuring = combination, phase
+        self._report_reading()
+
     def reading(self, one: Reading) -> None:
-        """Keep a reading and report it."""
+        """Keep a reading; the next one, or the end, reports it."""
         self.result = self.result.model_copy(update={"readings": [*self.result.readings, one]})
         self._keep()
-        self._report(f"reading {len(self.result.readings)}", one)
 
     def effects(self, found: list[Effect]) -> None:
         """Keep the table of effects."""
@@ -165,9 +170,11 @@ class Session:
         live.write(self._line(state, reason or state.value).model_copy(update={"seconds_left": None, "progress": 1.0}))
         return state, reason
 
-    def _report(self, what: str, last: Reading | None = None) -> None:
-        line = self._line(State.RUNNING, what)
-        live.write(line.model_copy(update={"phase": last.phase if last else None}))
+    def _report_reading(self, goal: Goal | None = None) -> None:
+        assert self._measuring is not None
+        combination, phase = self._measuring
+        line = self._line(State.RUNNING, f"reading {len(self.result.readings) + 1}")
+        live.write(line.model_copy(update={"phase": phase, "combination": combination, "goal": goal}))
 
     def _line(self, state: State, what: str) -> Progress:
         left = max(0.0, self.time_left())

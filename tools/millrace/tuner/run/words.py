@@ -21,11 +21,14 @@ def estimate(found: Estimate) -> Iterator[str]:
 
 
 def progress(lines: Iterable[Progress]) -> Progress | None:
-    """Print each line of progress; return the last."""
+    """Print a line for each reading, not for each of its tests; return the last line of progress."""
     import click
 
-    last = None
+    last = shown = None
     for last in lines:
+        if (last.state, last.what, last.phase) == shown:
+            continue
+        shown = last.state, last.what, last.phase
         left = "" if last.seconds_left is None else f", {last.seconds_left / 60:.0f} minutes left"
         phase = f" ({last.phase})" if last.phase else ""
         best = "" if last.best is None else f", best {last.best:.2f} of the plan"
@@ -39,7 +42,9 @@ def status(found: Status) -> Iterator[str]:
     if found.running and last is not None:
         left = "" if last.seconds_left is None else f", {last.seconds_left / 60:.0f} minutes left"
         since = f" since {moment(last.started)}" if last.started else ""
-        yield f"Run {last.run} is active{since}: {last.what}{left}."
+        yield f"Run {last.run} is active{since}: {last.doing}{left}."
+        if last.combination:
+            yield f"Set now: {', '.join(f'{name} = {level}' for name, level in last.combination.items())}."
     elif last is not None:
         yield f"Run {last.run} ended: {last.state}: {last.what}"
     else:

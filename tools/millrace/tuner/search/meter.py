@@ -21,6 +21,9 @@ TRIES = 3
 class Notes(Protocol):
     """Takes what is known so far, so that a run which is interrupted shows it."""
 
+    def begins(self, combination: Combination, phase: Phase) -> None:
+        """Take what is measured next, right before it is set."""
+
     def reading(self, one: Reading) -> None:
         """Take a reading, right after it was measured."""
 
@@ -51,6 +54,7 @@ class Meter:
 
     def take(self, combination: Combination, phase: Phase) -> Reading:
         """Measure a combination and note the reading."""
+        self.notes.begins(combination, phase)
         measured = self._measure(combination)
         reference = self._reference or measured.figures
         known = None if measured.validity == "failed" else score(self.goals, measured.figures, reference)

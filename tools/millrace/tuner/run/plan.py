@@ -82,7 +82,7 @@ class Prepared:
 
     def check_budget(self) -> None:
         """Check that the budget is enough for one screen. BadInput: it is not."""
-        budgets.check(self.knobs, self.request.budget - self.layout, self.each)
+        budgets.check(self.knobs, self.request.budget, self.each, self.layout)
 
 
 def seconds(text: str) -> float:

@@ -21,11 +21,14 @@ def guarded(knobs: Sequence[Knob]) -> int:
     return ROUNDS * (2 if plan_of(knobs) == default_of(knobs) else 3)
 
 
-def check(knobs: Sequence[Knob], budget: float, each: float) -> None:
-    """Check a budget of `budget` seconds for readings of `each` seconds. BadInput: no knob, or one screen is longer."""
+def check(knobs: Sequence[Knob], budget: float, each: float, before: float = 0.0) -> None:
+    """Check a budget of `budget` seconds for readings of `each` seconds, `before` seconds after the start.
+
+    BadInput: no knob, or one screen is longer.
+    """
     if not knobs:
         raise BadInput("There is nothing to tune on this server: it has none of the settings that may be tried.")
-    needed = fewest(knobs) * each
+    needed = before + fewest(knobs) * each
     if budget < needed:
         raise BadInput(
             f"A budget of {_minutes(budget, math.floor)} is shorter than one screen of {len(knobs)} settings, which "

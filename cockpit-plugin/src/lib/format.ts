@@ -49,6 +49,13 @@ export function percent(value: Maybe, digits = 0): string {
         : UNKNOWN;
 }
 
+/** A gain or a loss as a part of 1: +12.5 %. */
+export function change(value: Maybe): string {
+    return known(value)
+        ? new Intl.NumberFormat(locale(), { style: "percent", maximumFractionDigits: 1, signDisplay: "exceptZero" }).format(value)
+        : UNKNOWN;
+}
+
 /** 350 µs, 1.2 ms */
 export function latency(seconds: Maybe): string {
     if (!known(seconds)) return UNKNOWN;

@@ -113,6 +113,8 @@ export const SQUASHES = ["root", "all", "none"] as const;
 
 export const TRANSPORTS = ["none", "tls", "mtls"] as const;
 
+export const TUNER_PROFILES = ["training", "checkpoint", "mixed", "smb"] as const;
+
 export const VOLUME_TRANSPORTS = ["tcp", "rdma"] as const;
 
 export const WORKLOADS = ["training", "checkpoint", "dataloader", "kvcache", "mixed"] as const;

@@ -20,7 +20,7 @@ from millrace.system.documents import read_model, write_model
 from tests.fakes.files.box import EMPTY, FAR_PORTS, NOW, Box, Shape
 from tests.fakes.files.running import server
 from tests.fakes.samples import found_pool
-from tests.unit.plugin import inputs, rescue, volumes, week
+from tests.unit.plugin import inputs, rescue, tuning, volumes, week
 from tests.unit.watch.clock import watched
 
 FILES = REPO / "cockpit-plugin" / "test" / "golden"
@@ -35,7 +35,9 @@ PROTOCOLS = ("nfs-tcp", "nfs-tcp-trunked", "nfs-rdma", "smb-multichannel")
 
 def documents() -> dict[str, str]:
     """The text of every file by its path below `FILES`."""
-    found = {"inputs/rules.json": inputs.table(), **week.documents(), **rescue.documents(), **volumes.documents()}
+    found = {"inputs/rules.json": inputs.table()}
+    for appliance in (week, rescue, volumes, tuning):
+        found |= appliance.documents()
     for name, shape, user, prepare in SERVERS:
         temporary = tempfile.TemporaryDirectory(prefix="millrace-golden-")
         with temporary as directory, server(Path(directory), shape, user) as box:

@@ -39,6 +39,7 @@ CHOICES = {
     "SHARE_TYPES": "millrace.state.choices:Profile",
     "SQUASHES": "millrace.state.choices:Squash",
     "TRANSPORTS": "millrace.state.choices:Transport",
+    "TUNER_PROFILES": "millrace.tuner.search.goals:ProfileName",
     "VOLUME_TRANSPORTS": "millrace.volume.model:Transport",
     "WORKLOADS": "millrace.client.choices:Profile",
 }

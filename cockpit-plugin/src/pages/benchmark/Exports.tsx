@@ -11,9 +11,9 @@ const TYPES = {
 } as const;
 
 /** The run as a file, made by the program. */
-export function Exports({ run }: { run: string }): JSX.Element {
+export function Exports({ of = "bench", run }: { of?: "bench" | "tuner"; run: string }): JSX.Element {
     const button = (kind: keyof typeof TYPES, text: string, variant: "primary" | "secondary" = "secondary") => (
-        <DownloadButton variant={variant} words={["bench", "export", run, "--format", kind, "-"]} file={`millrace-${run}.${kind}`} type={TYPES[kind]}>
+        <DownloadButton variant={variant} words={[of, "export", run, "--format", kind, "-"]} file={`millrace-${of === "bench" ? "" : "tuner-"}${run}.${kind}`} type={TYPES[kind]}>
             {text}
         </DownloadButton>
     );

@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useState, type JSX } from "react";
+import type { JSX } from "react";
 import { LineChart, type Line } from "../../charts/LineChart";
 import { Figure } from "../../charts/Figure";
-import { AdminButton } from "../../components/AdminButton";
-import { ConfirmDialog } from "../../components/ConfirmDialog";
 import { DataTable } from "../../components/DataTable";
 import { Panel } from "../../components/Panel";
 import { ProgressEta } from "../../components/ProgressEta";
 import { clock } from "../../lib/format";
-import { useChange } from "../../lib/hooks";
 import { _, format } from "../../lib/i18n";
+import { AskFirst } from "./AskFirst";
 import { rungName, rungText, workloadWord } from "./figures";
 import { SHOWN, type Live } from "./live";
 import { StateLabel } from "./StateLabel";
 import { inUnit } from "./words";
-
-const STOP_SECONDS = 120;
 
 function Chart({ points, of, figures }: { points: Live["points"]; of: "bandwidth" | "operations"; figures: boolean }): JSX.Element {
     const text = (value: number | null) => inUnit(value, of === "bandwidth" ? "bytes/s" : "operations/s");
@@ -56,18 +52,14 @@ export function LivePanel({ live, last, figures, onStopped }: {
     figures: boolean;
     onStopped: () => void;
 }): JSX.Element {
-    const [asking, setAsking] = useState(false);
-    const stop = useChange("bench stop", { timeout: STOP_SECONDS });
-    const confirm = async () => {
-        if (await stop.go() === undefined) return;
-        setAsking(false);
-        onStopped();
-    };
     const step = format(_("load $0 of $1"), last.step, last.steps);
     const repeat = last.repeat !== null && last.repeats !== null ? format(_("repeat $0 of $1"), last.repeat, last.repeats) : "";
     return (
-        <Panel title={format(_("Run $0"), last.run)} wide testId="live"
-            actions={<AdminButton variant="danger" size="sm" onClick={() => { stop.forget(); setAsking(true); }}>{_("Stop")}</AdminButton>}>
+        <Panel title={format(_("Run $0"), last.run)} wide testId="live" actions={(
+            <AskFirst verb="bench stop" label={_("Stop")} title={_("Stop this run?")} action={_("Stop the run")} danger onDone={onStopped}>
+                <p>{_("Results so far are kept and labelled as stopped; test files are removed.")}</p>
+            </AskFirst>
+        )}>
             <div className="mr-stack">
                 <ProgressEta title={last.what} progress={last.progress} secondsLeft={last.seconds_left} detail={[step, repeat].filter(Boolean).join(", ")} />
                 <div className="mr-fields">
@@ -77,12 +69,6 @@ export function LivePanel({ live, last, figures, onStopped }: {
                 <Finished live={live} figures={figures} />
                 <p className="mr-subtle">{_("The run continues when this page is closed.")}</p>
             </div>
-            {asking && (
-                <ConfirmDialog title={_("Stop this run?")} action={_("Stop the run")} danger busy={stop.busy} error={stop.error}
-                    onConfirm={() => void confirm()} onClose={() => setAsking(false)}>
-                    <p>{_("Results so far are kept and labelled as stopped; test files are removed.")}</p>
-                </ConfirmDialog>
-            )}
         </Panel>
     );
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-import { useState, type JSX } from "react";
+import { useState, type JSX, type ReactNode } from "react";
 import { Alert } from "@patternfly/react-core/dist/esm/components/Alert/index.js";
 import { Checkbox } from "@patternfly/react-core/dist/esm/components/Checkbox/index.js";
 import { Radio } from "@patternfly/react-core/dist/esm/components/Radio/index.js";
@@ -17,7 +17,7 @@ import { presets } from "./presets";
 import { layerWord } from "./words";
 
 /** Seconds until the first word of a run that was started: the server is looked at before. */
-const START_SECONDS = 180;
+export const START_SECONDS = 180;
 
 function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
     const wanted = estimate.rungs.filter(({ skipped }) => skipped === null);
@@ -42,27 +42,50 @@ function Planned({ estimate }: { estimate: Estimate }): JSX.Element {
                     <ul>{left.map((line) => <li key={line}>{line}</li>)}</ul>
                 </details>
             )}
-            {estimate.obstacles.map((line) => <Alert key={line} variant="warning" isInline title={line} data-testid="obstacle" />)}
+            <Obstacles of={estimate.obstacles} />
         </div>
     );
+}
+
+/** What prevents a start, in the program's sentences. */
+export function Obstacles({ of }: { of: string[] }): JSX.Element {
+    return <>{of.map((line) => <Alert key={line} variant="warning" isInline title={line} data-testid="obstacle" />)}</>;
 }
 
 interface Ends { clients: BenchClient[]; busy: boolean; onStarted: () => void }
 
 /** Without a pool there is nothing to measure, and that is no fault. */
-export function StartPanel(ends: Ends): JSX.Element {
+export function NewRun({ testId, children }: { testId: string; children: ReactNode }): JSX.Element {
     const noPool = useStatus().data?.pool === null;
     return (
-        <Panel title={_("New run")} wide testId="start">
+        <Panel title={_("New run")} wide testId={testId}>
             {noPool
                 ? (
                     <Empty title={_("No pool yet")} actions={<a href={link("storage")}>{_("Go to the plan")}</a>}>
                         {_("A run measures the pool and its file services. Approve the plan first.")}
                     </Empty>
                 )
-                : <Choose {...ends} />}
+                : children}
         </Panel>
     );
+}
+
+/** Clients that a run may drive. */
+export function Drive({ clients, driven, onChange }: { clients: BenchClient[]; driven: string[]; onChange: (driven: string[]) => void }): JSX.Element | null {
+    if (clients.length === 0) return null;
+    return (
+        <div className="mr-fields" role="group" aria-label={_("Benchmark clients")}>
+            {clients.map(({ name }) => (
+                <Checkbox key={name} id={`drive-${name}`} isChecked={driven.includes(name)}
+                    onChange={(_event, on) => onChange(on ? [...driven, name] : driven.filter((one) => one !== name))}
+                    label={format(_("Include client $0"), name)} description={_("Top layer: throughput of a client over the network.")} />
+            ))}
+        </div>
+    );
+}
+
+export function StartPanel(ends: Ends): JSX.Element {
+    return <NewRun testId="start"><Choose {...ends} /></NewRun>;
 }
 
 /** Pick a run, see what it would do, start it. */
@@ -73,7 +96,6 @@ function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
     const [degraded, setDegraded] = useState(false);
     const [withClients, setWithClients] = useState(false);
     const [driven, setDriven] = useState<string[]>([]);
-    const drive = (name: string, on: boolean) => setDriven((before) => (on ? [...before, name] : before.filter((one) => one !== name)));
     const words = [
         ...(all.find(({ id }) => id === chosen)?.words ?? []),
         ...(degraded ? ["--degraded"] : []),
@@ -96,14 +118,7 @@ function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
                 ))}
             </div>
             <Loaded of={estimate} what={_("Calculating estimate")}>{(found) => <Planned estimate={found} />}</Loaded>
-            {clients.length > 0 && (
-                <div className="mr-fields" role="group" aria-label={_("Benchmark clients")}>
-                    {clients.map(({ name }) => (
-                        <Checkbox key={name} id={`drive-${name}`} isChecked={driven.includes(name)} onChange={(_event, on) => drive(name, on)}
-                            label={format(_("Include client $0"), name)} description={_("Top layer: throughput of a client over the network.")} />
-                    ))}
-                </div>
-            )}
+            <Drive clients={clients} driven={driven} onChange={setDriven} />
             <div className="mr-fields">
                 <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
                     label={_("Allow while clients are connected")} description={_("Clients become slower, and results are labelled.")} />

@@ -12,6 +12,8 @@ from millrace.errors import BadInput
 from millrace.tuner.model import Figures, Goal, Unit
 
 Place = Literal["nfs", "local", "smb"]
+ProfileName = Literal["training", "checkpoint", "mixed", "smb"]
+"""The profiles, by what an administrator chooses."""
 PLACES: dict[Place, str] = {"nfs": "over NFS", "local": "on the server itself", "smb": "over SMB"}
 
 

@@ -2496,9 +2496,9 @@ export interface RunSummary {
 /**
  * One workload at one place. `id` is `L1/xfs/seq/read`; it is the same in every run, for comparisons.
  *
- * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma` or `smb`; `jobs` are those of one client.
- * `median` holds one Moment: the middle over the measured time. `raw` are the files with fio's own words, below the
- * directory of the run.
+ * `target` is `drives`, a serial, `array`, `xfs`, `nfs-tcp`, `nfs-rdma`, `nfs-local` or `smb`; `jobs` are those of one
+ * client. `median` holds one Moment: the middle over the measured time. `raw` are files with fio's own words, below
+ * the directory of the run.
  */
 export interface Rung {
     id: string;

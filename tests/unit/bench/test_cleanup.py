@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from millrace import paths
 from millrace.bench.result import live
 from millrace.bench.result import store as results
 from millrace.bench.result.model import State
@@ -38,6 +39,16 @@ def test_after_a_crash_everything_of_the_benchmark_goes_and_nothing_else(pool: P
     ]
     assert os.listdir(pool) == ["data"]
     assert (pool / "data/file").read_text() == "somebody's"
+
+
+def test_localio_is_switched_back_after_a_run_that_was_killed(pool: Path) -> None:
+    switch = paths.ROOT / "sys/module/nfs/parameters/localio_enabled"
+    switch.parent.mkdir(parents=True)
+    switch.write_text("N\n")
+    (paths.run_dir() / "bench").mkdir(parents=True, exist_ok=True)
+    (paths.run_dir() / "bench/localio").write_text("Y\n")
+    assert cleanup.clean_up(Tools()) == ["the setting of LOCALIO"]
+    assert (switch.read_text(), cleanup.clean_up(Tools())) == ("Y\n", [])
 
 
 def test_an_interrupted_run_keeps_what_it_had_measured(pool: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 from millrace import paths
 from millrace.bench.plan import site as sites
 from millrace.errors import Refused
+from millrace.inventory.model import KernelModule
 from millrace.system.files import write_text
 from tests.unit.bench.sites import site
 
@@ -35,6 +36,11 @@ def test_the_array_under_the_pool_is_a_device_of_the_server(server: Path, monkey
     assert found.protocols == ["nfs-tcp", "smb"]
     (server / "sys/class/infiniband/mlx5_0").mkdir(parents=True)
     assert sites.site().protocols == ["nfs-tcp", "nfs-rdma", "smb"]
+    with_localio = site().inventory.model_copy(
+        update={"file_modules": [KernelModule(name="nfs_localio", build="millrace")]}
+    )
+    write_text(paths.inventory_file(), with_localio.model_dump_json())
+    assert sites.site().protocols == ["nfs-tcp", "nfs-rdma", "nfs-local", "smb"]
     assert [one.serial for one in found.data] == [one.serial for one in site().data]
     assert [one.serial for one in found.log] == [one.serial for one in site().log]
 

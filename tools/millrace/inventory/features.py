@@ -2,6 +2,7 @@
 """What the running kernel can do."""
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 from millrace.inventory.model import KernelModule
@@ -37,6 +38,11 @@ def file_modules(sysroot: Path) -> list[KernelModule]:
     return [
         KernelModule(name=name, build="debian" if place == "kernel" else "millrace") for name, place in sorted(found)
     ]
+
+
+def has_localio(modules: Iterable[KernelModule]) -> bool:
+    """Whether a kernel with these modules of NFS has LOCALIO: clients on the server itself go around nfsd."""
+    return any(module.name == "nfs_localio" for module in modules)
 
 
 def is_listed(line: str) -> bool:

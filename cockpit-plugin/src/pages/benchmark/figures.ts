@@ -56,6 +56,7 @@ export function targetWord(target: string): string {
     case "xfs": return "XFS";
     case "nfs-tcp": return "NFS TCP";
     case "nfs-rdma": return "NFS RDMA";
+    case "nfs-local": return "NFS LOCALIO";
     case "smb": return "SMB";
     default: return target;
     }

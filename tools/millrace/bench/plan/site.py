@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from millrace import paths
 from millrace.bench.result.client import BenchClient
 from millrace.errors import Refused
+from millrace.inventory.features import has_localio
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Array, Role
 from millrace.provision.model import Pool
@@ -73,5 +74,11 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
         memory=inventory.memory,
         cores=sum(node.cores for node in inventory.nodes),
         clients=list(clients),
-        protocols=["nfs-tcp", *(["nfs-rdma"] if has_rdma_device() else []), "smb"],
+        protocols=_protocols(inventory),
     )
+
+
+def _protocols(inventory: Inventory) -> list[str]:
+    rdma = ["nfs-rdma"] if has_rdma_device() else []
+    local = ["nfs-local"] if has_localio(inventory.file_modules) else []
+    return ["nfs-tcp", *rdma, *local, "smb"]

@@ -8,7 +8,7 @@ from millrace import paths
 from millrace.bench.result import live
 from millrace.bench.result import store as results
 from millrace.bench.result.model import Rung, State
-from millrace.bench.run import loopback, order, space
+from millrace.bench.run import localio, loopback, order, space
 from millrace.errors import MillraceError
 from millrace.provision.pool_file import known_pool
 from millrace.system.run import Runner
@@ -24,6 +24,8 @@ def clean_up(run: Runner) -> list[str]:
 
 def _clean_up(run: Runner) -> list[str]:
     found = [f"the export {target}" for target in loopback.release(run)]
+    if localio.restore():
+        found.append("the setting of LOCALIO")
     pool = known_pool()
     if pool is not None:
         mountpoint = pool.filesystem.mountpoint

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """The benchmark's directory through NFS and SMB, from this server to itself, for as long as it is measured.
 
-Nothing of the server's configuration is changed. The export is to this server only and squashes all users to the
-benchmark's user. SMB is a second smbd with the settings of the first, one share, one account with a random password and
-a port of its own, on the loopback only: smb.conf, accounts and connections of the server are not touched. Mounts are
-made in the mount namespace of the unit, so they end with it in any case; `release` removes the export.
+Nothing of the server's configuration is changed, but for LOCALIO where the kernel has it: what measures nfsd is without
+it. The export is to this server only and squashes all users to the benchmark's user. SMB is a second smbd with the
+settings of the first, one share, one account with a random password and a port of its own, on the loopback only:
+smb.conf, accounts and connections of the server are not touched. Mounts are made in the mount namespace of the unit, so
+they end with it in any case; `release` removes the export.
 """
 
 import pwd
@@ -17,6 +18,7 @@ from pathlib import Path
 from uuid import NAMESPACE_URL, uuid5
 
 from millrace import paths
+from millrace.bench.run import localio
 from millrace.bench.run.local import USER
 from millrace.bench.run.space import NAME
 from millrace.errors import Failed
@@ -46,7 +48,15 @@ SHARE = "millrace-bench"
 @contextmanager
 def nfs_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     """Mount the directory over NFS and TCP. Failed: it cannot be exported or mounted."""
-    with exported(path, LOOPBACK, run), _mounted("nfs4", f"{LOOPBACK}:{path}", TCP, where, run):
+    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", TCP, where, run):
+        yield where
+
+
+@contextmanager
+def nfs_local(path: Path, where: Path, run: Runner) -> Iterator[Path]:
+    """Mount the directory as `nfs_tcp`, with data that goes around nfsd. Failed: as `nfs_tcp`, or it does not."""
+    with exported(path, LOOPBACK, run), _nfs(f"{LOOPBACK}:{path}", TCP, where, run, local=True):
+        localio.verify()
         yield where
 
 
@@ -57,7 +67,7 @@ def nfs_rdma(path: Path, where: Path, run: Runner) -> Iterator[Path]:
     Failed: there is no such device, or the directory cannot be exported or mounted.
     """
     address = rdma_address()
-    with exported(path, address, run), _mounted("nfs4", f"{address}:{path}", RDMA, where, run):
+    with exported(path, address, run), _nfs(f"{address}:{path}", RDMA, where, run):
         yield where
 
 
@@ -72,7 +82,7 @@ def smb_tcp(path: Path, where: Path, run: Runner) -> Iterator[Path]:
             yield where
 
 
-PROTOCOLS = {"nfs-tcp": nfs_tcp, "nfs-rdma": nfs_rdma, "smb": smb_tcp}
+PROTOCOLS = {"nfs-tcp": nfs_tcp, "nfs-rdma": nfs_rdma, "nfs-local": nfs_local, "smb": smb_tcp}
 
 
 def release(run: Runner) -> list[str]:
@@ -111,6 +121,17 @@ def exported(path: Path, address: str, run: Runner) -> Iterator[None]:
         yield
     finally:
         run(["exportfs", "-u", target])
+
+
+@contextmanager
+def _nfs(source: str, options: str, where: Path, run: Runner, local: bool = False) -> Iterator[None]:
+    """Mount over NFS, with LOCALIO or through nfsd."""
+    if localio.needs_client():
+        # the kernel loads it for a mount
+        with _mounted("nfs4", source, options, where, run):
+            pass
+    with localio.switched(local), _mounted("nfs4", source, options, where, run):
+        yield
 
 
 @contextmanager

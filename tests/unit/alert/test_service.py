@@ -104,6 +104,15 @@ def test_problem_is_delivered_when_it_begins_and_when_it_ends(world: World) -> N
     assert world.report.deliveries[0].delivered is not None
 
 
+def test_service_does_not_report_that_it_did_not_run(world: World) -> None:
+    world.look(finding("alerts", "", kind="stopped"), finding("alerts", "", kind="routes"))
+    world.later(30)
+    assert world.events == [] and world.report.open == []
+    # another route that does not deliver is reported
+    world.look(finding("alerts", "siem", kind="undelivered"))
+    assert world.events == ["opened"]
+
+
 def test_shelf_that_goes_in_several_documents_is_one_message(world: World) -> None:
     lost: list[Finding] = []
     for array in ("data0", "data1", "data2", "log"):

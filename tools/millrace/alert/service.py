@@ -33,6 +33,7 @@ from millrace.alert.model import (
 )
 from millrace.alert.send import Parcel
 from millrace.errors import MillraceError
+from millrace.health.checks import alerts
 from millrace.health.current import STALE_SECONDS, overdue
 from millrace.health.model import Health, Level
 from millrace.system.documents import parse_model, read_model, write_model
@@ -89,7 +90,7 @@ class Service:
         routes = list(self._routes.values())
         health = self._health_now()
         if health is not None:
-            self.state = queue.follow(self.state, health, routes)
+            self.state = queue.follow(self.state, _of_others(health), routes)
         self._release()
         self.state = queue.greeted(self.state, routes, health, self._now().astimezone())
         self._finish()
@@ -252,6 +253,12 @@ def _recorded() -> State:
     except MillraceError as error:
         _log(str(error))
         return State()
+
+
+def _of_others(health: Health) -> Health:
+    """What the service has to report; that it does not run would arrive when it runs again."""
+    own = {f"{alerts.NAME}/{kind}" for kind in (alerts.STOPPED, alerts.ROUTES)}
+    return health.model_copy(update={"findings": [one for one in health.findings if one.key not in own]})
 
 
 def _secrets(path: Path) -> Secrets:

@@ -15,6 +15,8 @@ from millrace.system.names import several
 from millrace.system.text import moment, one_line, shown
 
 NAME = "alerts"
+STOPPED, ROUTES = "stopped", "routes"
+"""Kinds of findings that the service does not run, or has no routes; one that reads them has started since."""
 
 LATE = timedelta(hours=1)
 """A message that waits for longer is a warning; a receiver that is restarted is back earlier."""
@@ -32,7 +34,7 @@ def check(host: Host, now: datetime | None = None) -> list[Finding]:
         return _silent(host)
     if found.problem:
         sentence = f"No alert is delivered: {one_line(found.problem).rstrip('.')}."
-        return [_warning("routes", "", sentence, f"{RESTORE[0].upper()}{RESTORE[1:]}")]
+        return [_warning(ROUTES, "", sentence, f"{RESTORE[0].upper()}{RESTORE[1:]}")]
     at = now or datetime.now(UTC)
     late = [finding for one in found.deliveries for finding in _late(one, found, at)]
     if late or not found.deliveries:
@@ -68,7 +70,7 @@ def _silent(host: Host) -> list[Finding]:
         # its first report comes within a second or two
         return []
     sentence = f"No alert is delivered: {UNIT} does not run."
-    return [_warning("stopped", "", sentence, f"systemctl restart {UNIT}; if it fails: journalctl -u {UNIT}")]
+    return [_warning(STOPPED, "", sentence, f"systemctl restart {UNIT}; if it fails: journalctl -u {UNIT}")]
 
 
 def _warning(kind: str, subject: str, sentence: str, todo: str) -> Finding:

@@ -38,7 +38,10 @@ class Ladder:
         return bool(self.ready.site.clients)
 
     def figures(self, begins: Callable[[Goal], None]) -> Figures:
-        """Measure every goal once; `begins` is called before each. Failed: one was not measured; Full where space ran out, Stopped at a stop."""
+        """Measure every goal once; `begins` is called before each.
+
+        Failed: one was not measured; Full where space ran out, Stopped at a stop.
+        """
         found: Figures = {}
         for goal, step in zip(self.ready.goals, self.ready.steps, strict=True):
             begins(goal)

@@ -16,6 +16,7 @@ from millrace.alert.service import Service
 from millrace.health.deliveries import Delivery as Delivered
 from millrace.health.model import Finding, Level
 from millrace.system.documents import read_model, write_model
+from millrace.system.files import write_text
 from tests.unit.alert.samples import BEGAN, HOOK, LOG, URL, finding, health, stamp
 
 
@@ -399,7 +400,14 @@ def test_service_with_damaged_routes_ends_when_their_file_is_another(
 ) -> None:
     """systemd then starts it again with the file of now, or not at all where there is none."""
     file = paths.alert_routes_file()
-    pauses = rounds(monkeypatch, 5, file.unlink if text is None else lambda: bool(file.write_text(text)) and None)
+
+    def replace() -> None:
+        if text is None:
+            file.unlink()
+        else:
+            write_text(file, text)
+
+    pauses = rounds(monkeypatch, 5, replace)
     service.run()
     assert len(pauses) == 5
 
@@ -411,6 +419,20 @@ def test_routes_that_were_mended_while_the_service_started_are_not_waited_for(
     pauses = rounds(monkeypatch, 1)
     service.run()
     assert pauses == []
+
+
+def test_damaged_routes_that_nobody_may_read_are_waited_for_too(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = Path.read_bytes
+
+    def read(path: Path) -> bytes:
+        if path == paths.alert_routes_file():
+            raise PermissionError(13, "Permission denied")
+        return plain(path)
+
+    monkeypatch.setattr(Path, "read_bytes", read)
+    pauses = rounds(monkeypatch, 5, paths.alert_routes_file().unlink)
+    service.run()
+    assert len(pauses) == 5
 
 
 def test_queue_outlives_damaged_routes(damaged: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Generic, Protocol, TypeVar
@@ -192,19 +193,25 @@ class _Watched(Generic[Document]):
 
     def changed(self) -> bool:
         """Whether there was another one since the last call; one that cannot be read leaves the last one."""
-        try:
-            found = self._path.stat()
-        except OSError:
+        found = _identity(self._path)
+        if found is None or found == self._seen:
             return False
-        if self._seen == (found.st_ino, found.st_mtime_ns):
-            return False
-        self._seen = (found.st_ino, found.st_mtime_ns)
+        self._seen = found
         try:
             self.document = read_model(self._path, self._kind)
         except MillraceError as error:
             _log(str(error))
             return False
         return True
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """What another file at this path does not have; None where there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
 
 
 def run() -> None:
@@ -233,15 +240,14 @@ def _wait_for_others(given: bytes, problem: str) -> None:
         write_model(paths.alert_report_file(), Report(open=[], deliveries=[], queued={}, tests=[], problem=problem))
     except OSError as error:
         _log(f"{paths.alert_report_file()} cannot be written: {error.strerror}")
-    while _routes_now() == given:
+    file = paths.alert_routes_file()
+    seen = _identity(file)
+    with suppress(OSError):
+        # mended while this process started; after that its time says so, also where it cannot be read
+        if file.read_bytes() != given:
+            return
+    while seen is not None and _identity(file) == seen:
         time.sleep(PAUSE)
-
-
-def _routes_now() -> bytes | None:
-    try:
-        return paths.alert_routes_file().read_bytes()
-    except OSError:
-        return None
 
 
 def _recorded() -> State:

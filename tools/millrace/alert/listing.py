@@ -21,7 +21,7 @@ from millrace.alert.model import (
 )
 from millrace.alert.service import TEST_FILE
 from millrace.errors import Failed, MillraceError, Refused
-from millrace.health.deliveries import UNIT
+from millrace.health.deliveries import UNIT, reported
 from millrace.health.host import BOOT_SECONDS
 from millrace.health.model import SEVERITY, Health
 from millrace.state.store import config_lock
@@ -47,10 +47,10 @@ def acknowledged_file() -> Path:
 def report() -> Report | None:
     """Return the report of the service; None where it does not run, or cannot read its routes."""
     try:
-        found = read_model(paths.alert_report_file(), Report)
+        found = reported(Report)
     except MillraceError:
         return None
-    return None if found.problem else found
+    return found if found and not found.problem else None
 
 
 def alerts() -> AlertList:

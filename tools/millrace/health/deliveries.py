@@ -4,7 +4,7 @@
 The room `alert` imports this one, so the part is here and the rest of the report in millrace.alert.model.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field
 
@@ -24,6 +24,9 @@ LARGEST = 4 << 20
 """Bytes of a report; some hundred alerts and the routes that are possible have a few hundred kB."""
 
 RouteName = Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9_-]{0,31}$")]
+
+
+Kind = TypeVar("Kind", bound="Deliveries")
 
 
 class Delivery(Contract):
@@ -49,14 +52,14 @@ class Deliveries(Contract):
     problem: str | None = None
 
 
-def reported() -> Deliveries | None:
-    """Return what the service reports; None where it does not run.
+def reported(kind: type[Kind]) -> Kind | None:
+    """Return what the service reports, or the part that `kind` is; None where it does not run.
 
     The service speaks with the network, and its directory is its own: no link is followed, and nothing is waited for.
     BadInput, Failed: the report cannot be read.
     """
     path = paths.alert_report_file()
     try:
-        return parse_model(nofollow.read_file(path, LARGEST), path, Deliveries)
+        return parse_model(nofollow.read_file(path, LARGEST), path, kind)
     except FileNotFoundError:
         return None

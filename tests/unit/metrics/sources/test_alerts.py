@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Open alerts and what waits to be delivered."""
 
+import os
 from pathlib import Path
 
 import pytest
 
 from millrace import paths
-from millrace.errors import BadInput
+from millrace.errors import BadInput, Failed
 from millrace.metrics.family import exposition
 from millrace.metrics.sources import alerts
 from millrace.system.documents import write_model
@@ -40,6 +41,14 @@ def test_server_on_which_alerts_never_ran_has_none(tmp_path: Path) -> None:
         paths.alert_report_file().parent.mkdir(parents=True, exist_ok=True)
         paths.alert_report_file().write_text("{")
         with pytest.raises(BadInput):
+            alerts.families()
+
+
+def test_report_that_is_a_pipe_stops_no_collection(tmp_path: Path) -> None:
+    with server(tmp_path):
+        paths.alert_report_file().parent.mkdir(parents=True, exist_ok=True)
+        os.mkfifo(paths.alert_report_file())
+        with pytest.raises(Failed, match="is no plain file"):
             alerts.families()
 
 

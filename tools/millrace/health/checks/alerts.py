@@ -29,7 +29,7 @@ def check(host: Host, now: datetime | None = None) -> list[Finding]:
     """
     if not paths.alert_routes_file().exists():
         return []
-    found = reported()
+    found = reported(Deliveries)
     if found is None:
         return _silent(host)
     if found.problem:

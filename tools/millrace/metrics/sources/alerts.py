@@ -4,22 +4,19 @@
 from collections import Counter
 from datetime import datetime
 
-from millrace import paths
 from millrace.alert.model import Report
+from millrace.health.deliveries import reported
 from millrace.health.model import SEVERITY, Level
 from millrace.metrics.family import Family, counter, gauge
-from millrace.system.documents import read_model
 
 
 def families() -> list[Family]:
     """Return what is open and what waits to be delivered; none where the service does not run or has no routes.
 
-    BadInput: its report cannot be read.
+    BadInput, Failed: its report cannot be read.
     """
-    if not paths.alert_report_file().exists():
-        return []
-    found = read_model(paths.alert_report_file(), Report)
-    if found.problem:
+    found = reported(Report)
+    if found is None or found.problem:
         # health has it; "no alert is open" would be a guess
         return []
     levels = Counter(one.level for one in found.open)

@@ -222,7 +222,7 @@ def _training(summary: _Summary, model: str, accelerator: str) -> Rung:
     if abs(pace / wanted - 1) > SAME_PACE:
         raise summary.refuse(
             f"each of its accelerators takes {pace:.1f} samples/s of {model}, one of the type {accelerator} takes "
-            f"{wanted:.1f}"
+            f"{wanted:.1f}: it is of another type or version, or its clients had too few CPUs"
         )
     fed = Accelerators(
         accelerator=accelerator.upper(), count=count, floor=100 * load.floor, au=utilisation, bandwidth=bandwidth

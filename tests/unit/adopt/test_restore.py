@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A kept state comes back on another boot drive: files with their modes, accounts, databases; nothing else."""
 
+import fcntl
+import os
+from functools import partial
 from pathlib import Path
 from typing import ClassVar
 
@@ -8,6 +11,7 @@ import pytest
 
 from millrace import paths
 from millrace.adopt import restore
+from millrace.certificate import files as certificate
 from millrace.errors import BadInput, Failed
 from millrace.etc import rendered
 from millrace.keep.model import Manifest, Member
@@ -79,6 +83,29 @@ def test_name_of_the_machine_id_is_the_one_that_the_next_boot_gives(root: Path, 
     restore.restore(manifest(named), named, {}, Tools())
     assert (root / "etc/hostname").read_bytes() == named["etc/hostname"]
     assert (root / "proc/sys/kernel/hostname").read_text() == "millrace-9c7214"
+
+
+def test_no_certificate_is_renewed_between_its_files_and_the_host_name(contents: dict[str, bytes]) -> None:
+    """The new /etc/hostname starts a renewal, which waits for the lock of a change."""
+    held = {}
+
+    def look(at: str) -> None:
+        descriptor = os.open(certificate.directory() / ".lock", os.O_RDWR)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held[at] = False
+        except BlockingIOError:
+            held[at] = True
+        finally:
+            os.close(descriptor)
+
+    tools = Tools()
+    named = {**contents, "etc/hostname": b"millrace-??????\n"}
+    renewal = "systemctl try-restart millrace-certificate.service"
+    for command in ("hostnamectl --static", renewal):
+        tools.before[command] = partial(look, command)
+    restore.restore(manifest(named), named, {}, tools)
+    assert held == {"hostnamectl --static": True, renewal: False}
 
 
 def test_it_can_be_repeated(contents: dict[str, bytes]) -> None:

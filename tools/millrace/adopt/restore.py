@@ -2,7 +2,7 @@
 """Restore a kept state on this boot drive. Each step can be repeated: after a power cut all of them are."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,6 +11,7 @@ from millrace import paths
 from millrace.admin.one_time import USER
 from millrace.adopt import progress
 from millrace.adopt.ports import moved, set_addresses
+from millrace.certificate.files import certificate_lock
 from millrace.errors import BadInput, Failed, MillraceError
 from millrace.etc import rendered
 from millrace.keep import ssh_keys
@@ -42,20 +43,15 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     """
     members = [(one, _kept(one)) for one in manifest.members]
     progress.record("files")
-    missing = []
-    for one, kept in members:
-        if one.path in LAST or one.path not in contents:
-            continue
-        if kept.how == "keys":
-            missing += _keys(one.path, contents[one.path])
-        else:
-            _write(one, contents[one.path], run)
-    missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
-    missing += _lost([one for one, _ in members if one.path not in contents])
-    config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
-    write_model(files.config_file(), config)
-    _quotas(contents.get(QUOTAS))
-    _identity(run)
+    # The new /etc/hostname starts a renewal: in between it would find a certificate that does not name this server.
+    with certificate_lock():
+        missing = _files(members, contents, run)
+        missing += [f"{kept.path} could not be kept: it does not come back" for kept in _unread(manifest)]
+        missing += _lost([one for one, _ in members if one.path not in contents])
+        config = moved(parse_model(contents[CONFIG], Path(CONFIG), Config), macs)
+        write_model(files.config_file(), config)
+        _quotas(contents.get(QUOTAS))
+        _identity(run)
     progress.record("accounts")
     accounts.ensure(config, run)
     accounts.set_hashes(config, _hashes(contents.get(SHADOW, b""), config), {}, run)
@@ -67,6 +63,19 @@ def restore(manifest: Manifest, contents: Mapping[str, bytes], macs: Mapping[str
     progress.record("services")
     for unit in READERS:
         run(["systemctl", "try-restart", unit])
+    return missing
+
+
+def _files(members: Sequence[tuple[Member, Kept]], contents: Mapping[str, bytes], run: Runner) -> list[str]:
+    """Write the files; return which SSH keys do not come back."""
+    missing = []
+    for one, kept in members:
+        if one.path in LAST or one.path not in contents:
+            continue
+        if kept.how == "keys":
+            missing += _keys(one.path, contents[one.path])
+        else:
+            _write(one, contents[one.path], run)
     return missing
 
 

@@ -69,7 +69,13 @@ test("what prevents a run is said in sentences before the button, which does not
     show();
     const obstacles = (await screen.findAllByTestId("obstacle")).map((one) => one.textContent);
     expect(obstacles.join("\n")).toMatch(/shorter than one screen[^]*an array is degraded[^]*clients are connected/);
-    expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", true);
+    const start = screen.getByRole("button", { name: "Start" });
+    expect(start).toHaveProperty("disabled", true);
+    // the drive is replaced, the clients are gone
+    golden("tuner estimate");
+    await userEvent.click(screen.getByRole("button", { name: "Try again" }));
+    await waitFor(() => expect(start).toHaveProperty("disabled", false));
+    expect(screen.queryByTestId("obstacle")).toBeNull();
 });
 
 test("a run is started with the goals, the time and the clients that were estimated", async () => {
@@ -114,7 +120,9 @@ test("a run that is on is found again with its test, its settings and its first 
     expect(live.getByText(`52 minutes left · reading ${now.readings + 1}, refining the best · best so far +10%`)).toBeDefined();
     const threads = (await live.findByTestId("tune-now")).querySelector('[data-row="nfsd.threads"]');
     await waitFor(() => expect(threads?.textContent).toBe("NFS server threads25616"));
-    expect((await screen.findByTestId("tune-effects")).querySelectorAll("tbody tr")).toHaveLength(8);
+    expect(threads?.querySelector("strong")?.textContent).toBe("256");
+    const effects = [...(await screen.findByTestId("tune-effects")).querySelectorAll("tbody tr")].map((row) => row.lastChild?.textContent);
+    expect([effects.length, ...new Set(effects)]).toEqual([8, "matters", "no significant difference"]);
     expect(screen.queryByTestId("tune-outcome")).toBeNull();
     expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", true);
 });
@@ -130,11 +138,29 @@ test("stopping asks first", async () => {
     await waitFor(() => expect(screen.queryByTestId("confirm")).toBeNull());
 });
 
+test("a run that has ended lets the next one start", async () => {
+    isRunning();
+    says("tuner stop", { schema_version: 1, running: true, restored: [] });
+    const user = show();
+    await screen.findByTestId("tune-live");
+    expect(screen.queryByTestId("tune-estimate")).toBeNull();
+    hasEnded();
+    golden("tuner estimate");
+    await user.click(screen.getByRole("button", { name: "Stop" }));
+    await user.click(screen.getByRole("button", { name: "Stop the run" }));
+    await screen.findByTestId("tune-estimate");
+    expect(screen.queryByTestId("tune-live")).toBeNull();
+    await waitFor(() => expect(screen.getByRole("button", { name: "Start" })).toHaveProperty("disabled", false));
+});
+
 test("a run that could not begin says why", async () => {
     const { progress } = document<TunerStatus>("tuner-status.json");
     says("tuner status", { ...document<TunerStatus>("tuner-status.json"), progress: { ...progress, state: "failed", what: "clients are connected" } });
     show();
-    expect((await screen.findByTestId("last-run")).textContent).toContain("clients are connected");
+    const said = await screen.findByTestId("last-run");
+    expect(said.textContent).toContain("clients are connected");
+    // there is nothing to show
+    expect(within(said).queryByRole("link")).toBeNull();
 });
 
 test("the winner stands beside plan and kernel defaults, and effects are bars with their noise", async () => {
@@ -149,6 +175,8 @@ test("the winner stands beside plan and kernel defaults, and effects are bars wi
     expect(texts.find(([title]) => title === "NFS server threads")).toEqual(["NFS server threads", "128", "16", "16"]);
     // the same in all sets: no row
     expect(texts.map(([title]) => title)).not.toContain("Requests in the queue of each drive");
+    // how it ended is in its result
+    expect(screen.queryByTestId("last-run")).toBeNull();
     const [first] = screen.getByTestId("tune-effects").querySelectorAll("tbody tr");
     expect(first?.textContent).toBe("NFS server threads16128 -8.2% ± 0.9%changed to 128");
     expect(first?.querySelectorAll("svg rect")).toHaveLength(2);

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Goals are measurements of the ladder with weights; the score is their weighted geometric mean."""
 
+from typing import get_args
+
 import pytest
 
 from millrace.bench.plan.workloads import WORKS
 from millrace.errors import BadInput
-from millrace.tuner.search.goals import GOALS, PROFILES, of_profile, parse, score
+from millrace.tuner.search.goals import GOALS, PROFILES, ProfileName, of_profile, parse, score
 
 
 def test_weights_are_normalised() -> None:
@@ -39,6 +41,10 @@ def test_bad_goal_is_one_sentence(text: str, sentence: str) -> None:
 def test_unknown_profile_names_the_profiles() -> None:
     with pytest.raises(BadInput, match=r"There is no profile 'games'; profiles are training, checkpoint, mixed, smb\."):
         of_profile("games")
+
+
+def test_every_profile_can_be_chosen_on_the_page() -> None:
+    assert set(get_args(ProfileName)) == set(PROFILES)
 
 
 @pytest.mark.parametrize("name", PROFILES)

@@ -6,12 +6,12 @@ import { _, format } from "../../lib/i18n";
 import { link } from "../../lib/route";
 import { stateWord } from "./words";
 
-/** How the newest run of this boot ended; its results are at `path`. */
-export function LastRun({ last: { run, state, what }, path }: { last: { run: string; state: Rung["state"]; what: string }; path: string[] }): JSX.Element {
+/** How the newest run of this boot ended; its results are at `path`, where it has any. */
+export function LastRun({ last: { run, state, what }, path }: { last: { run: string; state: Rung["state"]; what: string }; path?: string[] }): JSX.Element {
     return (
         <Alert isInline variant={state === "done" ? "success" : "warning"} data-testid="last-run" title={format(_("Run $0: $1"), run, stateWord(state))}>
             <p>{what}</p>
-            <a href={link(...path)}>{_("Show the results")}</a>
+            {path && <a href={link(...path)}>{_("Show the results")}</a>}
         </Alert>
     );
 }

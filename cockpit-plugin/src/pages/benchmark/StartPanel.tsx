@@ -71,14 +71,16 @@ export function NewRun({ testId, children }: { testId: string; children: ReactNo
 }
 
 /** Clients that a run may drive. */
-export function Drive({ clients, driven, onChange }: { clients: BenchClient[]; driven: string[]; onChange: (driven: string[]) => void }): JSX.Element | null {
+export function Drive({ clients, about, driven, onChange }: {
+    clients: BenchClient[]; about: string; driven: string[]; onChange: (driven: string[]) => void;
+}): JSX.Element | null {
     if (clients.length === 0) return null;
     return (
         <div className="mr-fields" role="group" aria-label={_("Benchmark clients")}>
             {clients.map(({ name }) => (
                 <Checkbox key={name} id={`drive-${name}`} isChecked={driven.includes(name)}
                     onChange={(_event, on) => onChange(on ? [...driven, name] : driven.filter((one) => one !== name))}
-                    label={format(_("Include client $0"), name)} description={_("Top layer: throughput of a client over the network.")} />
+                    label={format(_("Include client $0"), name)} description={about} />
             ))}
         </div>
     );
@@ -118,7 +120,7 @@ function Choose({ clients, busy, onStarted }: Ends): JSX.Element {
                 ))}
             </div>
             <Loaded of={estimate} what={_("Calculating estimate")}>{(found) => <Planned estimate={found} />}</Loaded>
-            <Drive clients={clients} driven={driven} onChange={setDriven} />
+            <Drive clients={clients} about={_("Top layer: throughput of a client over the network.")} driven={driven} onChange={setDriven} />
             <div className="mr-fields">
                 <Checkbox id="with-clients" isChecked={withClients} onChange={(_event, checked) => setWithClients(checked)}
                     label={_("Allow while clients are connected")} description={_("Clients become slower, and results are labelled.")} />

@@ -26,6 +26,7 @@ const EVERY = 3;
 
 /** The reading that is measured: its test, what is set, how far the run is. */
 function Live({ now, knobs, onStopped }: { now: TunerProgress; knobs: TunerRun["knobs"]; onStopped: () => void }): JSX.Element {
+    const planned = (name: string) => knobs.find((one) => one.name === name)?.planned;
     const { best, combination, goal, phase, progress, readings, run, seconds_left, what } = now;
     return (
         <Panel title={format(_("Run $0"), run)} wide testId="tune-live" actions={(
@@ -41,8 +42,8 @@ function Live({ now, knobs, onStopped }: { now: TunerProgress; knobs: TunerRun["
                 {combination !== null && (
                     <DataTable label={_("Settings being measured")} testId="tune-now" rows={Object.entries(combination)} rowKey={([name]) => name} columns={[
                         { title: _("Setting"), heads: true, cell: ([name]) => knobWord(name) },
-                        { title: _("Set now"), figures: true, cell: ([name, level]) => levelWord(name, level) },
-                        { title: _("Plan"), figures: true, cell: ([name]) => levelWord(name, knobs.find((one) => one.name === name)?.planned ?? UNKNOWN) },
+                        { title: _("Set now"), figures: true, cell: ([name, level]) => (level === planned(name) ? levelWord(name, level) : <strong>{levelWord(name, level)}</strong>) },
+                        { title: _("Plan"), figures: true, cell: ([name]) => levelWord(name, planned(name) ?? UNKNOWN) },
                     ]} />
                 )}
                 <p className="mr-subtle">{_("The run continues when this page is closed.")}</p>
@@ -103,7 +104,7 @@ export function Tune({ id }: { id: string | undefined }): JSX.Element {
     return (
         <>
             <ErrorAlert error={status.error} retry={status.reload} />
-            {progress && !running && <LastRun last={progress} path={["benchmark", "tune", progress.run]} />}
+            {progress && !running && history.data?.runs.every((one) => one.id !== progress.run) && <LastRun last={progress} />}
             {left.length > 0 && (
                 <Alert isInline variant="warning" title={_("Settings of a run could not be restored.")} data-testid="tune-left" actionLinks={(
                     <AskFirst verb="tuner stop" label={_("Restore…")} title={_("Restore these settings?")} action={_("Restore")} onDone={again}>

@@ -21,7 +21,7 @@ function EffectBar({ one: { effect, noise, matters }, most }: { one: Effect; mos
     const part = (value: number) => (value / most) * (WIDTH / 2);
     const middle = WIDTH / 2;
     return (
-        <svg className="mr-effect" width={WIDTH} height={HEIGHT} aria-hidden="true">
+        <svg className="mr-effect" viewBox={`0 0 ${WIDTH} ${HEIGHT}`} aria-hidden="true">
             <rect className="mr-noise" x={middle - part(noise)} width={2 * part(noise)} height={HEIGHT} />
             <rect className={`mr-fill mr-tone-${matters ? 0 : 5}`} x={middle + Math.min(0, part(effect))} y="3" width={Math.max(1, Math.abs(part(effect)))} height={HEIGHT - 6} />
             <line className="mr-whisker" x1={middle} x2={middle} y2={HEIGHT} />
@@ -37,12 +37,12 @@ function Effects({ run }: { run: TunerRun }): JSX.Element {
             { title: _("Setting"), heads: true, cell: ({ knob }) => title(knob) },
             { title: _("Plan"), figures: true, cell: ({ knob, planned }) => levelWord(knob, planned) },
             { title: _("Compared with"), figures: true, cell: ({ knob, other }) => levelWord(knob, other) },
-            { title: _("Gain of the plan's value"), sort: ({ effect }) => effect, cell: (one) => <><EffectBar one={one} most={most} /> {withNoise(one.effect, one.noise)}</> },
+            { title: _("Gain of the plan's value"), sort: ({ effect }) => effect, cell: (one) => <div><EffectBar one={one} most={most} /> {withNoise(one.effect, one.noise)}</div> },
             {
                 title: _("Result"),
                 cell: (one) => (
                     <>
-                        {effectWord(one)}
+                        {effectWord(one, run.state === "running")}
                         {one.confirmed !== null && (
                             <div className="mr-small mr-subtle">{format(_("measured again: $0"), withNoise(one.confirmed, one.confirmed_noise ?? 0))}</div>
                         )}

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 import { useEffect, useState, type JSX } from "react";
+import { Button } from "@patternfly/react-core/dist/esm/components/Button/index.js";
 import { Form } from "@patternfly/react-core/dist/esm/components/Form/index.js";
 import type { BenchClient, TunerEstimate } from "../../types/millrace";
 import { AdminButton } from "../../components/AdminButton";
@@ -63,10 +64,12 @@ export function TuneStart({ clients, busy, onStarted }: { clients: BenchClient[]
         `--budget=${hours}h`,
         ...clients.filter(({ name }) => driven.includes(name)).map(({ name }) => `--client=${name}`),
     ];
-    const estimate = useVerb("tuner estimate", words, { admin: admin === true, when: admin !== null, timeout: START_SECONDS });
+    // Asked again when a run has ended: while one is active there is nothing to estimate, and it is not disturbed.
+    const estimate = useVerb("tuner estimate", words, { admin: admin === true, when: admin !== null && !busy, timeout: START_SECONDS });
     const start = useChange("tuner start", { timeout: START_SECONDS });
     const begin = async () => { if (await start.go(words) !== undefined) onStarted(); };
-    const ready = !busy && !start.busy && !estimate.busy && estimate.error === undefined && estimate.data?.obstacles.length === 0
+    const obstacles = estimate.data?.obstacles.length;
+    const ready = !busy && !start.busy && !estimate.busy && estimate.error === undefined && obstacles === 0
         && (profile !== "own" || typed === wanted);
     return (
         <div className="mr-stack">
@@ -80,14 +83,17 @@ export function TuneStart({ clients, busy, onStarted }: { clients: BenchClient[]
                 <ChoiceField id="tune-budget" label={_("Time at most")} value={hours} onChange={setHours}
                     options={HOURS.map((value) => ({ value, label: duration(Number(value) * 3600) }))} />
             </Form>
-            <Drive clients={clients} driven={driven} onChange={setDriven} />
-            {estimate.data !== undefined && <ErrorAlert error={estimate.error} retry={estimate.reload} />}
-            {(estimate.data === undefined || estimate.error === undefined) && (
-                <Loaded of={estimate} what={_("Calculating estimate")}>{(found) => <Planned estimate={found} />}</Loaded>
+            <Drive clients={clients} about={_("Drives the load over NFS in place of this server.")} driven={driven} onChange={setDriven} />
+            {/* What was estimated before is not that of a request that is refused. */}
+            {!busy && (
+                <Loaded of={estimate.error === undefined ? estimate : { ...estimate, data: undefined }} what={_("Calculating estimate")}>
+                    {(found) => <Planned estimate={found} />}
+                </Loaded>
             )}
             <ErrorAlert error={start.error} />
             <div className="mr-actions">
                 <AdminButton variant="primary" isLoading={start.busy} isDisabled={!ready} onClick={() => void begin()}>{_("Start")}</AdminButton>
+                {!busy && obstacles !== undefined && obstacles > 0 && <Button variant="link" isInline isDisabled={estimate.busy} onClick={estimate.reload}>{_("Try again")}</Button>}
                 {busy && <span className="mr-subtle">{_("A run is in progress; only one run at a time is possible.")}</span>}
             </div>
         </div>

@@ -74,8 +74,9 @@ export function sideWord(side: Standing["side"]): string {
     }
 }
 
-/** What became of a setting. */
-export function effectWord({ knob, planned, matters, moved, tried }: Effect): string {
+/** What became of a setting; while the run is `active` nothing did yet. */
+export function effectWord({ knob, planned, matters, moved, tried }: Effect, active: boolean): string {
+    if (active) return matters ? _("matters") : _("no significant difference");
     const kept = levelWord(knob, planned);
     if (moved && tried !== null) return format(_("changed to $0"), levelWord(knob, tried));
     if (tried !== null) return format(_("stays at $0: $1 did nothing when it was measured again"), kept, levelWord(knob, tried));

@@ -3,12 +3,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from ipaddress import ip_interface
+from pathlib import Path
 from typing import ClassVar
 from uuid import UUID
 
 from millrace.adopt.model import FoundArray, FoundPool, KeptState
 from millrace.plan.model import Array, Filesystem, MdSettings, Nfsd, Plan, Role
-from millrace.provision.model import ArrayRecord, MemberRecord, Pool
+from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.share.desired import ServerContext, resolve
 from millrace.share.model import Share
 from millrace.state.model import Config, first_config
@@ -123,6 +124,47 @@ def pool(arrays: Sequence[Array] = (DATA, LOG)) -> Pool:
         filesystem=FILESYSTEM,
         filesystem_uuid="5f0c2d43-8a86-4d9e-9d51-0f3d0f4f7a11",
     )
+
+
+EXTERNAL = ("5d1b2f3c-7a66-4c0e-9a53-0b6f1c2d3e4f", "0c9d7a52-53b1-4f0e-8a71-2d5f0f0f6a10")
+"""The GUIDs of the partitions on the external devices of the data and of the log."""
+
+
+def external_pool(*serials: str) -> Pool:
+    """The pool on one external device without arrays, with a second serial its log on another one."""
+    drives = [
+        DriveRecord(
+            serial=serial,
+            wwid="",
+            disk_label=f"disk-{serial}",
+            partitions=[PartitionRecord(role=role, size=1 << 40, label=f"millrace-{role}-00", partuuid=partuuid)],
+            discard=True,
+        )
+        for serial, role, partuuid in zip(serials, (Role.DATA, Role.LOG), EXTERNAL, strict=False)
+    ]
+    filesystem = FILESYSTEM.model_copy(
+        update={"device": f"/dev/disk/by-partuuid/{EXTERNAL[0]}", "log_device": None, "stripe_unit": 1 << 20}
+    )
+    update = {"backend": "external", "arrays": [], "drives": drives, "filesystem": filesystem}
+    return pool().model_copy(update=update)
+
+
+def add_external(root: Path, name: str, partuuid: str = EXTERNAL[0], linked: bool = True) -> Path:
+    """A partition (`vda1`) of an external device in sysfs, with udev's link; return its directory."""
+    there = root / "sys/devices" / name[:-1] / name
+    (there.parent / "queue").mkdir(parents=True, exist_ok=True)
+    there.mkdir()
+    (there / "partition").write_text("1\n")
+    (there / "uevent").write_text(f"PARTN=1\nPARTUUID={partuuid}\n")
+    names = root / "sys/class/block"
+    names.mkdir(parents=True, exist_ok=True)
+    for one in (there.parent, there):
+        (names / one.name).symlink_to(one)
+    link = root / "dev/disk/by-partuuid" / partuuid
+    link.parent.mkdir(parents=True, exist_ok=True)
+    if linked:
+        link.symlink_to(f"../../{name}")
+    return there
 
 
 def found_pool(

@@ -5,6 +5,7 @@ import base64
 import configparser
 import json
 import re
+import subprocess
 from ipaddress import ip_interface
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def test_the_example_of_a_policy_is_read_and_has_every_key() -> None:
     )
 
 
-@pytest.mark.parametrize("page", ["policy.md", "security.md"])
+@pytest.mark.parametrize("page", ["external.md", "policy.md", "security.md"])
 def test_the_policies_in_the_manual_are_read(page: str) -> None:
     blocks = re.findall(r"^```toml\n(.*?)^```", (MANUAL / page).read_text(), re.MULTILINE | re.DOTALL)
     assert blocks and all(parse_policy(block, page) != Policy() for block in blocks)
@@ -132,3 +133,45 @@ def test_rules_and_dashboard_ask_for_metrics_that_there_are(file: str, tmp_path:
         asked += [one["query"]["query"] for one in dashboard["templating"]["list"] if one["type"] == "query"]
     names = {name for expression in asked for name in re.findall(r"millrace_\w+", expression)}
     assert len(names) > 15 and names <= metrics_of_a_server(tmp_path)
+
+
+def xiraid_check(root: Path, *words: str, xicli: str | None = None) -> tuple[int, list[str]]:
+    """The exit status of the check on a server of files, and what it misses."""
+    tools = root / "bin"
+    tools.mkdir(exist_ok=True)
+    programs = {"uname": "echo 7.2.12"} | ({"xicli": xicli} if xicli is not None else {})
+    for name, text in programs.items():
+        (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tools / name).chmod(0o755)
+    environment = {"ROOT": str(root), "PATH": f"{tools}:/usr/bin:/bin"}
+    done = subprocess.run(
+        ["sh", EXAMPLES / "xiraid-check", *words], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    return done.returncode, [
+        line.removeprefix("MISSING").strip() for line in done.stdout.splitlines() if "MISS" in line
+    ]
+
+
+def module(root: Path, kernel: str) -> None:
+    path = root / "usr/lib/modules" / kernel / "extra/xiraid.ko"
+    path.parent.mkdir(parents=True)
+    path.touch()
+
+
+def test_the_check_of_xiraid_names_each_thing_that_is_missing(tmp_path: Path) -> None:
+    assert xiraid_check(tmp_path, "data") == (1, ["module xiraid for kernel 7.2.12", "xicli", "/dev/xi_data"])
+    module(tmp_path, "6.8.0")
+    assert xiraid_check(tmp_path, xicli="exit 1") == (
+        1,
+        ["module xiraid for kernel 7.2.12; there is one for 6.8.0", "licence"],
+    )
+    module(tmp_path, "7.2.12")
+    assert xiraid_check(tmp_path, xicli="echo valid") == (1, ["module xiraid is not loaded"])
+
+
+def test_the_check_of_xiraid_is_content_with_a_server_that_has_all(tmp_path: Path) -> None:
+    (tmp_path / "sys/module/xiraid").mkdir(parents=True)
+    (tmp_path / "dev").mkdir()
+    (tmp_path / "dev/xi_data").touch()
+    assert xiraid_check(tmp_path, "data", xicli="echo valid") == (0, [])

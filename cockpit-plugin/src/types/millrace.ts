@@ -520,7 +520,7 @@ export interface DamagedFiles {
  * The arrays of the data, as far as settings depend on them.
  *
  * `legs` redundant arrays of `members` drives each, their chunk and the full stripe of all of them in bytes (None, 0
- * for a mirror), and whether they have parity.
+ * for a mirror), and whether they have parity. `external`: there are none, the full stripe is that of the device.
  */
 export interface DataArrays {
     legs: number;
@@ -528,6 +528,7 @@ export interface DataArrays {
     chunk: number | null;
     full_stripe: number;
     parity: boolean;
+    external: boolean;
 }
 
 /**
@@ -603,6 +604,8 @@ export interface Drift {
  * drive deallocates with one request, 0 where it cannot, `temperature` in
  * degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
  * `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
+ * `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
+ * (chunk and full stripe of a RAID), 0 for none.
  */
 export interface Drive {
     name: string;
@@ -633,6 +636,9 @@ export interface Drive {
     slot: string | null;
     bay: string | null;
     switch: string | null;
+    links: string[];
+    minimum_io: number | null;
+    optimal_io: number | null;
 }
 
 /**
@@ -709,7 +715,8 @@ export interface DriveRates {
 /**
  * One drive with our partition table, its partitions in the order in which they lie on it.
  *
- * `discard`: whether discards may reach it; None where it was added before that was recorded.
+ * `discard`: whether discards may reach it; None where it was added before that was recorded. `start`: where the first
+ * partition begins, in bytes.
  */
 export interface DriveRecord {
     serial: string;
@@ -717,6 +724,7 @@ export interface DriveRecord {
     disk_label: string;
     partitions: PartitionRecord[];
     discard: boolean | null;
+    start: number;
 }
 
 /** One drive. */
@@ -741,9 +749,10 @@ export interface DriveRole {
  * One drive of this server, or one that its pool misses.
  *
  * `serial` is empty and `name` null where the drive or the kernel has none; `bay` is the bay, else the slot, of a
- * drive that is gone the last one. `arrays` are those that it belongs to. `what` was found on it or is the reason of
- * the verdict, `too_small_by` the number of bytes that a blank drive lacks. `returned` is a member that is back and
- * not in its array; `unknown` a drive that was not examined or whose examination failed.
+ * drive that is gone the last one. `arrays` are those that it belongs to; the external device of a pool, with the role
+ * backend, is in none. `what` was found on it or is the reason of the verdict, `too_small_by` the number of bytes that
+ * a blank drive lacks. `returned` is a member that is back and not in its array; `unknown` a drive that was not
+ * examined or whose examination failed.
  *
  * The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
  * that is gone has no temperature.
@@ -759,7 +768,7 @@ export interface DriveRow {
     model: string;
     firmware: string;
     size_bytes: number | null;
-    role: "data" | "log" | "spare" | "boot" | "none";
+    role: "data" | "log" | "spare" | "backend" | "boot" | "none";
     arrays: string[];
     verdict: "in-sync" | "rebuilding" | "spare" | "faulty" | "missing" | "returned" | "blank" | "too small" | "foreign" | "other pool" | "boot" | "unknown";
     what: string | null;
@@ -1108,7 +1117,7 @@ export interface FoundNetwork {
 /**
  * A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
  *
- * `problem` is why it cannot be adopted.
+ * `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on.
  */
 export interface FoundPool {
     uuid: string | null;
@@ -1116,6 +1125,7 @@ export interface FoundPool {
     missing: number;
     kept: KeptState | null;
     problem: string | null;
+    devices: string[];
 }
 
 /** One measurement of the ladder and its weight among all goals; weights add up to 1. */
@@ -1532,6 +1542,18 @@ export interface LiveArray {
 }
 
 /**
+ * A partition of an external device under the pool; `device` is its kernel name, null for one that is missing.
+ *
+ * `size` in bytes as it was made.
+ */
+export interface LiveBackend {
+    serial: string;
+    role: Role;
+    device: string | null;
+    size: number;
+}
+
+/**
  * The XFS of the pool. `log` is the array with its log, null where that is inside. Sizes in bytes.
  *
  * Null sizes: it is not mounted, or does not answer.
@@ -1937,10 +1959,15 @@ export interface PcieSwitch {
     link: PcieLink | null;
 }
 
-/** A complete plan. `capacity` in bytes, without what md and XFS need. */
+/**
+ * A complete plan. `capacity` in bytes, without what md and XFS need.
+ *
+ * With `backend` external there are no arrays: the file system lies on the partition of the one data drive.
+ */
 export interface Plan {
     schema_version: 1;
     verdict: "ready";
+    backend: "md" | "external";
     title: string;
     capacity: number;
     drives: DriveRole[];
@@ -2020,9 +2047,13 @@ export interface PlannedRung {
  * Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
  * the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
  * `array` stays as the pool was made.
+ *
+ * With `backend` external there are no arrays: the file system lies on the partition of role data, its log on that of
+ * role log where there is one, and the partitions are known by their GUIDs on whatever server they appear.
  */
 export interface Pool {
     schema_version: 1;
+    backend: "md" | "external";
     generation: number;
     plan_sha256: string;
     created: string;
@@ -2040,12 +2071,17 @@ export interface PoolPriority {
     warnings: string[];
 }
 
-/** The pool as it is now. `notes` are what could not be read, and why. */
+/**
+ * The pool as it is now. `notes` are what could not be read, and why.
+ *
+ * `backends` are the parts of external devices that it lies on; then it has no arrays.
+ */
 export interface PoolState {
     schema_version: 1;
     created: string;
     plan_sha256: string;
     arrays: LiveArray[];
+    backends: LiveBackend[];
     filesystem: LiveFilesystem;
     shares: ShareUsage[];
     notes: string[];

@@ -126,6 +126,32 @@ test("drives that hold something are never called blank", async () => {
     expect((await screen.findByTestId("erased")).textContent).toContain("not blank: MRD00000000001");
 });
 
+test("a plan on an external device names it where arrays would be", async () => {
+    serverIs("1u12-blank");
+    const filesystem = { ...plan().filesystem, device: "/dev/disk/by-id/nvme-VOL", log_device: null };
+    says("plan", { ...golden("1u12-blank", "plan"), proposal: { ...plan(), backend: "external", arrays: [], filesystem } });
+    render(<App />);
+    const built = await screen.findByTestId("built");
+    expect(built.textContent).toContain("File system to be built");
+    expect(built.textContent).toContain("/dev/disk/by-id/nvme-VOL");
+    expect(built.textContent).not.toContain("RAID");
+});
+
+test("a pool on an external device shows that device and where its log is", async () => {
+    serverIs("1u12-provisioned");
+    const backends = [
+        { serial: "VOL", role: "data" as const, device: "vda1", size: 1 },
+        { serial: "VLOG", role: "log" as const, device: null, size: 1 },
+    ];
+    says("pool show", { ...golden("1u12-provisioned", "pool show"), arrays: [], backends });
+    render(<App />);
+    const shown = await screen.findByTestId("filesystem");
+    expect(shown.textContent).toContain("external deviceVOL vda1");
+    expect(shown.textContent).toContain("external deviceVLOG missing");
+    expect(shown.textContent).toContain("log of 1.99\u00a0GiB on its own device");
+    expect(screen.queryByTestId("array-data")).toBeNull();
+});
+
 test("the pool: arrays, members by bay, what may still fail, the rebuild with its speed and estimate", async () => {
     serverIs("1u12-rebuilding");
     render(<App />);

@@ -43,6 +43,9 @@ class Tools(Hardware, Commands):
         "mdadm --stop /dev/md*",
         "mdadm --zero-superblock /dev/*",
         "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*] /dev/md/millrace-data",
+        "mkfs.xfs -K [-f] -L millrace -m uuid=*,autofsck=check -b size=* -s size=* -d * [-l] [*]"
+        " /dev/disk/by-partuuid/*",
+        "xfs_db -r [-l] [/dev/disk/by-partuuid/*] -c sb?0 -c print /dev/disk/by-partuuid/*",
         "udevadm trigger --settle --action=change /dev/md*",
         "systemctl daemon-reload",
         "systemctl stop millrace-scrub.service",

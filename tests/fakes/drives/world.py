@@ -29,6 +29,7 @@ class World(Tools):
         self.rebuilds = False
         self.connecting = self.without_namespace = False
         self.repaired: list[str] = []
+        self.without_partitions: set[str] = set()
         self.discard: bool | None = None
         self.refuses_discard: set[str] = set()
 
@@ -64,6 +65,16 @@ class World(Tools):
     def md_superblocks(self) -> dict[str, str]:
         held = {name: self.content(f"/dev/{name}") or {} for name in self.block_devices()}
         return {name: one["UUID"] for name, one in held.items() if one.get("TYPE") == "linux_raid_member"}
+
+    def takes_partitions(self, name: str) -> bool:
+        return self.names[name].serial not in self.without_partitions
+
+    def pool_partitions(self) -> dict[str, str]:
+        held = {name: self.content(f"/dev/{name}") or {} for name in self.block_devices() if self.place(name)[1]}
+        return {name: one.get("TYPE", "") for name, one in held.items()}
+
+    def partition_size(self, name: str) -> int:
+        return self.place(name)[0].size
 
     def drives_starting(self, empty: bool) -> bool:
         return self.connecting or (empty and self.without_namespace)

@@ -49,6 +49,13 @@ class Drives(Commands):
     def md_superblocks(self) -> dict[str, str]:
         return {name: held.uuid for name, held in self.held.items()}
 
+    def pool_partitions(self) -> dict[str, str]:
+        """None holds a file system: members of arrays do not."""
+        return dict.fromkeys(self.held, "linux_raid_member")
+
+    def partition_size(self, name: str) -> int:
+        raise NotImplementedError
+
     def identity(self, name: str) -> MemberRecord:
         return MemberRecord(serial=name.upper(), wwid=f"eui.{name}", partuuid=name, label="millrace-data-00")
 

@@ -41,7 +41,7 @@ def wire(patch: pytest.MonkeyPatch, drive: BootDrive) -> None:
     drive.wire(patch)
     patch.setattr(drives, "now", lambda: "2026-11-24T10:00:00+00:00", raising=False)
     patch.setattr("millrace.provision.system.Linux", lambda: drives)
-    patch.setattr(adopting, "see", lambda system, arrays: Seen(list(arrays), uuid, newest))
+    patch.setattr(look, "see", lambda system, arrays: Seen(list(arrays), uuid, newest))
     patch.setattr(look, "find", found)
     patch.setattr(verbs, "attempt", Accounts(drive))
     patch.setattr(adopting, "serve", lambda run: None)

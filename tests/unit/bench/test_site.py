@@ -11,6 +11,7 @@ from millrace.bench.plan import site as sites
 from millrace.errors import Refused
 from millrace.inventory.model import KernelModule
 from millrace.system.files import write_text
+from tests.fakes.samples import external_pool
 from tests.unit.bench.sites import site
 
 
@@ -55,3 +56,13 @@ def test_pool_whose_plan_is_lost_is_measured_and_has_no_title(server: Path, monk
 def test_without_a_mounted_pool_there_is_nothing_to_measure(server: Path) -> None:
     with pytest.raises(Refused, match="/srv/pool is not mounted"):
         sites.site()
+
+
+@pytest.mark.usefixtures("server")
+def test_an_external_device_and_its_log_are_what_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sites.os.path, "ismount", lambda _: True)
+    pool = external_pool("SN000", "SN010")
+    monkeypatch.setattr(sites, "load_pool", lambda: pool)
+    found = sites.site()
+    assert (found.device, found.arrays) == (pool.filesystem.device, [])
+    assert ([one.serial for one in found.data], [one.serial for one in found.log]) == (["SN000"], ["SN010"])

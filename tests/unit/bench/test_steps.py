@@ -8,6 +8,7 @@ from millrace.bench.plan.steps import Step, layouts, pending, planned_steps
 from millrace.bench.result.choices import Layer, Profile
 from millrace.bench.result.model import State
 from millrace.errors import BadInput, Refused
+from tests.fakes.samples import external_pool
 from tests.unit.bench.sites import GIB, request, site
 
 
@@ -119,3 +120,15 @@ def test_files_of_each_set_are_counted_once() -> None:
     # common, unet3d, retinanet, checkpoint and kvcache; small files count for nothing
     assert layouts(steps) == 5
     assert layouts([step for step in steps if step.devices or step.skipped or step.work.layout == "meta"]) == 0
+
+
+def test_the_ladder_of_an_external_device_begins_with_that_device() -> None:
+    pool = external_pool("SN000")
+    steps = planned_steps(
+        request(mode="full", profiles=["seq"]), site(pool=pool, device=pool.filesystem.device, arrays=[])
+    )
+    drives = [step for step in steps if step.layer is Layer.L0]
+    assert [step.id for step in drives] == ["L0/drives/seq/read"]
+    assert drives[0].skipped == "the drives behind an external device do not show; the device itself is L1"
+    array = next(step for step in steps if step.layer is Layer.L1)
+    assert (array.id, array.devices, array.skipped) == ("L1/array/seq/read", (pool.filesystem.device,), None)

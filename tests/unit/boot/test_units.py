@@ -74,6 +74,16 @@ def test_member_that_appears_is_re_added_only_after_the_arrays_were_assembled() 
     assert (found["TimeoutStartSec"], found["StartLimitIntervalSec"]) == (["infinity"], ["0"])
 
 
+def test_external_device_that_comes_late_starts_a_pool_that_waits_for_it() -> None:
+    rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
+    assert 'ENV{ID_FS_TYPE}=="xfs|xfs_external_log"' in rule
+    assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-assemble.service"' in rule
+    found = unit("millrace-assemble.service")
+    # nothing is started on a server without a pool, and a start of one that runs changes nothing
+    assert found["ConditionPathExists"] == [f"/{paths.pool_file().relative_to(paths.ROOT)}"]
+    assert found["RemainAfterExit"] == ["yes"]
+
+
 def test_drive_that_appears_is_examined_only_after_those_of_the_boot_and_for_a_pool() -> None:
     rule = (ADDED.parents[1] / "udev/rules.d/90-millrace.rules").read_text()
     assert 'ENV{SYSTEMD_WANTS}+="millrace-event@millrace-replace.service"' in rule

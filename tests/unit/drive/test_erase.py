@@ -13,6 +13,7 @@ from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.inventory.surface import ERASE_INTERRUPTED
 from millrace.pool.model import MemberState
 from millrace.provision.erasure import INTERRUPTED, RUNNING
+from tests.fakes.samples import external_pool
 from tests.unit.drive.servers import ON_DISK, drive, examined, server
 
 OURS = Contents(frozenset([ON_DISK["data"]]), millrace=True)
@@ -152,3 +153,14 @@ def test_serial_number_is_repeated_exactly() -> None:
     for other in ("", "S6XYZ12", "s6xyz123", "\x1b[2J"):
         with pytest.raises(BadInput, match="nothing was written"):
             confirm("S6XYZ123", other)
+
+
+def test_the_external_device_of_the_pool_is_never_erased() -> None:
+    here = drive("VOL", DriveState.OURS, transport="virtio")
+    contents = {"nvme-VOL": Contents(millrace=True)}
+    facts = dataclasses.replace(
+        server(), present=[here], contents=contents, pool=external_pool("VOL"), live=[], examined=[]
+    )
+    assert refused(facts, here, "VOL", foreign=True) == (
+        "drive VOL is the external device of this pool (in-sync), which is never erased; nothing was written"
+    )

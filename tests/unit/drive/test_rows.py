@@ -6,7 +6,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from millrace.drive.facts import Contents
+from millrace.drive.facts import Contents, Facts
 from millrace.drive.history import KnownDrive
 from millrace.drive.model import DriveRow
 from millrace.drive.rows import row, rows
@@ -15,6 +15,7 @@ from millrace.drive.wear import WearStep
 from millrace.errors import Refused
 from millrace.inventory.model import DriveState
 from millrace.provision.erasure import INTERRUPTED, RUNNING
+from tests.fakes.samples import external_pool
 from tests.unit.drive.servers import DATA, NEEDED, ON_DISK, TODAY, drive, examined, server
 
 
@@ -184,3 +185,37 @@ def test_two_drives_with_one_serial_number_are_two_rows_without_actions() -> Non
 
 def test_the_day_of_the_last_sight_is_a_day() -> None:
     assert date.fromisoformat(row(server(), "D1").last_seen or "") == TODAY
+
+
+def with_backend(*serials: str, contents: Contents | None = None) -> Facts:
+    """A server whose pool is on the external device VOL, with these devices."""
+    here = [drive(serial, transport="virtio") for serial in serials]
+    known = {f"nvme-{one.serial}": contents or Contents(millrace=True) for one in here}
+    pool = external_pool("VOL")
+    return dataclasses.replace(server(), present=[*here, drive("BOOT")], contents=known, pool=pool, live=[])
+
+
+def test_the_external_device_of_the_pool_is_a_backend_and_nothing_is_done_to_it() -> None:
+    one = by_serial(rows(with_backend("VOL")))["VOL"]
+    assert (one.role, one.verdict, one.what, one.arrays, one.actions) == ("backend", "in-sync", None, [], [])
+
+
+def test_an_external_device_that_is_missing_has_its_row() -> None:
+    one = by_serial(rows(with_backend()))["VOL"]
+    assert (one.role, one.verdict, one.name, one.actions) == ("backend", "missing", None, [])
+
+
+def test_an_external_device_without_the_partition_of_the_pool_is_not_in_order() -> None:
+    one = by_serial(rows(with_backend("VOL", contents=Contents())))["VOL"]
+    assert (one.role, one.verdict, one.actions) == ("backend", "unknown", [])
+    assert one.what == "has the serial number of the pool's external device and not its partition"
+
+
+def test_a_blank_drive_beside_an_external_device_takes_no_place_in_the_pool() -> None:
+    facts = with_backend("VOL")
+    blank = drive("X")
+    facts = dataclasses.replace(
+        facts, present=[*facts.present, blank], examined=[*facts.examined, examined("X", DriveState.BLANK)]
+    )
+    one = by_serial(rows(facts))["X"]
+    assert (one.verdict, one.actions) == ("blank", ["erase", "locate"])

@@ -117,3 +117,26 @@ def test_a_drive_cannot_drive_the_terminal(tmp_path: Path) -> None:
         assert all(value.isprintable() for value in drive.model_dump().values() if isinstance(value, str))
         assert all(one.finding.isprintable() for one in drive.evidence)
     assert any("evil" in one.finding for one in first.evidence)
+
+
+def test_names_by_id_and_the_geometry_are_what_udev_and_the_kernel_know(tmp_path: Path) -> None:
+    tree = booted(tmp_path)
+    tree.nvme(0, "S")
+    block = (tmp_path / "sys/block/nvme0n1").resolve()
+    tree.write(block / "dev", "259:7\n")
+    tree.write(block / "queue/minimum_io_size", "131072\n")
+    tree.write(block / "queue/optimal_io_size", "1048576\n")
+    lines = "S:disk/by-path/pci-1\nS:disk/by-id/nvme-S\nS:disk/by-id/nvme-eui.S\nE:ID_SERIAL=S\n"
+    tree.write(tmp_path / "run/udev/data/b259:7", lines)
+    one = drives(tree)["nvme0n1"]
+    assert one.links == ["/dev/disk/by-id/nvme-S", "/dev/disk/by-id/nvme-eui.S"]
+    assert (one.minimum_io, one.optimal_io) == (131072, 1048576)
+
+
+def test_a_device_of_xiraid_is_known_by_the_name_of_its_array(tmp_path: Path) -> None:
+    tree = booted(tmp_path)
+    for name in ("xi_data", "other"):
+        tree.write(tmp_path / "sys/devices/virtual/block" / name / "size", "2048\n")
+        (tmp_path / "sys/block" / name).symlink_to(tmp_path / "sys/devices/virtual/block" / name)
+    found = drives(tree)
+    assert (found["xi_data"].serial, found["other"].serial) == ("xi_data", "")

@@ -18,13 +18,15 @@ from millrace.plan.policy_file import parse_policy
 from millrace.plan.propose import plan_file, propose
 from millrace.plan.table import as_text
 from tests.unit.plan import servers_hw as hw
-from tests.unit.plan.servers import LOG_SIZE, drives_1u12, drives_2u24, server
+from tests.unit.plan.servers import LOG_SIZE, drive, drives_1u12, drives_2u24, server
 from tests.unit.plan.shapes import equal
 
 FILES = Path(__file__).parent / "golden"
 
 # its excluded drive is one of the server
 EXAMPLE = (REPO / "docs/examples/policy.toml").read_text().replace("S6XYZ123", "SN007")
+
+VOLUME = "/dev/disk/by-id/nvme-uuid.5a1f4c1e-0d0b-4c8e-9b0e-6f3f6d1c2b3a"
 
 TWO_LEGS = "[layout]\nlegs = 2"
 
@@ -46,6 +48,18 @@ SERVERS: Mapping[str, tuple[Inventory, str]] = {
     "hot-and-worn": (hw.hot_and_worn(), ""),
     "desktop": (hw.desktop(), ""),
     "duplicate-serials": (hw.duplicate_serials(), ""),
+    "external": (
+        server(
+            [
+                drive(
+                    1, 50 * 10**12, serial="VOL1", link=None, links=[VOLUME], minimum_io=128 << 10, optimal_io=1 << 20
+                ),
+                *equal(2, first=2),
+                *drives_1u12()[-1:],
+            ]
+        ),
+        f'[layout]\nbackend = "external"\n[external]\ndevices = ["{VOLUME}"]',
+    ),
     "unequal": (server([*equal(4), *equal(3, size=LOG_SIZE, first=4), *drives_1u12()[-1:]]), ""),
 }
 

@@ -15,6 +15,7 @@ from millrace.system.run import attempt
 from tests.fakes.files.box import Box, serial
 from tests.fakes.files.running import server
 from tests.fakes.mounts import unmount_all
+from tests.fakes.samples import add_external, external_pool
 
 
 @pytest.fixture
@@ -119,3 +120,19 @@ def test_a_user_sees_what_root_saw_last(tmp_path: Path) -> None:
         assert "usage.json is missing" in " ".join(state().notes)
         box.shares()
         assert (state().shares[1].used, state().notes) == (6_600_000_000_000, [])
+
+
+def test_a_pool_on_an_external_device_shows_it_instead_of_arrays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    (tmp_path / "proc/1").mkdir(parents=True)
+    (tmp_path / "proc/1/mountinfo").write_text("")
+    add_external(tmp_path, "vda1")
+    monkeypatch.setattr(show, "usage", lambda pool, run: ({}, []))
+    found = show.state(external_pool("VOL", "VLOG"), attempt)
+    assert (found.arrays, [(one.serial, one.device) for one in found.backends]) == (
+        [],
+        [("VOL", "vda1"), ("VLOG", None)],
+    )
+    assert {"external device VOL (data): vda1", "external device VLOG (log): missing"} <= set(show.lines(found))

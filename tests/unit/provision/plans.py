@@ -3,9 +3,9 @@
 
 from millrace.inventory.model import DriveState
 from millrace.plan.model import Array, DriveRole, Filesystem, MdSettings, Nfsd, Partition, Plan, Role
-from millrace.plan.policy import Policy
+from millrace.plan.policy import ExternalPolicy, LayoutPolicy, Policy
 from millrace.plan.propose import propose
-from tests.unit.plan.servers import drives_1u12, server
+from tests.unit.plan.servers import drive, drives_1u12, server
 from tests.unit.plan.shapes import equal
 
 MIB = 1 << 20
@@ -31,6 +31,21 @@ def planned(count: int, policy: Policy | None = None) -> Plan:
     proposal = propose(server(equal(count, 2), nodes=2), policy or Policy())
     assert isinstance(proposal, Plan)
     # Findings and predictions are no part of what is built, and large.
+    return proposal.model_copy(update={"findings": [], "prediction": None})
+
+
+def external_plan(log: bool = False, **geometry: int) -> Plan:
+    """One external device VOL with full stripes of 768 KiB, by the planner; with `log` a second one for the log."""
+    link, other = "/dev/disk/by-id/nvme-VOL", "/dev/disk/by-id/nvme-VLOG"
+    reported = {"minimum_io": 128 << 10, "optimal_io": 768 << 10, **geometry}
+    devices = [drive(0, DATA_SIZE, serial="VOL", links=[link], link=None, **reported)]
+    devices += [drive(1, LOG_SIZE, serial="VLOG", links=[other], link=None)] if log else []
+    policy = Policy(
+        layout=LayoutPolicy(backend="external"),
+        external=ExternalPolicy(devices=[link], log=other if log else None),
+    )
+    proposal = propose(server(devices), policy)
+    assert isinstance(proposal, Plan)
     return proposal.model_copy(update={"findings": [], "prediction": None})
 
 

@@ -3,7 +3,7 @@
 
 import pytest
 
-from millrace.provision.filesystem import FilesystemStep
+from millrace.provision.filesystem import FilesystemStep, carriers
 from millrace.provision.step import Found
 from tests.fakes.drives.world import World
 from tests.unit.provision.plans import raid6_plan
@@ -23,5 +23,5 @@ def test_a_log_without_its_data_is_incomplete(world: World, gone: tuple[str, ...
     for record in pool.arrays:
         if record.array.name in gone:
             del world.on_arrays[record.uuid]
-    step = FilesystemStep(world, pool.filesystem, pool.filesystem_uuid, pool.arrays)
+    step = FilesystemStep(world, pool.filesystem, pool.filesystem_uuid, carriers(pool.drives, pool.arrays))
     assert step.inspect() is found

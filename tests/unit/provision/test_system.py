@@ -120,6 +120,23 @@ def test_arrays_are_the_block_devices_with_an_md_directory(root: Path) -> None:
     assert [system.md_state(name) for name in ("md127", "md126", "md5")] == ["clean", "inactive", "clear"]
 
 
+def test_partitions_of_pools_are_known_by_their_labels_and_by_what_udev_read(root: Path) -> None:
+    held = {"vda1": ("millrace-data-00", "xfs"), "vdb1": ("millrace-log-00", ""), "vdc1": ("root", "ext4")}
+    for number, (name, (label, kind)) in enumerate(held.items()):
+        attribute(root / "sys/class/block" / name / "uevent", f"PARTN=1\nPARTNAME={label}\n")
+        attribute(root / "sys/class/block" / name / "dev", f"252:{number}\n")
+        attribute(root / "sys/class/block" / name / "size", "2048\n")
+        attribute(root / f"run/udev/data/b252:{number}", f"E:ID_FS_TYPE={kind}\n" if kind else "E:DEVTYPE=partition\n")
+    assert Linux().pool_partitions() == {"vda1": "xfs", "vdb1": ""}
+    assert (Linux().partition_size("vda1"), Linux().partition_size("vdz1")) == (1 << 20, 0)
+
+
+def test_a_disk_of_which_the_kernel_makes_no_partitions_is_known(root: Path) -> None:
+    attribute(root / "sys/class/block/xi_data/ext_range", "1\n")
+    attribute(root / "sys/class/block/vda/ext_range", "256\n")
+    assert [Linux().takes_partitions(name) for name in ("xi_data", "vda", "vdb")] == [False, True, True]
+
+
 def test_a_disk_is_another_one_when_its_number_changed(root: Path) -> None:
     attribute(root / "sys/class/block/sda/diskseq", "7\n")
     assert (Linux().diskseq("sda"), Linux().diskseq("sdb")) == ("7", None)

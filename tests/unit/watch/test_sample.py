@@ -17,6 +17,7 @@ from millrace.watch import counters, latency, verbs
 from tests.fakes.commands import Commands
 from tests.fakes.files.box import Box
 from tests.fakes.files.running import server
+from tests.fakes.samples import add_external, external_pool
 from tests.unit.watch.clock import watched
 
 SAMPLES = Path(__file__).parent / "samples"
@@ -207,3 +208,11 @@ def test_verb_prints_lines_until_the_reader_closes(box: Box, monkeypatch: pytest
 @pytest.mark.parametrize(("took", "seconds"), [(0.02, 0.98), (0.2, 0.8), (1.5, 6.0), (15.0, 30.0)])
 def test_a_server_that_is_slow_to_look_is_asked_less_often(took: float, seconds: float) -> None:
     assert verbs.pause(took) == pytest.approx(seconds)
+
+
+def test_the_drives_of_a_pool_on_an_external_device_are_that_device(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    add_external(tmp_path, "vda1")
+    assert counters.pool_drives(external_pool("VOL")) == {"vda"}

@@ -6,9 +6,8 @@ from contextlib import suppress
 
 from millrace import paths
 from millrace.adopt import journal, listing, progress, restore
-from millrace.adopt.arrays import of_one_pool, on_drives
 from millrace.adopt.found import forget, refuse_if_pool
-from millrace.adopt.look import NOTHING, Seen, config_of, origin_of, pool_of, see, verify
+from millrace.adopt.look import Seen, config_of, look_for, origin_of, pool_of, verify
 from millrace.adopt.model import Adopted, Adoption
 from millrace.adopt.ports import kept_ports, replaced
 from millrace.errors import BadInput, Failed, MillraceError, Refused
@@ -34,11 +33,7 @@ def begin(system: System, run: Runner, wanted: str, by: str, passphrase: str | N
     was written. BadInput: the state cannot be restored by this release. Failed: arrays or file system do not start.
     """
     refuse_if_pool()
-    arrays = on_drives(system)
-    if not arrays:
-        raise Refused(NOTHING)
-    of_one_pool(arrays)
-    seen = see(system, arrays)
+    seen = look_for(system)
     if wanted not in (AUTO, seen.uuid):
         raise Refused(f"the pool on the drives of this server is {seen.uuid}, not {wanted}; nothing was written")
     _, config = verify(seen)

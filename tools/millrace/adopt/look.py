@@ -10,10 +10,11 @@ from pathlib import Path
 from millrace import paths
 from millrace.adopt import restore
 from millrace.adopt.arrays import MIXED, OnDrives, named, of_one_pool, on_drives
+from millrace.adopt.external import OnExternal, on_external, verify_external
 from millrace.adopt.found import refuse_if_pool
 from millrace.adopt.model import Found, FoundArray, FoundPool, KeptState, Origin
 from millrace.adopt.ports import kept_ports
-from millrace.adopt.rebuilt import NUMBER, rebuilt
+from millrace.adopt.rebuilt import NUMBER, rebuilt, rebuilt_external
 from millrace.adopt.snapshots import snapshots
 from millrace.errors import BadInput, Failed, LaterRelease, MillraceError, Refused
 from millrace.keep import generations
@@ -41,11 +42,15 @@ UNTIL_THEN = "nothing was written; keep the drives as they are until then"
 
 @dataclass(frozen=True)
 class Seen:
-    """What is on the drives: arrays, the UUID of the file system, and the newest kept state with its files."""
+    """What is on the drives: arrays, the UUID of the file system, and the newest kept state with its files.
+
+    `external` has the devices of a pool without arrays.
+    """
 
     arrays: list[OnDrives]
     uuid: str
     newest: Newest
+    external: OnExternal | None = None
 
 
 def find(system: System, run: Runner) -> Found:
@@ -55,13 +60,14 @@ def find(system: System, run: Runner) -> Found:
     """
     refuse_if_pool()
     arrays: list[OnDrives] = []
+    external: OnExternal | None = None
     uuid, kept, problem, todo, state = None, None, None, None, None
     try:
         arrays = on_drives(system)
-        if not arrays:
+        external = None if arrays else on_external(system)
+        if not arrays and external is None:
             return Found(pool=None, problem=NOTHING, todo="`millrace plan` proposes a new pool")
-        of_one_pool(arrays)
-        seen = see(system, arrays)
+        seen = see_any(system, arrays, external)
         arrays, uuid = seen.arrays, seen.uuid
         kept, state = _kept(seen, run), pool_of(seen.newest)
     except LaterRelease as error:
@@ -71,8 +77,45 @@ def find(system: System, run: Runner) -> Found:
     except OSError as error:
         problem, todo = describe(error), BY_HAND
     missing = sum(one.missing for one in arrays)
-    pool = FoundPool(uuid=uuid, arrays=_shown(arrays, state), missing=missing, kept=kept, problem=problem)
+    devices = external.serials if external else []
+    pool = FoundPool(
+        uuid=uuid, arrays=_shown(arrays, state), missing=missing, kept=kept, problem=problem, devices=devices
+    )
     return Found(pool=pool, problem=problem, todo=todo)
+
+
+def look_for(system: System) -> Seen:
+    """Find the pool of this server and read it. Refused: there is none. See `see` for the other errors."""
+    arrays = on_drives(system)
+    external = None if arrays else on_external(system)
+    if not arrays and external is None:
+        raise Refused(NOTHING)
+    return see_any(system, arrays, external)
+
+
+def see_any(system: System, arrays: Sequence[OnDrives], external: OnExternal | None) -> Seen:
+    """Read the pool on arrays, or on an external device. See `see` for the errors."""
+    if external is not None:
+        return see_external(system, external)
+    of_one_pool(arrays)
+    return see(system, arrays)
+
+
+def see_external(system: System, one: OnExternal) -> Seen:
+    """Mount the file system of an external device over a snapshot and read the newest kept state that can be read.
+
+    Errors as those of `see`.
+    """
+    _refuse_used(system, one.names)
+    with _private_mounts(system), snapshots(system, one.names) as devices:
+        data = f"/dev/{devices[one.data]}"
+        log = f"/dev/{devices[one.log]}" if one.log else None
+        with _mounted(system, data, log) as where:
+            newest = _kept_on(where) or rebuilt_external(
+                system, one, data, where, _damaged(generations.directory(where))
+            )
+    _refuse_other(newest, one.uuid)
+    return Seen([], one.uuid, newest, one)
 
 
 def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
@@ -83,9 +126,7 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
     pool. LaterState: a later release wrote the newest. Failed: the arrays or the file system do not start.
     """
     names = [name for one in arrays for name in one.members]
-    for name in names:
-        if (why := system.in_use(name)) is not None:
-            raise Refused(f"{name} is in use ({why}): this server uses the drives of the pool already")
+    _refuse_used(system, names)
     load_modules(system)
     with _private_mounts(system), snapshots(system, names) as devices:
         started = {one.name: _started(system, one, [devices[name] for name in one.members]) for one in arrays}
@@ -100,19 +141,33 @@ def see(system: System, arrays: Sequence[OnDrives]) -> Seen:
         log = f"/dev/{started[Role.LOG.value]}" if Role.LOG.value in started else None
         uuid = signature(system, data).get("UUID", "")
         with _mounted(system, data, log) as where:
-            directory = generations.directory(where)
-            try:
-                newest = generations.newest(directory)
-            except LaterState:
-                raise
-            except BadInput:
-                newest = None
+            newest = _kept_on(where)
             if newest is None:
                 of = {device: array for array, device in started.items()}
-                newest = rebuilt(system, arrays, of, where, uuid, _damaged(directory))
+                newest = rebuilt(system, arrays, of, where, uuid, _damaged(generations.directory(where)))
+    _refuse_other(newest, uuid)
+    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+
+
+def _refuse_used(system: System, names: Sequence[str]) -> None:
+    for name in names:
+        if (why := system.in_use(name)) is not None:
+            raise Refused(f"{name} is in use ({why}): this server uses the drives of the pool already")
+
+
+def _refuse_other(newest: Newest, uuid: str) -> None:
     if newest.generation.manifest.pool != uuid:
         raise BadInput("the state on the pool is that of another pool")
-    return Seen([one for one in arrays if one.level != "raid0"], uuid, newest)
+
+
+def _kept_on(where: Path) -> Newest | None:
+    """The newest kept state of a mounted pool; None where none can be read. LaterState: a later release wrote it."""
+    try:
+        return generations.newest(generations.directory(where))
+    except LaterState:
+        raise
+    except BadInput:
+        return None
 
 
 def _damaged(where: Path) -> dict[Path, str]:
@@ -187,6 +242,8 @@ def verify(seen: Seen) -> tuple[Pool, Config]:
     """
     pool, config = pool_of(seen.newest), config_of(seen.newest)
     restore.verify(seen.newest.generation.manifest)
+    if seen.external is not None:
+        verify_external(pool, seen.external)
     others = [one for one in seen.arrays if not any(md.same_uuid(one.uuid, of.uuid) for of in pool.arrays)]
     if others:
         found = "; ".join(map(named, others))

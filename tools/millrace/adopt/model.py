@@ -69,7 +69,7 @@ class KeptState(Contract):
 class FoundPool(Contract):
     """A pool on the drives. `uuid` is that of its file system. `missing` counts members that are not there.
 
-    `problem` is why it cannot be adopted.
+    `problem` is why it cannot be adopted. `devices` are the serial numbers of external devices that it lies on.
     """
 
     uuid: str | None
@@ -77,6 +77,7 @@ class FoundPool(Contract):
     missing: Count
     kept: KeptState | None
     problem: str | None
+    devices: list[str] = Field(default_factory=list)
 
 
 class Found(Contract):

@@ -13,6 +13,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from millrace import __version__, paths
 from millrace.adopt.arrays import OnDrives
+from millrace.adopt.external import OnExternal
 from millrace.adopt.trees import Trees, trees
 from millrace.errors import Failed, Refused
 from millrace.keep.generation import Generation
@@ -21,6 +22,7 @@ from millrace.keep.model import Manifest, Member
 from millrace.plan.labels import array_path
 from millrace.plan.model import Array, Filesystem, Role
 from millrace.plan.policy import MOUNT_OPTIONS
+from millrace.provision.identity import BY_PARTUUID
 from millrace.provision.md import LOST_MEMBERS
 from millrace.provision.model import ArrayRecord, DriveRecord, MemberRecord, PartitionRecord, Pool
 from millrace.provision.superblock import fields, slot_of
@@ -69,7 +71,32 @@ def rebuilt(
         filesystem=_filesystem(f"/dev/{devices[Role.DATA.value]}", Role.LOG.value in devices),
         filesystem_uuid=uuid,
     )
-    found = trees(top)
+    return _newest(pool, top, damaged)
+
+
+def rebuilt_external(system: System, one: OnExternal, device: str, top: Path, damaged: Mapping[Path, str]) -> Newest:
+    """Return a state for the pool on an external device whose file system is on `device` and mounted at `top`.
+
+    Failed: its superblock cannot be read.
+    """
+    by_name = {name: f"{BY_PARTUUID}{one.parts[name].partuuid}" for name in one.names}
+    filesystem = _filesystem(device, one.log is not None)
+    # a log inside is not on the other device, whatever that has
+    outside = by_name[one.log] if one.log and filesystem.log_device else None
+    pool = Pool(
+        backend="external",
+        plan_sha256="",
+        created=system.now(),
+        drives=one.drives(system),
+        arrays=[],
+        filesystem=filesystem.model_copy(update={"device": by_name[one.data], "log_device": outside}),
+        filesystem_uuid=one.uuid,
+    )
+    return _newest(pool, top, damaged)
+
+
+def _newest(pool: Pool, top: Path, damaged: Mapping[Path, str]) -> Newest:
+    uuid, found = pool.filesystem_uuid, trees(top)
     stored = {
         POOL: _json(pool),
         CONFIG: _json(_config(found)),

@@ -50,6 +50,8 @@ def _refusal(facts: Facts, row: DriveRow, drive: Drive | None, foreign: bool) ->
         arrays = ", ".join(row.arrays)
         verb, why = ("remove", "take it out") if row.verdict == "spare" else ("replace", "replace it")
         return f"belongs to this pool (array {arrays}, {row.verdict}): {why} first: millrace drive {verb} {row.serial}"
+    if row.role == "backend":
+        return f"is the external device of this pool ({row.verdict}), which is never erased"
     if reason := _used(row, drive):
         return reason
     if (row.what or "").startswith(RUNNING):

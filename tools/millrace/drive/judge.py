@@ -15,6 +15,7 @@ from millrace.pool.model import MemberState
 from millrace.provision.erasure import INTERRUPTED
 from millrace.provision.feasibility import TABLE_END
 from millrace.provision.md import same_uuid
+from millrace.provision.model import DriveRecord
 from millrace.provision.partition import START
 from millrace.system.text import moment
 
@@ -61,9 +62,16 @@ class Judge:
         return member_states(self._facts.live)
 
     @cached_property
+    def backends(self) -> Mapping[str, DriveRecord]:
+        """The external devices of the pool by serial."""
+        pool = self._facts.pool
+        return {one.serial: one for one in pool.drives} if pool and pool.backend == "external" else {}
+
+    @cached_property
     def gone(self) -> list[str]:
-        """Serials of the members that are not in this server."""
-        return [one for one, state in self.members.items() if state == MISSING and one not in self._times]
+        """Serials of the members, and of the external devices, that are not in this server."""
+        missing = [one for one, state in self.members.items() if state == MISSING]
+        return [one for one in [*missing, *self.backends] if one not in self._times]
 
     def drive(self, drive: Drive) -> Judgement:
         """Return the verdict on a drive that is here."""
@@ -71,6 +79,8 @@ class Judge:
             return Judgement("unknown", f"{self._times[drive.serial]} drives have the serial number {drive.serial}")
         if drive.serial and (member := self._member(drive.serial)):
             return member
+        if drive.serial in self.backends:
+            return self._backend(drive)
         if drive.serial in self._facts.unfinished:
             return Judgement("unknown", self._facts.unfinished[drive.serial])
         contents = self._facts.contents.get(drive.name, Contents())
@@ -85,8 +95,7 @@ class Judge:
 
     def needs(self, serial: str) -> int:
         """Return how many bytes a drive must have to take the place of this one; 0 where that is not recorded."""
-        records = self._facts.pool.drives if self._facts.pool else []
-        sizes = {one.serial: START + sum(part.size for part in one.partitions) + TABLE_END for one in records}
+        sizes = {one.serial: START + sum(part.size for part in one.partitions) + TABLE_END for one in self._drives()}
         return sizes.get(serial, max(sizes.values(), default=0))
 
     def _member(self, serial: str) -> Judgement | None:
@@ -105,6 +114,12 @@ class Judge:
         # the spare part of the log is gone from a drive that was added as a whole
         what = f"not in array {', '.join(absent)}" if absent else None
         return Judgement(worst(known), what)
+
+    def _backend(self, drive: Drive) -> Judgement:
+        """A device with the serial number and without the partition is another one, or was written to."""
+        if self._facts.contents.get(drive.name, Contents()).millrace:
+            return Judgement("in-sync")
+        return Judgement("unknown", "has the serial number of the pool's external device and not its partition")
 
     def _returned(self, serial: str) -> Judgement:
         when = self._facts.removed.get(serial)
@@ -140,8 +155,12 @@ class Judge:
             return Judgement("unknown", CHANGED)
         return self._blank(drive) if before.state is DriveState.BLANK else Judgement("unknown", found)
 
+    def _drives(self) -> list[DriveRecord]:
+        """The drives of the pool that another can take the place of: not the external device."""
+        pool = self._facts.pool
+        return pool.drives if pool and pool.backend == "md" else []
+
     def _blank(self, drive: Drive) -> Judgement:
         """A blank drive is to take the place of one that is gone, else of any."""
-        records = self._facts.pool.drives if self._facts.pool else []
-        needed = min((self.needs(one) for one in self.gone or [record.serial for record in records]), default=0)
+        needed = min((self.needs(one) for one in self.gone or [record.serial for record in self._drives()]), default=0)
         return Judgement("too small", lacks=needed - drive.size) if drive.size < needed else Judgement("blank")

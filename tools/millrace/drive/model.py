@@ -19,7 +19,7 @@ Verdict = Literal[
     "boot",
     "unknown",
 ]
-RowRole = Literal["data", "log", "spare", "boot", "none"]
+RowRole = Literal["data", "log", "spare", "backend", "boot", "none"]
 DriveAction = Literal["replace", "add", "remove", "erase", "locate"]
 
 
@@ -27,9 +27,10 @@ class DriveRow(Contract):
     """One drive of this server, or one that its pool misses.
 
     `serial` is empty and `name` null where the drive or the kernel has none; `bay` is the bay, else the slot, of a
-    drive that is gone the last one. `arrays` are those that it belongs to. `what` was found on it or is the reason of
-    the verdict, `too_small_by` the number of bytes that a blank drive lacks. `returned` is a member that is back and
-    not in its array; `unknown` a drive that was not examined or whose examination failed.
+    drive that is gone the last one. `arrays` are those that it belongs to; the external device of a pool, with the role
+    backend, is in none. `what` was found on it or is the reason of the verdict, `too_small_by` the number of bytes that
+    a blank drive lacks. `returned` is a member that is back and not in its array; `unknown` a drive that was not
+    examined or whose examination failed.
 
     The rest is what the drive itself said last, null where it did not: degrees Celsius, percent, counts, hours. A drive
     that is gone has no temperature.

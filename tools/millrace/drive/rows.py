@@ -96,7 +96,7 @@ def _row(facts: Facts, one: Identity, judgement: Judgement, needs: int | None, a
         model=one.model,
         firmware=one.firmware,
         size_bytes=one.size,
-        role="boot" if judgement.verdict == "boot" else role,
+        role="boot" if judgement.verdict == "boot" else "backend" if _is_backend(facts, one.serial) else role,
         arrays=arrays,
         verdict=judgement.verdict,
         what=judgement.what,
@@ -134,11 +134,19 @@ def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
     return ("spare" if found else "none"), names
 
 
+def _is_backend(facts: Facts, serial: str) -> bool:
+    pool = facts.pool
+    return pool is not None and pool.backend == "external" and any(one.serial == serial for one in pool.drives)
+
+
 def _changes(
     facts: Facts, judge: Judge, serial: str, judgement: Judgement, possible: PossibleChanges
 ) -> tuple[int | None, list[DriveAction]]:
     """What a drive needs to be replaced, and what it allows now; nothing where drives cannot be distinguished."""
     if not serial or judge.times(serial) > 1:
+        return None, []
+    if serial in judge.backends:
+        # what keeps the device replaces and erases it
         return None, []
     allowed = ALLOWED[judgement.verdict]
     actions = [one for one in allowed if possible.allows(one, serial)]

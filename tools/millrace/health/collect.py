@@ -9,6 +9,7 @@ from millrace.errors import MillraceError
 from millrace.health.checks import (
     alerts,
     arrays,
+    backend,
     certificate,
     cockpit,
     domain,
@@ -46,6 +47,7 @@ Check = Callable[[Host], list[Finding]]
 CHECKS: Mapping[str, Check] = {
     "pool": pool.check,
     "arrays": arrays.check,
+    "backend": backend.check,
     "scrub": scrub.check,
     "trim": trim.check,
     "keep": keep.check,

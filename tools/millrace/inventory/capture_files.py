@@ -31,6 +31,7 @@ ATTRIBUTES = {
     *SERIALS, *IDENTIFIERS, "model", "firmware_rev", "transport", "state", "name", "vendor", "rev",
     "size", "dev", "hidden", "removable", "partition", "uevent",
     "logical_block_size", "physical_block_size", "rotational", "write_cache", "discard_max_hw_bytes", "temp1_input",
+    "minimum_io_size", "optimal_io_size",
     "current_link_speed", "current_link_width", "max_link_speed", "max_link_width", "numa_node", "address",
     "speed", "carrier", "parent", "slot",
     "cpulist", "meminfo", "online", "thread_siblings_list", "physical_package_id", "active", "base_frequency",

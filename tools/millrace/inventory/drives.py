@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from millrace.inventory import nvme, pci
+from millrace.inventory import nvme, pci, udev
 from millrace.inventory.model import Drive, DriveState, Evidence
 from millrace.system import sysfs
 from millrace.system.run import Runner
@@ -13,6 +13,8 @@ from millrace.system.text import one_line
 
 # Block devices that are made of other devices or of memory, and media that hold no data of a server.
 NO_DRIVES = re.compile(r"(loop|ram|md|dm-|zram|sr|fd|nbd|mtdblock)")
+# xiRAID names its devices after the arrays, which administrators name: a name like that stays.
+NAMED = re.compile(r"xi_\w+")
 SECTOR = 512  # sysfs counts sizes in these, whatever the drive's own sector is
 VPD_HEADER = 4
 
@@ -92,6 +94,9 @@ def describe(sysroot: Path, name: str, verdict: Verdict, places: Places, run: Ru
         slot=pci.slot(function, places.slots),
         bay=places.bays.get(identity.device),
         switch=switch.name if switch else None,
+        links=udev.by_id(sysroot, directory),
+        minimum_io=sysfs.number(directory / "queue/minimum_io_size"),
+        optimal_io=sysfs.number(directory / "queue/optimal_io_size"),
     )
     if identity.transport != "nvme" or run is None:
         return drive
@@ -117,7 +122,7 @@ def identify(directory: Path) -> Identity:
     if (device / "vendor").exists() and (device / "model").exists():
         return _scsi(directory, device)
     return Identity(
-        serial=_attribute(directory / "serial") or _attribute(device / "serial"),
+        serial=_attribute(directory / "serial") or _attribute(device / "serial") or _own_name(directory.name),
         wwid=_attribute(directory / "wwid"),
         model=_attribute(device / "name"),
         firmware="",
@@ -157,6 +162,10 @@ def _scsi(directory: Path, device: Path) -> Identity:
         transport=_scsi_transport(device),
         device=device,
     )
+
+
+def _own_name(name: str) -> str:
+    return name if NAMED.fullmatch(name) else ""
 
 
 def _attribute(path: Path) -> str:

@@ -67,6 +67,8 @@ class Drive(Contract):
     drive deallocates with one request, 0 where it cannot, `temperature` in
     degrees Celsius, `wear` in percent of the rated endurance, `critical_warning` the bits of the NVMe health log,
     `slot` the PCIe slot, `bay` the bay of an enclosure, `switch` the PCI address of the PCIe switch above the drive.
+    `links` are its names in /dev/disk/by-id; `minimum_io` and `optimal_io` the sizes of requests that it prefers
+    (chunk and full stripe of a RAID), 0 for none.
     """
 
     name: str
@@ -97,6 +99,9 @@ class Drive(Contract):
     slot: str | None = None
     bay: str | None = None
     switch: str | None = None
+    links: list[str] = Field(default=[])
+    minimum_io: Count | None = None
+    optimal_io: Count | None = None
 
 
 class Nic(Contract):

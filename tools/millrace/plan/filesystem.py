@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The XFS file system of the pool."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from millrace.plan import sources
@@ -21,37 +22,63 @@ SECTOR = 4096
 AUTOFSCK: Literal["check"] = "check"
 
 
+@dataclass(frozen=True)
+class Base:
+    """What the file system lies on. Sizes in bytes.
+
+    `member` is the smallest part of the `capacity`; `width` in stripe units. `log` is the largest log on `log_device`,
+    and `logdev` its mount option where that is known already. `why_stripe` and `why_size` are the reasons of the stripe
+    unit and of the size of allocation groups, `log_place` where the log is.
+    """
+
+    device: str
+    capacity: int
+    member: int
+    stripes: Stripes
+    width: int
+    log_device: str | None
+    log: int
+    logdev: list[str]
+    why_stripe: str
+    why_size: str
+    log_place: str
+
+
 def plan_filesystem(layout: Layout, server: Server, policy: Policy) -> tuple[Filesystem, list[Decision]]:
     """Shape the file system after the array below it. InapplicablePolicy: the policy asks for what XFS cannot do."""
-    external = layout.log.mode != "internal"
-    stripes = _stripes(layout)
-    computed = planned_groups(layout.capacity, layout.data_partition, server.cores, stripes)
-    groups = _asked_groups(policy.xfs.agcount, layout, stripes) if policy.xfs.agcount else computed
-    discard, about_discard = plan_discard(layout, policy)
+    return shaped(_base(layout), plan_discard(layout, policy), server, policy)
+
+
+def shaped(
+    base: Base, discard: tuple[bool, Decision], server: Server, policy: Policy
+) -> tuple[Filesystem, list[Decision]]:
+    """Shape the file system after what is below it. InapplicablePolicy: the policy asks for what XFS cannot do."""
+    computed = planned_groups(base.capacity, base.member, server.cores, base.stripes)
+    groups = _asked_groups(policy.xfs.agcount, base.capacity, base.stripes) if policy.xfs.agcount else computed
     filesystem = Filesystem(
         label="millrace",
         mountpoint="/srv/pool",
-        device=array_path("data"),
-        log_device=array_path("log") if external else None,
-        log_size=_log_size(layout, groups.size, policy),
-        stripe_unit=stripes.unit,
-        stripe_width=len(layout.legs) if stripes.unit else 0,
+        device=base.device,
+        log_device=base.log_device,
+        log_size=_log_size(base, groups.size, policy),
+        stripe_unit=base.stripes.unit,
+        stripe_width=base.width,
         allocation_groups=groups.count,
         allocation_group_size=groups.size,
         sector=SECTOR,
         autofsck=AUTOFSCK,
-        discard=discard,
-        mount_options=mount_options(external, policy.xfs),
+        discard=discard[0],
+        mount_options=[*mount_options(policy.xfs), *base.logdev],
     )
     return filesystem, [
-        _stripe(filesystem, layout),
-        _groups(filesystem, layout, server, policy, computed),
-        _group_size(groups, layout, stripes),
-        _log(filesystem, layout, policy),
+        _stripe(filesystem, base),
+        _groups(filesystem, base.capacity, server, policy, computed),
+        _group_size(groups, base),
+        _log(filesystem, base, policy),
         _sector(filesystem),
         _autofsck(),
-        about_discard,
-        _options(filesystem, policy.xfs),
+        discard[1],
+        _options(filesystem, base, policy.xfs),
     ]
 
 
@@ -60,21 +87,39 @@ def log_size(partition: int) -> int:
     return min(LARGEST_LOG, (partition - MD_HEADROOM) // MIB * MIB)
 
 
-def mount_options(external_log: bool, policy: XfsPolicy) -> list[str]:
+def mount_options(policy: XfsPolicy) -> list[str]:
     """Return the planned options, then those of the policy in place of planned ones of the same name."""
     extra = {option.partition("=")[0]: option for option in policy.mount_options_extra}
     planned = [option for option in MOUNT_OPTIONS if option.partition("=")[0] not in extra]
-    return [*planned, *extra.values(), *([f"logdev={array_path('log')}"] if external_log else [])]
+    return [*planned, *extra.values()]
 
 
-def _asked_groups(count: int, layout: Layout, stripes: Stripes) -> AllocationGroups:
-    groups = equal_groups(layout.capacity, count, stripes)
+def _base(layout: Layout) -> Base:
+    """The arrays of a layout."""
+    external, stripes = layout.log.mode != "internal", _stripes(layout)
+    return Base(
+        device=array_path("data"),
+        capacity=layout.capacity,
+        member=layout.data_partition,
+        stripes=stripes,
+        width=len(layout.legs) if stripes.unit else 0,
+        log_device=array_path("log") if external else None,
+        log=log_size(layout.log_partition) if external else 0,
+        logdev=[f"logdev={array_path('log')}"] if external else [],
+        why_stripe=_why_stripe(layout, stripes.unit),
+        why_size=_why_size(layout, stripes),
+        log_place="the log mirror",
+    )
+
+
+def _asked_groups(count: int, capacity: int, stripes: Stripes) -> AllocationGroups:
+    groups = equal_groups(capacity, count, stripes)
     if groups is None:
-        fewest = layout.capacity // TIB + 1
-        most = _most_groups(layout.capacity, fewest, stripes)
+        fewest = capacity // TIB + 1
+        most = _most_groups(capacity, fewest, stripes)
         raise InapplicablePolicy(
             "xfs.agcount",
-            f"{size(layout.capacity)} allow {fewest} to {most} allocation groups, not {count}",
+            f"{size(capacity)} allow {fewest} to {most} allocation groups, not {count}",
             "Set a number in this range: allocation groups of XFS are 16 MiB to 1 TiB, in whole stripe units.",
         )
     return groups
@@ -96,11 +141,11 @@ def _stripes(layout: Layout) -> Stripes:
     return Stripes(layout.full_stripe, len(layout.data.members) if layout.full_stripe else 0)
 
 
-def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
+def _log_size(base: Base, group: int, policy: Policy) -> int | None:
     wanted = policy.log.size_mib * MIB if policy.log.size_mib else None
-    internal = layout.log.mode == "internal"
+    internal = base.log_device is None
     # An internal log lies within one group, beside what the group needs for itself.
-    most = min(LARGEST_LOG, group * 3 // 4) if internal else log_size(layout.log_partition)
+    most = min(LARGEST_LOG, group * 3 // 4) if internal else base.log
     if wanted and wanted > most:
         where = "an allocation group" if internal else "the log partition"
         raise InapplicablePolicy(
@@ -111,61 +156,75 @@ def _log_size(layout: Layout, group: int, policy: Policy) -> int | None:
     return wanted or (None if internal else most)
 
 
-def _stripe(filesystem: Filesystem, layout: Layout) -> Decision:
+def why_aligned(unit: int, of: str) -> str:
+    """Return why the stripe unit is the full stripe of what is below the file system."""
+    return (
+        f"The stripe unit is {binary(unit)}, the full stripe of {of}. XFS aligns a new file from one stripe "
+        "unit on: large files begin on a full stripe and are written without a read-modify-write, small ones share "
+        "stripes."
+    )
+
+
+def _why_stripe(layout: Layout, unit: int) -> str:
+    of = f"a leg, and there are {len(layout.legs)} legs" if layout.data.over_arrays else "the array"
+    return why_aligned(unit, of) if unit else "A mirror has no stripes to align to."
+
+
+def _stripe(filesystem: Filesystem, base: Base) -> Decision:
     unit, width = filesystem.stripe_unit, filesystem.stripe_width
-    of = f"a leg, and there are {width} legs" if layout.data.over_arrays else "the array"
     return Decision(
         name="filesystem.stripe",
         value={"su": unit, "sw": width},
-        reason=f"The stripe unit is {binary(unit)}, the full stripe of {of}. XFS aligns a new file from one stripe "
-        "unit on: large files begin on a full stripe and are written without a read-modify-write, small ones share "
-        "stripes."
-        if unit
-        else "A mirror has no stripes to align to.",
+        reason=base.why_stripe,
         source=f"{sources.XFS_ALIGNMENT}; measured: tools/perf newfiles" if unit else sources.TALK_FORMAT,
     )
 
 
 def _groups(
-    filesystem: Filesystem, layout: Layout, server: Server, policy: Policy, computed: AllocationGroups
+    filesystem: Filesystem, capacity: int, server: Server, policy: Policy, computed: AllocationGroups
 ) -> Decision:
     groups = filesystem.allocation_groups
     decision = Decision(
         name="filesystem.allocation_groups",
         value=groups,
-        reason=f"{size(layout.capacity)} and {server.cores} cores: {groups} groups of about "
-        f"{binary(layout.capacity // groups)} let as many writers allocate in parallel "
+        reason=f"{size(capacity)} and {server.cores} cores: {groups} groups of about "
+        f"{binary(capacity // groups)} let as many writers allocate in parallel "
         "(32 to 128 by cores; more only to keep a group below 1 TiB, fewer only on very small drives).",
         source=f"{sources.TALK_FORMAT}; {sources.XFS_GEOMETRY}",
     )
     return by_policy(decision, "xfs.agcount", computed.count) if policy.xfs.agcount else decision
 
 
-def _group_size(groups: AllocationGroups, layout: Layout, stripes: Stripes) -> Decision:
-    units = f"{groups.size // stripes.step} stripe units of {binary(stripes.step)}"
+def _why_size(layout: Layout, stripes: Stripes) -> str:
     if layout.data.over_arrays:
-        why = (
-            f"{units}: no divisor in common with the {stripes.turns} legs, so that groups begin on each leg in turn; "
+        return (
+            f": no divisor in common with the {stripes.turns} legs, so that groups begin on each leg in turn; "
             "at a multiple of the stripe width all of them would begin on one leg, permanently"
         )
-    elif stripes.unit:
-        why = f"{units}: no divisor in common with the {stripes.turns} drives of the array, so that groups begin on "
-        why += "each drive in turn"
-    else:
-        why = "Whole MiB: a mirror has no stripes to align to"
+    if stripes.unit:
+        return (
+            f": no divisor in common with the {stripes.turns} drives of the array, so that groups begin on "
+            "each drive in turn"
+        )
+    return "Whole MiB: a mirror has no stripes to align to"
+
+
+def _group_size(groups: AllocationGroups, base: Base) -> Decision:
+    stripes = base.stripes
+    units = f"{groups.size // stripes.step} stripe units of {binary(stripes.step)}" if stripes.unit else ""
     return Decision(
         name="filesystem.allocation_group_size",
         value=groups.size,
-        reason=f"{why}. The size is verified after mkfs.xfs.",
+        reason=f"{units}{base.why_size}. The size is verified after mkfs.xfs.",
         source=sources.XFS_GROUP_SIZE,
     )
 
 
-def _log(filesystem: Filesystem, layout: Layout, policy: Policy) -> Decision:
-    if layout.log.mode == "internal":
+def _log(filesystem: Filesystem, base: Base, policy: Policy) -> Decision:
+    if base.log_device is None:
         reason = "mkfs.xfs sizes a log inside the file system."
     else:
-        reason = f"{binary(filesystem.log_size or 0)} of the log mirror; 2038 MiB is the maximum of XFS."
+        reason = f"{binary(filesystem.log_size or 0)} of {base.log_place}; 2038 MiB is the maximum of XFS."
     decision = Decision(
         name="filesystem.log_size",
         value=filesystem.log_size,
@@ -194,14 +253,15 @@ def _autofsck() -> Decision:
     )
 
 
-def _options(filesystem: Filesystem, policy: XfsPolicy) -> Decision:
+def _options(filesystem: Filesystem, base: Base, policy: XfsPolicy) -> Decision:
+    own = "array" if base.logdev else "device"
     decision = Decision(
         name="filesystem.mount_options",
         value=list(filesystem.mount_options),
         reason="Programs and devices in the pool are data, not for this server to run (nosuid, nodev, noexec). "
         "No access time written for each read (noatime), log writes of 256 KiB instead of 32 (logbsize), "
         "large blocks advertised to programs (largeio), project quotas for limits of shares (prjquota)"
-        + (", the log on its own array (logdev)." if filesystem.log_device else "."),
+        + (f", the log on its own {own} (logdev)." if filesystem.log_device else "."),
         source=sources.TALK_FORMAT,
     )
     return (

@@ -111,7 +111,7 @@ def _layout(layout: Layout, considered: list[Candidate], policy: Policy) -> Deci
     count = sum(map(len, best.legs)) + len(best.spares)
     asked = [
         f"layout.{key} = {value}"
-        for key, value in policy.layout.model_dump(exclude={"chunk_kib", "bitmap_chunk_mib"}).items()
+        for key, value in policy.layout.model_dump(exclude={"backend", "chunk_kib", "bitmap_chunk_mib"}).items()
         if value is not None
     ]
     who = f"The policy ({', '.join(asked)}) allows" if asked else _allow(count)

@@ -26,7 +26,7 @@ class DataArrays(Contract):
     """The arrays of the data, as far as settings depend on them.
 
     `legs` redundant arrays of `members` drives each, their chunk and the full stripe of all of them in bytes (None, 0
-    for a mirror), and whether they have parity.
+    for a mirror), and whether they have parity. `external`: there are none, the full stripe is that of the device.
     """
 
     legs: int
@@ -34,6 +34,12 @@ class DataArrays(Contract):
     chunk: int | None
     full_stripe: int
     parity: bool
+    external: bool = False
+
+
+def no_arrays(stripe: int) -> DataArrays:
+    """Return what settings depend on where the data is on an external device with full stripes of so many bytes."""
+    return DataArrays(legs=1, members=1, chunk=None, full_stripe=stripe, parity=False, external=True)
 
 
 def data_arrays(arrays: Sequence[Array]) -> DataArrays:
@@ -133,23 +139,25 @@ def _with_policy(decisions: list[Decision], computed: MdSettings, requested: MdP
 
 def _decisions(settings: MdSettings, data: DataArrays, server: Server) -> list[Decision]:
     least, most = (bound * KIB // MIB for bound in READ_AHEAD_KIB)
-    everywhere = [
-        Decision(
-            name="md.sync_speed_max",
-            value=settings.sync_speed_max,
-            reason=f"A rebuild may use {settings.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its "
-            "link within 2 to 5 GB/s, instead of the default of 0.2 GB/s.",
-            source=sources.MD_SYNC,
-        ),
-        Decision(
-            name="md.read_ahead",
-            value=settings.read_ahead,
-            reason=f"Twice the full stripe of {binary(data.full_stripe)}, within {least} to {most} MiB."
-            if data.full_stripe
-            else f"{least} MiB, as a mirror has no stripes.",
-            source=sources.TALK_FORMAT,
-        ),
-    ]
+    what = "the device" if data.external else "a mirror"
+    read_ahead = Decision(
+        name="md.read_ahead",
+        value=settings.read_ahead,
+        reason=f"Twice the full stripe of {binary(data.full_stripe)}, within {least} to {most} MiB."
+        if data.full_stripe
+        else f"{least} MiB, as {what} has no stripes.",
+        source=sources.TALK_FORMAT,
+    )
+    if data.external:
+        return [read_ahead]
+    sync = Decision(
+        name="md.sync_speed_max",
+        value=settings.sync_speed_max,
+        reason=f"A rebuild may use {settings.sync_speed_max / 1_000_000:g} GB/s of each drive, a quarter of its "
+        "link within 2 to 5 GB/s, instead of the default of 0.2 GB/s.",
+        source=sources.MD_SYNC,
+    )
+    everywhere = [sync, read_ahead]
     return [*_parity_decisions(settings, data, server), *everywhere] if data.parity else everywhere
 
 

@@ -20,6 +20,7 @@ VOLATILE = {"findings", "prediction"}
 # Of the file system, added after the first release: a plan that was approved without them keeps its hash.
 LATER_KEYS = ("allocation_group_size", "autofsck", "discard")
 
+Backend = Literal["md", "external"]
 Direction = Literal["read", "write"]
 Transport = Literal["tcp", "rdma"]
 State = Literal["healthy", "degraded"]
@@ -171,10 +172,14 @@ class Prediction(Contract):
 
 
 class Plan(Contract):
-    """A complete plan. `capacity` in bytes, without what md and XFS need."""
+    """A complete plan. `capacity` in bytes, without what md and XFS need.
+
+    With `backend` external there are no arrays: the file system lies on the partition of the one data drive.
+    """
 
     schema_version: Literal[1] = 1
     verdict: Literal["ready"] = "ready"
+    backend: Backend = "md"
     title: str
     capacity: int
     drives: list[DriveRole]
@@ -193,12 +198,18 @@ class Plan(Contract):
 
         What was measured or varies is no part of it: the same drives are the same plan.
         """
+        return hashlib.sha256(self.canonical().encode()).hexdigest()
+
+    def canonical(self) -> str:
+        """Return the JSON that `digest` is taken of."""
         content = self.model_dump(mode="json", exclude=VOLATILE)
         for key in LATER_KEYS:
             if content["filesystem"][key] is None:
                 del content["filesystem"][key]
-        canonical = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-        return hashlib.sha256(canonical.encode()).hexdigest()
+        # one of md is the plan that it was before there were others
+        if self.backend == "md":
+            del content["backend"]
+        return json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
 class Obstacle(Contract):

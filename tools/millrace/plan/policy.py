@@ -25,6 +25,9 @@ UNSAFE_MOUNT_OPTIONS = {"suid", "dev", "exec", "defaults"}
 OWN_MOUNT_OPTIONS = {"logdev", "norecovery", "ro", "rtdev", "sunit", "swidth"}
 LEVELS_OF = {"single": {"raid1", "raid5", "raid50"}, "double": {"raid6", "raid60"}}
 NESTED = {"raid50", "raid60"}
+DEVICE = re.compile(r"/dev/(disk/by-id/)?[A-Za-z0-9][A-Za-z0-9._:+-]*")
+# What the kernel gives the next disk that it finds: another disk has it after a restart.
+KERNEL_NAME = re.compile(r"/dev/(nvme|sd|vd|xvd|hd|dm-|md|loop)\w*")
 
 
 class Section(Contract):
@@ -84,8 +87,12 @@ class DrivesPolicy(Section):
 
 
 class LayoutPolicy(Section):
-    """`resilience`: how many drives of each leg may fail. `spares`: hot spares in all. `chunk_kib`: of each leg."""
+    """`resilience`: how many drives of each leg may fail. `spares`: hot spares in all. `chunk_kib`: of each leg.
 
+    `backend`: `md` makes arrays of the drives of this server, `external` takes the device that [external] names.
+    """
+
+    backend: Literal["md", "external"] = "md"
     resilience: Literal["single", "double"] | None = None
     level: Literal["raid1", "raid5", "raid6", "raid50", "raid60"] | None = None
     legs: int | None = Field(None, ge=1, le=64)
@@ -100,7 +107,31 @@ class LayoutPolicy(Section):
             raise ValueError(f"level {self.level} contradicts resilience {self.resilience}")
         if self.level and self.legs is not None and (self.legs > 1) != (self.level in NESTED):
             raise ValueError(f"level {self.level} contradicts legs {self.legs}")
+        of_md = sorted(self.model_fields_set - {"backend"})
+        if self.backend == "external" and of_md:
+            raise ValueError(f"{of_md[0]} shapes arrays of md, and backend external has none: remove the key")
         return self
+
+
+def _device(name: str) -> str:
+    if not DEVICE.fullmatch(name):
+        raise ValueError(f"{shown(name)} is not the path of a device in /dev/disk/by-id, nor of one in /dev")
+    if KERNEL_NAME.fullmatch(name):
+        raise ValueError(f"{name} may be another device after a restart: use its name in /dev/disk/by-id")
+    return name
+
+
+class ExternalPolicy(Section):
+    """The device of backend `external`: one that something else than Millrace keeps, such as another RAID or a SAN.
+
+    `devices` has one name that no restart changes, `log` that of a second device for the log of XFS. `io_min_kib` and
+    `io_opt_kib` are chunk and full stripe of the device, where it does not report them.
+    """
+
+    devices: list[Annotated[str, AfterValidator(_device)]] = Field(default_factory=list)
+    log: Annotated[str, AfterValidator(_device)] | None = None
+    io_min_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = None
+    io_opt_kib: Annotated[int, Field(ge=4, le=65536), AfterValidator(_pages)] | None = None
 
 
 class LogPolicy(Section):
@@ -214,6 +245,7 @@ class Policy(Section):
     nfs: NfsPolicy = NfsPolicy()
     drives: DrivesPolicy = DrivesPolicy()
     layout: LayoutPolicy = LayoutPolicy()
+    external: ExternalPolicy = ExternalPolicy()
     log: LogPolicy = LogPolicy()
     xfs: XfsPolicy = XfsPolicy()
     nfsd: NfsdPolicy = NfsdPolicy()

@@ -25,6 +25,7 @@ from millrace.plan.model import (
 
 STRONGEST_FIRST: list[Evidence] = ["measured", "specification", "textbook", "calibrated", "unknown"]
 BUS_BYTES = 8  # of a memory channel
+EXTERNAL_MEASURE = "a benchmark of the device alone on this server"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,8 @@ def predict(inventory: Inventory, arrays: Sequence[Array], constants: Constants 
     """Predict what a server with these arrays reaches at most; transports and states that it lacks are omitted."""
     machine, known = _machine(inventory, arrays), constants or Constants()
     transports: list[Transport] = ["tcp", "rdma"] if any(_hardware_rdma(machine)) else ["tcp"]
-    states: list[State] = ["healthy", "degraded"] if all(leg.redundant for leg in machine.legs) else ["healthy"]
+    redundant = bool(machine.legs) and all(leg.redundant for leg in machine.legs)
+    states: list[State] = ["healthy", "degraded"] if redundant else ["healthy"]
     directions: list[Direction] = ["read", "write"]
     return Prediction(
         outcomes=[
@@ -121,6 +123,8 @@ def _outcome(machine: Machine, known: Constants, direction: Direction, transport
 
 
 def _drives(machine: Machine, known: Constants, direction: Direction, state: State) -> Layer:
+    if not machine.legs:
+        return _not_known("drives", "The drives behind an external device do not show.", EXTERNAL_MEASURE)
     links = [drive.link for drive in machine.drives]
     used, gone = (len(links), len(machine.legs)) if direction == "read" else (_data_members(machine), 0)
     # One stripe is as slow as its slowest drive. A write without a drive still writes each of the others once.
@@ -175,9 +179,11 @@ def _traffic(machine: Machine, known: Constants, direction: Direction, transport
     if direction == "read":
         through_stripes = known.stripe_copy.value if state == "degraded" and _has_parity(machine) else 0.0
         return Constant(known.read_traffic[transport].value + through_stripes, "textbook")
-    leg = machine.legs[0]
-    data, parity = leg.array.data_members, leg.parity
-    written = len(leg.array.members) / data
+    data, parity, written = 1, 0, 1.0
+    if machine.legs:
+        leg = machine.legs[0]
+        data, parity = leg.array.data_members, leg.parity
+        written = len(leg.array.members) / data
     # From the NIC, into and out of the page cache, then md's copy, its parity, and out to the drives.
     with_parity = known.stripe_copy.value + 1 + parity / data if parity else 0.0
     return Constant(1 + 2 + with_parity + written, "textbook")
@@ -223,7 +229,9 @@ def _card_links(machine: Machine) -> float | None:
 
 
 def _drive_links(machine: Machine) -> float | None:
-    """Links of all drives; those behind one switch have no more than its link."""
+    """Links of all drives; those behind one switch have no more than its link. None where one is not known."""
+    if not machine.drives:
+        return None
     behind: dict[str | None, float] = {}
     for drive in machine.drives:
         if drive.link is None:

@@ -7,9 +7,19 @@ from typing import TypeVar
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.audit import audit, audited_plan
 from millrace.plan.drives import Groups, candidates, drive_decisions, drive_warnings, group_drives, unsuitable
-from millrace.plan.filesystem import plan_filesystem
+from millrace.plan.external import (
+    External,
+    base,
+    external_decisions,
+    external_obstacles,
+    external_of,
+    external_warnings,
+    plan_external_discard,
+    why_no_backend,
+)
+from millrace.plan.filesystem import plan_filesystem, shaped
 from millrace.plan.layout import Layout, layout_warnings, plan_layout
-from millrace.plan.md import data_arrays, plan_md, slowest_link
+from millrace.plan.md import data_arrays, no_arrays, plan_md, slowest_link
 from millrace.plan.memory import plan_sysctl
 from millrace.plan.model import Decision, DriveRole, Obstacle, Partition, Plan, PlanFile, Proposal, Refusal, Role
 from millrace.plan.nfsd import plan_nfsd
@@ -28,6 +38,8 @@ Planned = tuple[Made, list[Decision]]
 
 def propose(inventory: Inventory, policy: Policy) -> Proposal:
     """Plan a pool from all candidates, or return every obstacle."""
+    if policy.layout.backend == "external":
+        return _external(inventory, policy)
     in_the_way = obstacles(inventory.drives, policy)
     if in_the_way:
         return _refusal(inventory, policy, in_the_way)
@@ -78,6 +90,59 @@ def _ready(inventory: Inventory, policy: Policy, groups: Groups, planned: Planne
     return plan.model_copy(
         update={"findings": audit(inventory, audited_plan(plan)), "prediction": predict(inventory, plan.arrays)}
     )
+
+
+def _external(inventory: Inventory, policy: Policy) -> Proposal:
+    """A pool on the device that the policy names; the drives of this server have no part in it."""
+    in_the_way = external_obstacles(inventory, policy)
+    if in_the_way:
+        return Refusal(obstacles=in_the_way, drives=_around(inventory, []))
+    server, planned = server_of(inventory), external_of(inventory, policy)
+    filesystem = _try(lambda: shaped(base(planned), plan_external_discard(planned, policy), server, policy), in_the_way)
+    nfsd = _try(lambda: plan_nfsd(server, policy), in_the_way)
+    md = _try(lambda: plan_md(no_arrays(planned.geometry.stripe), 0, server, policy), in_the_way)
+    sysctl = _try(lambda: plan_sysctl(server, policy), in_the_way)
+    if filesystem is None or nfsd is None or md is None or sysctl is None:
+        return Refusal(obstacles=in_the_way, drives=_around(inventory, []))
+    used = [one for one in (planned.data, planned.log) if one is not None]
+    plan = Plan(
+        backend="external",
+        title=planned.title,
+        capacity=planned.capacity,
+        drives=[*(_backend(planned, drive) for drive in used), *_around(inventory, used)],
+        arrays=[],
+        filesystem=filesystem[0],
+        nfsd=nfsd[0],
+        md=md[0],
+        sysctl=sysctl[0],
+        decisions=[
+            *external_decisions(planned, policy),
+            *filesystem[1],
+            *md[1],
+            *nfsd[1],
+            *sysctl[1],
+            *plan_ports(server),
+        ],
+        warnings=external_warnings(planned),
+    )
+    return plan.model_copy(
+        update={"findings": audit(inventory, audited_plan(plan)), "prediction": predict(inventory, plan.arrays)}
+    )
+
+
+def _backend(planned: External, drive: Drive) -> DriveRole:
+    is_data = drive is planned.data
+    reason = f"Named by the policy (external.{'devices' if is_data else 'log'})."
+    return _role(drive, Role.DATA if is_data else Role.LOG, planned.partitions(drive), reason)
+
+
+def _around(inventory: Inventory, used: list[Drive]) -> list[DriveRole]:
+    """All other drives that are part of the server."""
+    return [
+        _role(drive, Role.BOOT if drive.state is DriveState.BOOT else Role.UNUSED, [], why_no_backend(drive))
+        for drive in sorted(inventory.drives, key=lambda drive: (drive.serial, drive.wwid))
+        if drive not in used and not _comes_and_goes(drive)
+    ]
 
 
 def _try(make: Callable[[], Planned[Made]], in_the_way: list[Obstacle]) -> Planned[Made] | None:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sizes of partitions, and whole numbers within limits."""
 
+from math import lcm
+
 from millrace.inventory.model import Drive
 from millrace.system.text import GIB, MIB, TIB
 
@@ -26,6 +28,14 @@ def partition_size(drives: list[Drive]) -> int:
     smallest = min(drive.size for drive in drives)
     slack = clamp(smallest // 100, SMALLEST_SLACK, LARGEST_SLACK)
     return (smallest - slack) // MIB * MIB
+
+
+def aligned_start(stripe: int) -> int:
+    """Return where a partition begins whose full stripes are those of its device: whole MiB, in bytes.
+
+    `stripe` in bytes, 0 for none.
+    """
+    return lcm(MIB, stripe) if stripe else MIB
 
 
 def log_partition_size(drives: list[Drive]) -> int:

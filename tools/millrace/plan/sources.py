@@ -29,6 +29,8 @@ SCORE = "Millrace: layouts scored in the open; legs of 6 to 12 drives; measured 
 MD_SPARES = "mdadm: a spare belongs to one array; spare-group needs mdadm --monitor"
 DISK_RULES = "Millrace: rules for disks"
 POLICY = "policy file"
+DEVICE_GEOMETRY = "the device: queue/minimum_io_size, queue/optimal_io_size"
+EXTERNAL = "Millrace: an external backend keeps its own redundancy"
 RAID5_WORKQUEUE = "kernel 7.2: drivers/md/raid5.c queues a stripe to the node that submitted it; raid5wq is unbound"
 NIC_QUEUES = "kernel 7.2: mlx5 and ice vectors are tunable; NVIDIA Grace tuning guide: channels = cores of the node"
 NIC_INTERRUPTS = "kernel 7.2: /proc/irq; managed vectors refuse to be moved"

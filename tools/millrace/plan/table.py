@@ -64,9 +64,8 @@ def _plan(console: Console, plan: Plan, sha256: str, in_force: bool) -> None:
         console.print(Text("The pool was created from this plan; `millrace pool show` shows the pool as it is now."))
         console.print(Text(f"sha256 {sha256}"))
         return
-    console.print(
-        Text("Nothing has been written. Approving the plan partitions the drives of the arrays, which are blank.")
-    )
+    which = "the drives of the arrays, which are" if plan.backend == "md" else "the external device, which is"
+    console.print(Text(f"Nothing has been written. Approving the plan partitions {which} blank."))
     console.print(Text(f"sha256 {sha256}"))
     # One line whatever its length: it is there to be copied.
     console.print(Text(f"approve with: millrace approve {sha256}", "bold"), soft_wrap=True)
@@ -86,8 +85,9 @@ def _refusal(console: Console, refusal: Refusal) -> None:
 def _drives(plan: Plan) -> Table:
     """One row for each array, then the drives that are in none: 40 rows of single drives are too many to read."""
     table = Table(box=SIMPLE_HEAD, width=WIDTH)
-    for column in ("Array", "Made of", "Drives"):
-        table.add_column(column, overflow="fold", no_wrap=column == "Array")
+    first = "Array" if plan.backend == "md" else "Device"
+    for column in (first, "Made of", "Drives"):
+        table.add_column(column, overflow="fold", no_wrap=column == first)
     by_serial = {drive.serial: drive for drive in plan.drives}
     for array in plan.arrays:
         if array.over_arrays:
@@ -100,6 +100,9 @@ def _drives(plan: Plan) -> Table:
         if array.spares:
             table.add_row("", "hot spare", Text(_names([by_serial[serial] for serial in array.spares])))
     for drive in plan.drives:
+        if drive.partitions and plan.backend == "external":
+            parts = ", ".join(f"partition of {size(part.size)}" for part in drive.partitions)
+            table.add_row(drive.role.value, parts, Text(_names([drive])))
         if not drive.partitions:
             table.add_row(drive.role.value, Text(_names([drive])), Text(drive.reason))
     return table

@@ -18,6 +18,7 @@ SIZES = {
     "raid0_chunk",
     "bitmap",
     "filesystem.stripe",
+    "geometry",
     "filesystem.log_size",
     "filesystem.allocation_group_size",
     "nfsd.max_block_size",

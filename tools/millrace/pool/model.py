@@ -3,6 +3,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from millrace.plan.model import Role
 from millrace.pool.scrub_record import Scrubbed
 from millrace.system.documents import Contract
@@ -88,13 +90,29 @@ class ShareUsage(Contract):
     soft_size: int | None
 
 
+class LiveBackend(Contract):
+    """A partition of an external device under the pool; `device` is its kernel name, null for one that is missing.
+
+    `size` in bytes as it was made.
+    """
+
+    serial: str
+    role: Role
+    device: str | None
+    size: int
+
+
 class PoolState(Contract):
-    """The pool as it is now. `notes` are what could not be read, and why."""
+    """The pool as it is now. `notes` are what could not be read, and why.
+
+    `backends` are the parts of external devices that it lies on; then it has no arrays.
+    """
 
     schema_version: Literal[1] = 1
     created: str
     plan_sha256: str
     arrays: list[LiveArray]
+    backends: list[LiveBackend] = Field(default_factory=list)
     filesystem: LiveFilesystem
     shares: list[ShareUsage]
     notes: list[str]

@@ -8,8 +8,11 @@ from millrace.errors import MillraceError
 from millrace.inventory.model import Inventory
 from millrace.inventory.present import present
 from millrace.pool.arrays import live_arrays
-from millrace.pool.model import LiveArray, LiveFilesystem, Member, PoolState, ShareUsage
+from millrace.pool.model import LiveArray, LiveBackend, LiveFilesystem, Member, PoolState, ShareUsage
 from millrace.pool.scrub_record import in_words
+from millrace.provision import backend
+from millrace.provision.devices import partition_device
+from millrace.provision.filesystem import OnPartition
 from millrace.provision.model import Pool
 from millrace.share.desired import shares
 from millrace.share.usage import usage
@@ -29,10 +32,16 @@ def state(pool: Pool, run: Runner = attempt) -> PoolState:
         created=pool.created,
         plan_sha256=pool.plan_sha256,
         arrays=live_arrays(pool, bays()),
+        backends=[_backend(one) for one in backend.parts(pool)],
         filesystem=filesystem,
         shares=_shares(pool, used, notes),
         notes=notes,
     )
+
+
+def _backend(one: OnPartition) -> LiveBackend:
+    found = partition_device(one.record.partuuid)
+    return LiveBackend(serial=one.serial, role=one.record.role, device=found, size=one.record.size)
 
 
 def bays() -> dict[str, str]:
@@ -90,6 +99,8 @@ def lines(found: PoolState) -> list[str]:
         said += ["", f"{array.name}: {array.level}, {array.state}{_degraded(array)}{_sync(array)}"]
         said += [f"  {_member(one)}" for one in array.members]
         said += [f"  {in_words(array.last_scrub)}"] if array.level != "raid0" else []
+    said += [""] * bool(found.backends)
+    said += [f"external device {one.serial} ({one.role}): {one.device or 'missing'}" for one in found.backends]
     said += [""] + [f"share {one.name}: {_used(one)}" for one in found.shares]
     return said + [f"note: {note}" for note in found.notes]
 

@@ -15,13 +15,14 @@ from datetime import datetime
 
 from millrace.errors import Failed, Refused
 from millrace.plan.discard import SLICE_SECONDS, TRIM_SHARE
+from millrace.plan.model import Role
 from millrace.plan.policy import Policy
 from millrace.pool import scrub_due
 from millrace.pool import trim_due as due
 from millrace.pool.scrub_record import By, stamp
 from millrace.pool.scrub_watch import CheckContext, now_here
 from millrace.pool.trim_record import Trimmed, TrimRecord, TrimRound, TrimStop, change, load
-from millrace.provision.devices import array_device, block
+from millrace.provision.devices import array_device, backend_drives, block
 from millrace.provision.model import Pool
 from millrace.system import sysfs
 from millrace.system.run import Runner, last_words, must
@@ -134,9 +135,10 @@ def next_length(length: int, trimmed: int, seconds: float, shape: Geometry) -> i
 
 
 def discards(pool: Pool) -> int:
-    """Return how many discards the members of the arrays have completed; clients cause none."""
+    """Return how many discards the members, or the external device, have completed; clients cause none."""
     devices = [array_device(one.array.name) for one in pool.arrays]
     members = [block(one) / "slaves" / name for one in devices if one for name in sysfs.names(block(one) / "slaves")]
+    members += [block(one) for one in backend_drives(pool, Role.DATA)]
     counters = [(sysfs.text(one / "stat") or "").split() for one in members]
     return sum(int(one[DISCARDS]) for one in counters if len(one) > DISCARDS)
 

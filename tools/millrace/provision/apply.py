@@ -9,11 +9,11 @@ from millrace.plan.model import Plan, Refusal
 from millrace.provision import approval, discard, feasibility, record
 from millrace.provision.array import ArrayStep
 from millrace.provision.drives import Drives
-from millrace.provision.filesystem import FilesystemStep
-from millrace.provision.identity import new_transaction
+from millrace.provision.filesystem import FilesystemStep, carriers
+from millrace.provision.identity import filesystem_of, new_transaction
 from millrace.provision.journal import Journal
 from millrace.provision.model import Approval, Pool, Transaction
-from millrace.provision.partition import PartitionStep
+from millrace.provision.partition import LINUX_DATA, LINUX_RAID, PartitionStep
 from millrace.provision.pool_file import load_pool
 from millrace.provision.step import Step, carry_out
 from millrace.provision.system import Report, System, settle
@@ -68,9 +68,11 @@ def provision(system: System, report: Report, if_approved: bool = False) -> Outc
 
 def steps(system: System, drives: Drives, transaction: Transaction) -> tuple[list[PartitionStep], list[Step]]:
     """Return the steps on single drives, and those that follow them."""
-    partitions = [PartitionStep(system, drives, drive) for drive in transaction.drives]
+    kind = LINUX_RAID if transaction.plan.backend == "md" else LINUX_DATA
+    partitions = [PartitionStep(system, drives, drive, kind) for drive in transaction.drives]
     arrays = [ArrayStep(system, drives, array) for array in transaction.arrays]
-    filesystem = FilesystemStep(system, transaction.plan.filesystem, transaction.filesystem_uuid, transaction.arrays)
+    on = carriers(transaction.drives, transaction.arrays)
+    filesystem = FilesystemStep(system, filesystem_of(transaction), transaction.filesystem_uuid, on)
     return partitions, [*arrays, filesystem]
 
 

@@ -5,7 +5,7 @@ from millrace import paths
 from millrace.errors import Failed, MillraceError
 from millrace.plan.labels import array_path
 from millrace.plan.model import Role
-from millrace.provision import change_journal, discard, in_sync, md, removed, returned, unclean
+from millrace.provision import backend, change_journal, discard, in_sync, md, removed, returned, unclean
 from millrace.provision.gather import WaitTime, gather
 from millrace.provision.membership import absent
 from millrace.provision.model import ArrayRecord, MemberRecord, Pool
@@ -18,10 +18,12 @@ from millrace.system.files import write_text
 def assemble(system: System, report: Report) -> Pool:
     """Start every array of pool.json; change nothing where they run. `report` receives one line for each array.
 
-    All are tried, and the record of the members is updated. Failed: at least one does not run; a sentence for each,
-    with the serials that are missing.
+    All are tried, and the record of the members is updated. A pool on an external device waits for that. Failed: at
+    least one array does not run, or the device is missing; a sentence for each, with the serials that are missing.
     """
     pool = load_pool()
+    if pool.backend == "external":
+        return backend.gather(system, pool, report)
     md.load_modules(system)
     discard.prepare(system, pool, report)
     order = sorted(pool.arrays, key=lambda item: item.array.over_arrays)

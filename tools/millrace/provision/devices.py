@@ -7,6 +7,9 @@ from pathlib import Path
 
 from millrace import paths
 from millrace.plan.labels import array_path
+from millrace.plan.model import Role
+from millrace.provision.identity import BY_PARTUUID
+from millrace.provision.model import Pool
 
 
 def array_device(name: str) -> str | None:
@@ -15,6 +18,26 @@ def array_device(name: str) -> str | None:
         return Path(os.readlink(paths.ROOT / array_path(name).lstrip("/"))).name
     except OSError:
         return None
+
+
+def partition_device(partuuid: str) -> str | None:
+    """Return the kernel's name (`vda1`) of the partition with this GUID; None where it is not there."""
+    try:
+        return Path(os.readlink(paths.ROOT / f"{BY_PARTUUID}{partuuid}".lstrip("/"))).name
+    except OSError:
+        return None
+
+
+def backend_drives(pool: Pool, role: Role | None = None) -> list[str]:
+    """Return the kernel's names of the external devices under a pool that are there; of one role, or of all.
+
+    None for a pool on arrays.
+    """
+    if pool.backend == "md":
+        return []
+    parts = [part.partuuid for drive in pool.drives for part in drive.partitions if role in (None, part.role)]
+    found = [block(name).resolve().parent.name for one in parts if (name := partition_device(one))]
+    return list(dict.fromkeys(found))
 
 
 def block(device: str) -> Path:

@@ -9,7 +9,6 @@ from millrace.provision import md
 from millrace.provision.drives import Drives
 from millrace.provision.journal import Journal
 from millrace.provision.model import Transaction
-from millrace.provision.partition import START
 from millrace.provision.step import Step, checked_state
 from millrace.provision.system import System
 from millrace.system.text import MIB
@@ -22,7 +21,7 @@ TABLE_END = MIB
 def check_fresh(system: System, drives: Drives, transaction: Transaction) -> None:
     """Verify what must hold before the first write only: drives as planned, names of arrays free.
 
-    Refused: an array of that name exists, or a drive has another size or is in use.
+    Refused: an array of that name exists, or a drive has another size, takes no partitions or is in use.
     """
     planned = {drive.serial: drive for drive in transaction.plan.drives}
     for record in transaction.arrays:
@@ -32,8 +31,10 @@ def check_fresh(system: System, drives: Drives, transaction: Transaction) -> Non
             )
     for used in transaction.drives:
         drive, wanted = drives.current(used), sum(partition.size for partition in used.partitions)
-        if drive.size != planned[used.serial].size or START + wanted + TABLE_END > drive.size:
+        if drive.size != planned[used.serial].size or used.start + wanted + TABLE_END > drive.size:
             raise Refused(f"drive {drive.serial} has {drive.size} bytes, which does not fit the plan")
+        if not system.takes_partitions(drive.name):
+            raise Refused(f"drive {drive.serial} ({drive.name}) takes no partitions; nothing was written: use another")
         reason = system.in_use(drive.name)
         if reason:
             raise Refused(f"drive {drive.serial} ({drive.name}) is in use ({reason}); nothing was written")
@@ -50,4 +51,5 @@ def check_all(system: System, drives: Drives, journal: Journal, partitions: Iter
     drives.require(journal.transaction.drives)
     for step in partitions:
         checked_state(step, journal)
-    md.load_modules(system)
+    if journal.transaction.arrays:
+        md.load_modules(system)

@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The XFS file system of the pool, its log on an array of its own where that is planned."""
+"""The XFS file system of the pool, its log on an array or a device of its own where that is planned."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from millrace.errors import Failed, Refused
-from millrace.plan.labels import array_path
+from millrace.plan.labels import array_link, array_path
 from millrace.plan.model import Filesystem
 from millrace.plan.sizes import down_to_power_of_two
 from millrace.provision import md
-from millrace.provision.model import ArrayRecord
+from millrace.provision.identity import BY_PARTUUID
+from millrace.provision.model import ArrayRecord, DriveRecord, PartitionRecord
 from millrace.provision.signature import describe, signature
 from millrace.provision.step import Found
 from millrace.provision.system import System
@@ -18,22 +21,115 @@ BLOCK = 4096
 LOG_STRIPE_UNIT_MAX = 256 << 10
 
 
+class Carrier(Protocol):
+    """What the file system or its log is made on: an array, or a partition of an external device."""
+
+    @property
+    def device(self) -> str:
+        """The name by which it is used."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What it is: array, partition."""
+        ...
+
+    @property
+    def title(self) -> str:
+        """What an administrator knows it by."""
+        ...
+
+    def is_there(self, system: System) -> bool:
+        """Whether its name leads to it now."""
+        ...
+
+    def names(self, system: System) -> set[str]:
+        """Return the last parts of the paths that lead to it now."""
+        ...
+
+
+@dataclass(frozen=True)
+class OnArray:
+    """An array as the carrier of a file system."""
+
+    record: ArrayRecord
+    kind: str = "array"
+
+    @property
+    def device(self) -> str:
+        """The link in /dev/md."""
+        return array_path(self.record.array.name)
+
+    @property
+    def title(self) -> str:
+        """RAID6 data."""
+        return md.title(self.record.array)
+
+    def is_there(self, system: System) -> bool:
+        """Whether the array runs, and its link leads to it."""
+        active = md.find(system, self.record.uuid)
+        return active is not None and md.linked(system, self.record, active)
+
+    def names(self, system: System) -> set[str]:
+        """Return the kernel's name of the array, and its link where that leads to it."""
+        active = md.find(system, self.record.uuid)
+        if active is None:
+            return set()
+        linked = md.linked(system, self.record, active)
+        return {active.device, *([array_link(self.record.array.name)] if linked else [])}
+
+
+@dataclass(frozen=True)
+class OnPartition:
+    """A partition of an external device as the carrier of a file system."""
+
+    serial: str
+    record: PartitionRecord
+    kind: str = "partition"
+
+    @property
+    def device(self) -> str:
+        """The link in /dev/disk/by-partuuid."""
+        return f"{BY_PARTUUID}{self.record.partuuid}"
+
+    @property
+    def title(self) -> str:
+        """partition millrace-data-00 of external device S1."""
+        return f"partition {self.record.label} of external device {self.serial}"
+
+    def is_there(self, system: System) -> bool:
+        """Whether the partition is there."""
+        return system.partition(self.record.partuuid) is not None
+
+    def names(self, system: System) -> set[str]:
+        """Return the kernel's name of the partition, and its GUID."""
+        name = system.partition(self.record.partuuid)
+        return {name, self.record.partuuid} if name else set()
+
+
+def carriers(drives: Sequence[DriveRecord], arrays: Sequence[ArrayRecord]) -> list[Carrier]:
+    """Return what file systems can be made on: the arrays, without any the partitions."""
+    if arrays:
+        return [OnArray(one) for one in arrays]
+    return [OnPartition(drive.serial, part) for drive in drives for part in drive.partitions]
+
+
 class FilesystemStep:
     """The step that makes the file system. `uuid` was chosen before: it marks a file system of this transaction."""
 
     name = "filesystem"
     title = "XFS"
 
-    def __init__(self, system: System, filesystem: Filesystem, uuid: str, arrays: Iterable[ArrayRecord]) -> None:
+    def __init__(self, system: System, filesystem: Filesystem, uuid: str, carriers: Sequence[Carrier]) -> None:
         self._system = system
         self._filesystem = filesystem
         self._uuid = uuid
-        self._arrays = {array_path(record.array.name): record for record in arrays}
+        self._carriers = {one.device: one for one in carriers}
 
     def inspect(self) -> Found:
-        """Read what the arrays of the data and of the log hold.
+        """Read what the devices of the data and of the log hold.
 
-        Refused: other content. Failed: a device is not the array that was created for it, or cannot be probed.
+        Refused: other content. Failed: a device is not the one that was created for it, or cannot be probed.
         """
         data = self._content(self._filesystem.device, "xfs", "UUID")
         log = self._filesystem.log_device is not None and self._content(
@@ -56,14 +152,13 @@ class FilesystemStep:
         return f"created, {self._filesystem.allocation_groups} allocation groups"
 
     def _content(self, device: str, kind: str, key: str) -> bool:
-        """Whether our file system (or its log) is on this array; Refused if anything else is."""
-        record = self._arrays[device]
-        active = md.find(self._system, record.uuid)
-        if active is None or not md.linked(self._system, record, active):
-            raise Failed(f"{device} is not the array that was made for it; nothing was written to it")
+        """Whether our file system (or its log) is on this device; Refused if anything else is."""
+        carrier = self._carriers[device]
+        if not carrier.is_there(self._system):
+            raise Failed(f"{device} is not the {carrier.kind} that was made for it; nothing was written to it")
         held = signature(self._system, device)
         if held and (held.get("TYPE") != kind or held.get(key) != self._uuid):
-            raise Refused(f"{md.title(record.array)} holds {describe(held)}; it was not touched")
+            raise Refused(f"{carrier.title} holds {describe(held)}; it was not touched")
         return bool(held)
 
     def _finished(self) -> bool:

@@ -4,7 +4,8 @@
 import uuid
 
 from millrace.plan.labels import labels
-from millrace.plan.model import Array, Plan, Role
+from millrace.plan.model import Array, DriveRole, Filesystem, Plan, Role
+from millrace.plan.sizes import aligned_start
 from millrace.provision.model import (
     ArrayRecord,
     DriveRecord,
@@ -13,6 +14,8 @@ from millrace.provision.model import (
     StepRecord,
     Transaction,
 )
+
+BY_PARTUUID = "/dev/disk/by-partuuid/"
 
 
 def new_transaction(plan: Plan, now: str) -> Transaction:
@@ -27,6 +30,22 @@ def new_transaction(plan: Plan, now: str) -> Transaction:
         filesystem_uuid=str(uuid.uuid4()),
         steps=[StepRecord(name=name, state="pending") for name in step_names(drives, arrays)],
     )
+
+
+def filesystem_of(transaction: Transaction) -> Filesystem:
+    """Return the file system as it is made and mounted.
+
+    A plan knows an external device by the name that the policy has; the partition on it has a name on every server.
+    """
+    planned = transaction.plan.filesystem
+    if transaction.plan.backend == "md":
+        return planned
+    devices = {
+        partition.role: f"{BY_PARTUUID}{partition.partuuid}"
+        for drive in transaction.drives
+        for partition in drive.partitions
+    }
+    return planned.model_copy(update={"device": devices[Role.DATA], "log_device": devices.get(Role.LOG)})
 
 
 def build_order(plan: Plan) -> list[Array]:
@@ -57,10 +76,17 @@ def _drive_records(plan: Plan) -> list[DriveRecord]:
                 for partition in drive.partitions
             ],
             discard=plan.filesystem.discard,
+            start=_start(plan, drive),
         )
         for drive in plan.drives
         if drive.partitions
     ]
+
+
+def _start(plan: Plan, drive: DriveRole) -> int:
+    """md aligns what it makes by itself; without it the full stripes of an external device are those of XFS."""
+    stripes = plan.backend == "external" and drive.role is Role.DATA
+    return aligned_start(plan.filesystem.stripe_unit if stripes else 0)
 
 
 def _array_records(plan: Plan, drives: dict[str, DriveRecord]) -> list[ArrayRecord]:

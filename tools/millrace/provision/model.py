@@ -5,8 +5,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from millrace.plan.model import Array, Filesystem, Plan, Role
+from millrace.plan.model import Array, Backend, Filesystem, Plan, Role
 from millrace.system.documents import Contract
+from millrace.system.text import MIB
 
 
 class Approval(Contract):
@@ -42,7 +43,8 @@ class PartitionRecord(Contract):
 class DriveRecord(Contract):
     """One drive with our partition table, its partitions in the order in which they lie on it.
 
-    `discard`: whether discards may reach it; None where it was added before that was recorded.
+    `discard`: whether discards may reach it; None where it was added before that was recorded. `start`: where the first
+    partition begins, in bytes.
     """
 
     serial: str
@@ -50,6 +52,7 @@ class DriveRecord(Contract):
     disk_label: str
     partitions: list[PartitionRecord]
     discard: bool | None = None
+    start: int = MIB
 
 
 class ArrayRecord(Contract):
@@ -70,9 +73,13 @@ class Pool(Contract):
     Members and spares of its arrays are those of now; `generation` counts how often they changed. `drives` has
     the partitions that were made, a replacement's in the place of those of the drive that it replaced. Each array's
     `array` stays as the pool was made.
+
+    With `backend` external there are no arrays: the file system lies on the partition of role data, its log on that of
+    role log where there is one, and the partitions are known by their GUIDs on whatever server they appear.
     """
 
     schema_version: Literal[1] = 1
+    backend: Backend = "md"
     generation: int = 1
     plan_sha256: str
     created: str

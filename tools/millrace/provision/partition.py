@@ -15,6 +15,8 @@ from millrace.system.run import must
 from millrace.system.text import MIB
 
 LINUX_RAID = "a19d880f-05fc-4d3b-a006-743f0f84911e"
+LINUX_DATA = "0fc63daf-8483-4772-8e79-3d69d8477de4"
+"""A file system, or its log, without md between."""
 START = MIB
 """Where the first partition begins, in bytes; the next follow without a gap."""
 
@@ -22,7 +24,8 @@ START = MIB
 class PartitionStep:
     """The step that writes a partition table. Sizes are multiples of 1 MiB."""
 
-    def __init__(self, system: System, drives: Drives, record: DriveRecord) -> None:
+    def __init__(self, system: System, drives: Drives, record: DriveRecord, kind: str = LINUX_RAID) -> None:
+        self._kind = kind
         self._system = system
         self._drives = drives
         self._record = record
@@ -80,7 +83,7 @@ class PartitionStep:
 
     def _with_start(self) -> list[tuple[int, PartitionRecord]]:
         """Each partition with its start in bytes."""
-        start, placed = START, []
+        start, placed = self._record.start, []
         for partition in self._record.partitions:
             placed.append((start, partition))
             start += partition.size
@@ -88,7 +91,7 @@ class PartitionStep:
 
     def _script(self) -> str:
         lines = [
-            f"start={start // MIB}MiB, size={partition.size // MIB}MiB, type={LINUX_RAID}, "
+            f"start={start // MIB}MiB, size={partition.size // MIB}MiB, type={self._kind}, "
             f'name="{partition.label}", uuid={partition.partuuid}\n'
             for start, partition in self._with_start()
         ]
@@ -102,7 +105,7 @@ class PartitionStep:
                 {
                     "start": start // drive.logical_block,
                     "size": partition.size // drive.logical_block,
-                    "type": LINUX_RAID,
+                    "type": self._kind,
                     "uuid": partition.partuuid,
                     "name": partition.label,
                 }

@@ -89,6 +89,8 @@ def current_arrays(pool: Pool) -> list[Array]:
 
 def roles(pool: Pool) -> dict[str, Role]:
     """Return what each drive of the pool is for, by serial; one of data may have a part of the log."""
+    if pool.backend == "external":
+        return {drive.serial: part.role for drive in pool.drives for part in drive.partitions}
     arrays = [one for one in pool.arrays if not one.array.over_arrays]
     found = {one.serial: Role.SPARE for record in arrays for one in record.spares}
     for record in sorted(arrays, key=lambda one: one.array.role is Role.DATA):

@@ -2,6 +2,7 @@
 """The end of provisioning: the result becomes the state of this server."""
 
 from millrace import paths
+from millrace.provision.identity import filesystem_of
 from millrace.provision.model import Pool, Transaction
 from millrace.provision.mount_unit import mount_unit, mount_unit_file
 from millrace.provision.pool_file import save_pool
@@ -15,11 +16,12 @@ def publish(system: System, transaction: Transaction) -> Pool:
     """Write the pool; pool.json comes after all that it stands for, the journal is removed last."""
     digest = transaction.plan.digest()
     pool = Pool(
+        backend=transaction.plan.backend,
         plan_sha256=digest,
         created=system.now(),
         drives=transaction.drives,
         arrays=transaction.arrays,
-        filesystem=transaction.plan.filesystem,
+        filesystem=filesystem_of(transaction),
         filesystem_uuid=transaction.filesystem_uuid,
     )
     history = paths.state_dir() / "history" / transaction.id

@@ -15,6 +15,7 @@ from millrace.errors import Failed
 from millrace.inventory import drives, udev
 from millrace.inventory import settle as settling
 from millrace.inventory.model import Inventory
+from millrace.inventory.partitions import POOL_LABEL
 from millrace.plan.model import Proposal
 from millrace.provision import gpt
 from millrace.provision.model import MemberRecord
@@ -82,6 +83,18 @@ class System(Protocol):
 
     def md_superblocks(self) -> dict[str, str]:
         """Return partitions and drives with an md superblock, each with its array's UUID, as udev has seen them."""
+        ...
+
+    def takes_partitions(self, name: str) -> bool:
+        """Whether the kernel makes partitions of a disk."""
+        ...
+
+    def pool_partitions(self) -> dict[str, str]:
+        """Return the partitions with a label of a pool, each with the kind of its content, as udev has seen it."""
+        ...
+
+    def partition_size(self, name: str) -> int:
+        """Return the size of a partition in bytes; 0 where it is not there."""
         ...
 
     def drives_starting(self, empty: bool) -> bool:
@@ -189,6 +202,23 @@ class Linux:
             if known.get("ID_FS_TYPE") == udev.MD_MEMBER:
                 found[name] = known.get("ID_FS_UUID", "")
         return found
+
+    def takes_partitions(self, name: str) -> bool:
+        """Read `ext_range`: 1 for a disk without any (block/genhd.c, GENHD_FL_NO_PART)."""
+        return sysfs.text(paths.ROOT / "sys/class/block" / name / "ext_range") != "1"
+
+    def pool_partitions(self) -> dict[str, str]:
+        """Read the labels from sysfs and the contents from the database of udev."""
+        found = {}
+        for name in sysfs.names(paths.ROOT / "sys/class/block"):
+            directory = paths.ROOT / "sys/class/block" / name
+            if POOL_LABEL.fullmatch(sysfs.uevent(directory).get("PARTNAME", "")):
+                found[name] = udev.properties(paths.ROOT, directory).get("ID_FS_TYPE", "")
+        return found
+
+    def partition_size(self, name: str) -> int:
+        """Read sysfs."""
+        return drives.size(paths.ROOT / "sys/class/block" / name)
 
     def drives_starting(self, empty: bool) -> bool:
         """Read the states of the NVMe controllers from sysfs."""

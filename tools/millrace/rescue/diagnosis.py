@@ -51,6 +51,11 @@ def log_of(pool: Pool) -> ArrayRecord:
     for record in pool.arrays:
         if device is not None and device.endswith(f"/millrace-{record.array.name}"):
             return record
+    if device is not None:
+        raise Refused(
+            f"the log of this pool is on an external device ({device}), which `millrace pool rescue` cannot replace: "
+            "connect it again, then: systemctl restart millrace-assemble"
+        )
     raise Refused(
         "the log of this pool is inside the file system: no drive of the log can be lost; see millrace health"
     )

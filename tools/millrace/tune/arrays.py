@@ -4,7 +4,7 @@
 from millrace.plan.labels import array_path
 from millrace.plan.model import MdSettings, Role
 from millrace.plan.settings import MemberSettings
-from millrace.provision.devices import array_device, block, member_drives, requests
+from millrace.provision.devices import array_device, backend_drives, block, member_drives, requests
 from millrace.provision.model import Pool
 from millrace.tune import check
 from millrace.tune.discard import discard_settings
@@ -32,6 +32,8 @@ def array_settings(md: MdSettings, pool: Pool, members: MemberSettings = _KERNEL
             settings += discard_settings(pool, device)
         if pool.filesystem.device == array_path(record.array.name):
             settings.append(_read_ahead(md, device))
+    # how the queue of an external device is best set is for its maker to say
+    settings += [_read_ahead(md, device) for device in backend_drives(pool, Role.DATA)]
     for drive in sorted(drives):
         for queue in requests(drive):
             settings += _member(queue, members)

@@ -46,7 +46,7 @@ def everything_else(wanted: Settings, pool: Pool, run: Runner) -> Collected:
         *of_arrays,
         *pace_settings(wanted.md, pool),
         *_workqueue([cpu for core in cores for cpu in core.cpus]),
-        *sysctl_settings(wanted),
+        *sysctl_settings(wanted, pool),
         *nfsd_settings(wanted.nfsd, run),
         *smb_settings(view.ports, cores, run),
     ]
@@ -60,13 +60,13 @@ def _workqueue(cpus: list[int]) -> list[Setting]:
     return [CoverKnob(path, mask(cpus), reason)] if cpus and sysfs.text(path) else []
 
 
-def sysctl_settings(wanted: Settings) -> list[Setting]:
-    """Return the sysctl values of this server, and the limits of a rebuild."""
+def sysctl_settings(wanted: Settings, pool: Pool) -> list[Setting]:
+    """Return the sysctl values of this server, and the limits of a rebuild where Millrace does those."""
     limits = {
         "dev.raid.speed_limit_min": str(GUARANTEED_SYNC),
         "dev.raid.speed_limit_max": str(wanted.md.sync_speed_max),
     }
-    settings = {**limits, **wanted.sysctl}
+    settings = {**(limits if pool.backend == "md" else {}), **wanted.sysctl}
     reason = "computed for the memory and the drives of this server"
     return [
         Knob(paths.ROOT / "proc/sys" / key.replace(".", "/"), value, reason, DEFAULTS.get(key))

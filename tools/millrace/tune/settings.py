@@ -16,7 +16,7 @@ from millrace.inventory import cpus
 from millrace.inventory.nics import nics
 from millrace.inventory.present import present
 from millrace.plan import measured
-from millrace.plan.md import data_arrays, slowest_link
+from millrace.plan.md import DataArrays, data_arrays, no_arrays, slowest_link
 from millrace.plan.model import Role
 from millrace.plan.policy_in_force import find
 from millrace.plan.server import Server, server_with
@@ -59,7 +59,7 @@ def current(pool: Pool, run: Runner = attempt) -> Found:
     if plan is not None:
         return Found(planned_settings(plan), f"{why}; those of the approved plan are in force")
     least = Server(memory=GIB, cores=1, cores_per_node=1, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
-    basis = Basis(server=least, link=0, arrays=data_arrays(current_arrays(pool)), policy=RuntimePolicy())
+    basis = Basis(server=least, link=0, arrays=_arrays(pool), policy=RuntimePolicy())
     return Found(settings_of(basis), f"{why}; those of the smallest server are in force")
 
 
@@ -120,14 +120,19 @@ def _basis(pool: Pool, policy: RuntimePolicy, run: Runner) -> Basis:
     memory, nodes = cpus.memory(paths.ROOT), cpus.nodes(paths.ROOT)
     if not memory or not any(node.cores for node in nodes):
         raise Failed("memory and CPUs cannot be read from /proc and /sys")
-    arrays = current_arrays(pool)
     data = {serial for serial, role in roles(pool).items() if role is Role.DATA}
     return Basis(
         server=server_with(memory, nodes, nics(paths.ROOT, run)),
         link=slowest_link(drive for drive in present() if drive.serial in data),
-        arrays=data_arrays(arrays),
+        arrays=_arrays(pool),
         policy=policy,
     )
+
+
+def _arrays(pool: Pool) -> DataArrays:
+    if pool.backend == "external":
+        return no_arrays(pool.filesystem.stripe_unit)
+    return data_arrays(current_arrays(pool))
 
 
 def _read(path: Path) -> SettingsFile | None:

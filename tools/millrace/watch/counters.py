@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from millrace import paths
-from millrace.provision.devices import array_device, block, member_drives
+from millrace.provision.devices import array_device, backend_drives, block, member_drives
 from millrace.provision.model import Pool
 from millrace.share.session import NOT_ROOT
 from millrace.system import net, nfsd, sysfs
@@ -103,8 +103,10 @@ def disks(pool: Pool | None) -> DriveCounters | None:
 
 def pool_drives(pool: Pool | None) -> set[str]:
     """Return the kernel names of the drives of the pool."""
-    devices = [array_device(record.array.name) for record in pool.arrays] if pool else []
-    return {drive for device in devices if device for drive in member_drives(device)}
+    if pool is None:
+        return set()
+    devices = [array_device(record.array.name) for record in pool.arrays]
+    return {drive for device in devices if device for drive in member_drives(device)} | {*backend_drives(pool)}
 
 
 def ports() -> dict[str, PortCounters]:

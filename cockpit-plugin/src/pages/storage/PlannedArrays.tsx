@@ -12,7 +12,7 @@ export function PlannedArrays({ plan }: { plan: Plan }): JSX.Element {
     const colours = tones(leaves(plan.arrays).map(({ name }) => name));
     const { filesystem } = plan;
     return (
-        <Panel title={_("Arrays to be built")} testId="built">
+        <Panel title={plan.backend === "md" ? _("Arrays to be built") : _("File system to be built")} testId="built">
             <ul className="mr-arrays">
                 {plan.arrays.map((one) => (
                     <li key={one.name} className={`mr-tone-${colours.get(one.name) ?? "port"}`}>
@@ -25,6 +25,7 @@ export function PlannedArrays({ plan }: { plan: Plan }): JSX.Element {
                 <li className="mr-tone-port">
                     <strong>XFS</strong> {filesystem.mountpoint} · {format(_("$0 allocation groups"), filesystem.allocation_groups)}
                     {filesystem.log_size !== null && ` · ${format(filesystem.log_device === null ? _("log of $0 inside") : _("log of $0 on its own device"), binary(filesystem.log_size))}`}
+                    {plan.backend === "external" && <div className="mr-serials">{filesystem.device} {filesystem.log_device}</div>}
                     <div className="mr-serials">{filesystem.mount_options.join(",")}</div>
                 </li>
             </ul>

@@ -28,7 +28,7 @@ const EVERY = 3;
 const DRIVES_EVERY = 15;
 
 /** The checks of health that are about what this page shows. */
-const CHECKS = ["pool", "arrays", "scrub", "trim", "filesystem", "drives", "returns", "slots", "keep"];
+const CHECKS = ["pool", "arrays", "backend", "scrub", "trim", "filesystem", "drives", "returns", "slots", "keep"];
 
 export function PoolPage({ live, health }: { live: Job[]; health: Health }): JSX.Element {
     const pool = useVerb("pool show", [], { admin: "allowed", every: EVERY });
@@ -77,7 +77,7 @@ function Shown({ pool }: { pool: PoolState }): JSX.Element {
             {pool.notes.map((text) => <p key={text} className="mr-subtle">{text}</p>)}
             <div className="mr-grid mr-grid-wide">
                 {pool.arrays.map((one) => <ArrayPanel key={one.name} array={one} tone={colours.get(one.name) ?? "port"} />)}
-                <FilesystemPanel filesystem={pool.filesystem} />
+                <FilesystemPanel pool={pool} />
                 <SharesPanel shares={pool.shares} />
             </div>
             <small className="mr-subtle">
@@ -87,8 +87,8 @@ function Shown({ pool }: { pool: PoolState }): JSX.Element {
     );
 }
 
-function FilesystemPanel({ filesystem }: { filesystem: LiveFilesystem }): JSX.Element {
-    const { mounted, read_only, log, log_size } = filesystem;
+function FilesystemPanel({ pool: { filesystem, backends } }: { pool: PoolState }): JSX.Element {
+    const { mounted, read_only } = filesystem;
     return (
         <Panel title={format(_("File system $0"), filesystem.mountpoint)} testId="filesystem" actions={!mounted
             ? <HealthLabel level="FAIL">{_("not mounted")}</HealthLabel>
@@ -99,10 +99,18 @@ function FilesystemPanel({ filesystem }: { filesystem: LiveFilesystem }): JSX.El
             <dl className="mr-pairs">
                 <div><dt>{_("Free")}</dt><dd>{bytes(filesystem.free)}</dd></div>
                 <div><dt>{_("Kind")}</dt><dd>XFS</dd></div>
-                <div><dt>{_("Log")}</dt><dd>{log === null ? _("inside the file system") : format(_("$0 on array $1"), binary(log_size), log)}</dd></div>
+                {backends.map(({ serial, role, device }) => (
+                    <div key={role}><dt>{_("external device")}</dt><dd>{serial} {device ?? _("missing")}</dd></div>
+                ))}
+                <div><dt>{_("Log")}</dt><dd>{logPlace(filesystem, backends.length > 0)}</dd></div>
             </dl>
         </Panel>
     );
+}
+
+function logPlace({ log, log_size }: LiveFilesystem, external: boolean): string {
+    if (log === null) return _("inside the file system");
+    return external ? format(_("log of $0 on its own device"), binary(log_size)) : format(_("$0 on array $1"), binary(log_size), log);
 }
 
 function SharesPanel({ shares }: { shares: ShareUsage[] }): JSX.Element {

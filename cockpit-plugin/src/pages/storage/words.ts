@@ -106,6 +106,7 @@ export function driveRole({ role }: DriveRow): string {
     case "data": return _("data");
     case "log": return _("file system log");
     case "spare": return _("hot spare");
+    case "backend": return _("external device");
     case "boot": return _("boot drive");
     case "none": return _("none");
     }

@@ -12,7 +12,7 @@ from millrace.inventory.features import has_localio
 from millrace.inventory.model import Drive, DriveState, Inventory
 from millrace.plan.model import Array, Role
 from millrace.provision.model import Pool
-from millrace.provision.pool_file import approved_plan, current_arrays, load_pool
+from millrace.provision.pool_file import approved_plan, current_arrays, load_pool, roles
 from millrace.system.documents import read_model
 from millrace.system.net import has_rdma_device
 from millrace.tune.settings import in_force
@@ -23,8 +23,8 @@ class Site:
     """One server. `data` and `log` are the drives of the pool, `blank` those that may be overwritten if confirmed.
 
     `title` is that of the plan, empty where that is lost; `sysctl` are the keys that are set. `arrays` have their
-    members of now. `device` is the array below the file system; `free` and `memory` in bytes. `clients` are those of
-    the request.
+    members of now. `device` is the array below the file system, or the partition of an external device; `free` and
+    `memory` in bytes. `clients` are those of the request.
     """
 
     pool: Pool
@@ -57,6 +57,9 @@ def site(clients: Sequence[BenchClient] = ()) -> Site:
     by_role: dict[Role, set[str]] = {Role.DATA: set(), Role.LOG: set()}
     for record in pool.arrays:
         by_role.setdefault(record.array.role, set()).update(one.serial for one in record.members)
+    if pool.backend == "external":
+        for serial, role in roles(pool).items():
+            by_role[role].add(serial)
     # log partitions on data drives: such a drive is a data drive
     log = by_role[Role.LOG] - by_role[Role.DATA]
     return Site(

@@ -13,6 +13,7 @@ from millrace.errors import BadInput, Refused
 
 QUICK = (Profile.SEQ, Profile.RAND, Profile.MIXED, Profile.FSYNC, Profile.META)
 LOCAL = (Layer.L0, Layer.L1, Layer.L2)
+EXTERNAL = "the drives behind an external device do not show; the device itself is L1"
 
 
 @dataclass(frozen=True)
@@ -68,8 +69,12 @@ def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Ste
     measured = [work for work in chosen if Layer.L0 in work.layers]
     reads = [work for work in measured if not work.writes]
     paths = tuple(f"/dev/{one.name}" for one in site.data)
-    steps = [Step(Layer.L0, "drives", work, paths, tuple(one.serial for one in site.data)) for work in reads]
-    if request.mode == "full":
+    if site.pool.backend == "external":
+        # the one device is L1, and the drives behind it do not show
+        paths, steps = (), [Step(Layer.L0, "drives", work, skipped=EXTERNAL) for work in reads]
+    else:
+        steps = [Step(Layer.L0, "drives", work, paths, tuple(one.serial for one in site.data)) for work in reads]
+    if request.mode == "full" and paths:
         for one in [*site.data, *site.log]:
             steps += [Step(Layer.L0, one.serial, work, (f"/dev/{one.name}",), (one.serial,)) for work in reads]
     blank = {one.serial: one for one in site.blank}
@@ -82,7 +87,7 @@ def _drives(request: RunRequest, site: Site, chosen: Sequence[Work]) -> list[Ste
 
 
 def _array(site: Site, chosen: Sequence[Work]) -> list[Step]:
-    """The array itself is only read: what is written to it goes through the file system."""
+    """The array, or the external device, is only read: what is written to it goes through the file system."""
     reads = [work for work in chosen if Layer.L0 in work.layers and not work.writes]
     return [Step(Layer.L1, "array", work, (site.device,), ("array",)) for work in reads]
 

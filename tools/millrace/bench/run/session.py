@@ -186,7 +186,9 @@ def monitor_of(site: Site, stop: Event) -> Monitor:
     """Return the monitor of a run on this server, which is not started yet."""
     watch = watch_of(site)
     by_path = {array_path(title): device for device, title in watch.arrays}
-    return Monitor(Sampler([one.name for one in site.data], by_path.get(site.device)), watch, stop)
+    drives = [one.name for one in site.data]
+    array = drives[0] if site.pool.backend == "external" and drives else by_path.get(site.device)
+    return Monitor(Sampler(drives, array), watch, stop)
 
 
 def watch_of(site: Site) -> Watch:

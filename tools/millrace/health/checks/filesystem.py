@@ -60,7 +60,14 @@ def unserved(host: Host, check: str, who: str) -> list[Finding]:
     if host.pool is None or not_mounted(host) or not host.heartbeat.problem or not host.heartbeat.known:
         return []
     sentence = f"{who} get errors: the file system of the pool has failed."
-    return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_RECOVER)]
+    return [Finding(check=check, level=Level.FAIL, sentence=sentence, todo=_recover(host))]
+
+
+def _recover(host: Host) -> str:
+    if host.pool is None or host.pool.backend == "md":
+        return _RECOVER
+    devices = ", ".join(one.serial for one in host.pool.drives)
+    return f"Connect the external device {devices} again, then restart the server: systemctl reboot"
 
 
 def _options(host: Host) -> list[Finding]:
@@ -84,10 +91,11 @@ def _failure(host: Host) -> Finding | None:
         return Finding(check=NAME, level=Level.UNKNOWN, sentence=sentence, todo=todo)
     if beat.error == "":
         sentence = f"{mountpoint} does not answer: {beat.problem}."
-        todo = "journalctl -k | grep -E 'XFS|md|nvme'; if no drive comes back, restart the server: systemctl reboot"
+        what = "no drive comes" if host.pool.backend == "md" else "the external device does not come"
+        todo = f"journalctl -k | grep -E 'XFS|md|nvme'; if {what} back, restart the server: systemctl reboot"
     elif beat.error == _SHUT_DOWN:
         sentence = f"{mountpoint} has failed ({beat.problem}): XFS has shut itself down. Clients get errors."
-        todo = _RECOVER
+        todo = _recover(host)
     else:
         sentence = f"{mountpoint} cannot be written to: {beat.problem}."
         todo = _ROOM if beat.error == "ENOSPC" else "journalctl -u millrace-heartbeat.service; journalctl -k | grep XFS"

@@ -54,7 +54,9 @@ def _carried() -> Finding | None:
 
 def _exists(pool: Pool) -> Finding:
     arrays = ", ".join(f"{record.array.name} ({record.array.level})" for record in pool.arrays)
-    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {arrays}.")
+    devices = ", ".join(f"external device {one.serial}" for one in pool.drives)
+    what = devices if pool.backend == "external" else arrays
+    return Finding(check=NAME, level=Level.OK, sentence=f"The pool was created at {moment(pool.created)}: {what}.")
 
 
 def _rescue() -> list[Finding]:

@@ -113,7 +113,7 @@ def surface(settings: Settings, pool: Pool, run: Runner) -> Surface:
 def settings_of(wanted: Settings, pool: Pool, run: Runner) -> list[Setting]:
     """Return the settings of `tune` that knobs are made of; one that this server lacks is not among them."""
     arrays, _ = array_settings(wanted.md, pool, wanted.members)
-    found = [*arrays, *sysctl_settings(wanted), *nfsd_settings(wanted.nfsd, run)]
+    found = [*arrays, *sysctl_settings(wanted, pool), *nfsd_settings(wanted.nfsd, run)]
     return [one for one in found if any(_sets(entry, one) for entry in WHITELIST)]
 
 

@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Of an external device the read-ahead is set, and nothing that is md's."""
+
+from pathlib import Path
+
+import pytest
+
+from millrace import paths
+from millrace.plan.md import no_arrays, plan_md
+from millrace.plan.policy import Policy
+from millrace.plan.server import Server
+from millrace.tune import settings
+from millrace.tune.arrays import array_settings
+from millrace.tune.collect import sysctl_settings
+from tests.fakes.samples import EXTERNAL, add_external, external_pool, plan, pool
+
+SERVER = Server(memory=64 << 30, cores=16, cores_per_node=16, compute_nodes=1, nic_cores=0, nic_nodes=[], port_cores={})
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_the_read_ahead_of_the_device_of_the_data_is_set_alone(root: Path) -> None:
+    add_external(root, "vda1")
+    add_external(root, "vdb1", EXTERNAL[1])
+    found, warnings = array_settings(plan().md, external_pool("VOL", "VLOG"))
+    assert [one.label.removeprefix(str(root)) for one in found] == ["/sys/class/block/vda/queue/read_ahead_kb"]
+    assert warnings == []
+
+
+@pytest.mark.usefixtures("root")
+def test_limits_of_a_rebuild_are_left_alone() -> None:
+    wanted = settings.planned_settings(plan())
+    labels = [one.label for one in sysctl_settings(wanted, external_pool("VOL"))]
+    assert not [one for one in labels if "raid" in one]
+    assert [one for one in map(lambda one: one.label, sysctl_settings(wanted, pool())) if "raid" in one]
+
+
+def test_settings_are_computed_from_the_stripes_of_the_file_system() -> None:
+    found = settings._arrays(external_pool("VOL"))
+    assert found == no_arrays(1 << 20) and found.external
+    md, decisions = plan_md(found, 0, SERVER, Policy())
+    assert ([one.name for one in decisions], md.read_ahead) == (["md.read_ahead"], 8192)

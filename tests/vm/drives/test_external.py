@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A pool on a device that something else keeps: provisioned, served, the same after a reboot, missed when it is gone."""
+"""A pool on a device that something else keeps: provisioned, served, the same after a reboot, missed when it goes."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -104,7 +104,8 @@ def see_any(system: System, arrays: Sequence[OnDrives], external: OnExternal | N
 def see_external(system: System, one: OnExternal) -> Seen:
     """Mount the file system of an external device over a snapshot and read the newest kept state that can be read.
 
-    Errors as those of `see`.
+    Refused: the device is in use. BadInput: the state is that of another pool. LaterState: a later release wrote the
+    newest. Failed: the file system cannot be mounted.
     """
     _refuse_used(system, one.names)
     with _private_mounts(system), snapshots(system, one.names) as devices:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/** What the keywords of `millrace tuner` mean, for a person; a name that is not of this page keeps the program's title. */
+/** The words of the page for the keywords of `millrace tuner`; a name without one keeps the title that the program gives. */
 import type { Effect, Goal, Knob, Overrides, Reading, Standing } from "../../types/millrace";
 import { binary, change, number } from "../../lib/format";
 import { _, format } from "../../lib/i18n";

@@ -49,6 +49,15 @@ def test_nothing_measured_is_predicted_with_its_bottleneck(pool: Pool) -> None:
     assert "predicted, not measured yet; bottleneck: " in sentence(found)
 
 
+def test_nothing_is_predicted_of_an_external_device_whose_drives_do_not_show(pool: Pool) -> None:
+    assert fed(pool) is not None
+    external = pool.model_copy(update={"backend": "external", "arrays": []})
+    assert fed(external) is None
+    measured(LOOPBACK, "2026-11-19", count=40)
+    found = fed(external)
+    assert found is not None and found.basis == "server"
+
+
 def test_measurement_of_clients_comes_before_a_newer_one_of_the_server(pool: Pool) -> None:
     measured(LOOPBACK, "2026-11-19", count=40)
     found = fed(pool)

@@ -112,7 +112,9 @@ def _measured(degraded: bool) -> Fed | None:
 
 
 def _predicted(pool: Pool, degraded: bool) -> Fed | None:
-    """The roofline of the hardware: never more than this."""
+    """The roofline of the hardware: never more than this. None for an external device, whose drives do not show."""
+    if pool.backend == "external":
+        return None
     from millrace.bench.result import capacity
     from millrace.bench.result.choices import Profile
     from millrace.inventory.model import Inventory

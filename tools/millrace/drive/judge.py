@@ -10,13 +10,12 @@ from millrace.drive.facts import Contents, Facts
 from millrace.drive.model import DriveAction, Verdict
 from millrace.inventory.model import Drive, DriveState
 from millrace.inventory.surface import ERASE_INTERRUPTED
+from millrace.plan.sizes import START, TABLE_END
 from millrace.pool.arrays import MISSING, member_states, worst
 from millrace.pool.model import MemberState
 from millrace.provision.erasure import INTERRUPTED
-from millrace.provision.feasibility import TABLE_END
 from millrace.provision.md import same_uuid
 from millrace.provision.model import DriveRecord
-from millrace.provision.partition import START
 from millrace.system.text import moment
 
 NOT_EXAMINED = "not examined since it was put in; to examine all drives: millrace inventory --write"

@@ -38,7 +38,7 @@ def rows(facts: Facts) -> list[DriveRow]:
     present = [(_present(facts, one), judgement) for one, judgement in judged]
     gone = [(one, _missing(facts, one)) for one in (_gone(facts, serial) for serial in judge.gone)]
     found = [
-        _row(facts, one, judgement, *_changes(facts, judge, one.serial, judgement, possible))
+        _row(facts, judge, one, judgement, *_changes(facts, judge, one.serial, judgement, possible))
         for one, judgement in present + gone
     ]
     return sorted(
@@ -85,7 +85,9 @@ def _missing(facts: Facts, one: Identity) -> Judgement:
     return Judgement("missing", UNPLUGGED if one.bay in facts.unplugged else None)
 
 
-def _row(facts: Facts, one: Identity, judgement: Judgement, needs: int | None, actions: list[DriveAction]) -> DriveRow:
+def _row(
+    facts: Facts, judge: Judge, one: Identity, judgement: Judgement, needs: int | None, actions: list[DriveAction]
+) -> DriveRow:
     smart, known = (facts.smart.get(one.serial), facts.history.get(one.serial)) if one.serial else (None, None)
     end = wear.ends(known.wear, facts.today) if known else None
     role, arrays = _part(facts, one.serial)
@@ -96,7 +98,7 @@ def _row(facts: Facts, one: Identity, judgement: Judgement, needs: int | None, a
         model=one.model,
         firmware=one.firmware,
         size_bytes=one.size,
-        role="boot" if judgement.verdict == "boot" else "backend" if _is_backend(facts, one.serial) else role,
+        role="boot" if judgement.verdict == "boot" else "backend" if one.serial in judge.backends else role,
         arrays=arrays,
         verdict=judgement.verdict,
         what=judgement.what,
@@ -132,11 +134,6 @@ def _part(facts: Facts, serial: str) -> tuple[RowRole, list[str]]:
     if Role.LOG in roles:
         return "log", names
     return ("spare" if found else "none"), names
-
-
-def _is_backend(facts: Facts, serial: str) -> bool:
-    pool = facts.pool
-    return pool is not None and pool.backend == "external" and any(one.serial == serial for one in pool.drives)
 
 
 def _changes(

@@ -14,12 +14,10 @@ from millrace.plan.obstacles import RESCAN, SMALLEST_DATA_DRIVE, SMALLEST_LOG_DR
 from millrace.plan.other_pool import belongs_to_pool, other_pool
 from millrace.plan.override import by_policy
 from millrace.plan.policy import Policy
-from millrace.plan.sizes import aligned_start
+from millrace.plan.sizes import START, TABLE_END, aligned_start
 from millrace.system.text import GIB, KIB, MIB, binary, size
 
 BY_ID = "/dev/disk/by-id/"
-TABLE_END = MIB
-"""Room in bytes for the backup partition table."""
 LARGEST_START = GIB
 """Bytes that may be lost in front of the partition, so that its stripes are those of the device."""
 
@@ -56,7 +54,7 @@ class External:
     @property
     def log_partition(self) -> int:
         """The partition of the log, 0 for a log inside XFS."""
-        return min(LARGEST_LOG, (self.log.size - 2 * MIB) // MIB * MIB) if self.log else 0
+        return min(LARGEST_LOG, (self.log.size - START - TABLE_END) // MIB * MIB) if self.log else 0
 
     @property
     def title(self) -> str:

@@ -11,6 +11,10 @@ LOG_SHARE = 64
 SMALLEST_LOG_PARTITION, LARGEST_LOG_PARTITION = 96 * MIB, 4 * GIB
 LARGE_MEMBER = TIB
 BITMAP_CHUNK = 512 * MIB
+START = MIB
+"""Where the first partition begins, in bytes; the next follow without a gap."""
+TABLE_END = MIB
+"""Room in bytes for the backup partition table."""
 
 
 def down_to_power_of_two(value: int) -> int:
@@ -35,7 +39,7 @@ def aligned_start(stripe: int) -> int:
 
     `stripe` in bytes, 0 for none.
     """
-    return lcm(MIB, stripe) if stripe else MIB
+    return lcm(MIB, stripe) if stripe else START
 
 
 def log_partition_size(drives: list[Drive]) -> int:

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from millrace.errors import Refused
 from millrace.inventory.model import Drive, DriveState
 from millrace.plan.model import Role
-from millrace.provision.feasibility import TABLE_END
+from millrace.plan.sizes import START, TABLE_END
 from millrace.provision.model import Pool
-from millrace.provision.partition import START
 from millrace.system.text import shown
 
 

@@ -5,17 +5,15 @@ from collections.abc import Iterable
 
 from millrace.errors import Failed, Refused
 from millrace.plan.labels import array_link, array_path
+from millrace.plan.sizes import TABLE_END
 from millrace.provision import md
 from millrace.provision.drives import Drives
 from millrace.provision.journal import Journal
 from millrace.provision.model import Transaction
 from millrace.provision.step import Step, checked_state
 from millrace.provision.system import System
-from millrace.system.text import MIB
 
 TOOLS = ("blkid", "mdadm", "mkfs.xfs", "modprobe", "sfdisk", "systemctl", "udevadm", "xfs_db")
-TABLE_END = MIB
-"""Room in bytes for the backup partition table."""
 
 
 def check_fresh(system: System, drives: Drives, transaction: Transaction) -> None:

@@ -6,8 +6,8 @@ from typing import Literal
 from pydantic import Field
 
 from millrace.plan.model import Array, Backend, Filesystem, Plan, Role
+from millrace.plan.sizes import START
 from millrace.system.documents import Contract
-from millrace.system.text import MIB
 
 
 class Approval(Contract):
@@ -52,7 +52,7 @@ class DriveRecord(Contract):
     disk_label: str
     partitions: list[PartitionRecord]
     discard: bool | None = None
-    start: int = MIB
+    start: int = START
 
 
 class ArrayRecord(Contract):

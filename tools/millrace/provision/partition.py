@@ -17,8 +17,6 @@ from millrace.system.text import MIB
 LINUX_RAID = "a19d880f-05fc-4d3b-a006-743f0f84911e"
 LINUX_DATA = "0fc63daf-8483-4772-8e79-3d69d8477de4"
 """A file system, or its log, without md between."""
-START = MIB
-"""Where the first partition begins, in bytes; the next follow without a gap."""
 
 
 class PartitionStep:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from millrace.errors import Failed, Refused
 from millrace.provision import change_journal, in_sync, md
+from millrace.provision.backend import AGAIN
 from millrace.provision.change_journal import in_words
 from millrace.provision.gather import members_present
 from millrace.provision.model import ArrayRecord, Pool
@@ -54,7 +55,7 @@ def log_of(pool: Pool) -> ArrayRecord:
     if device is not None:
         raise Refused(
             f"the log of this pool is on an external device ({device}), which `millrace pool rescue` cannot replace: "
-            "connect it again, then: systemctl restart millrace-assemble"
+            f"connect it again, then: {AGAIN}"
         )
     raise Refused(
         "the log of this pool is inside the file system: no drive of the log can be lost; see millrace health"
